@@ -1,0 +1,234 @@
+//! Owners, agents and the entries that name them (wire.md D.1, ASP-1, ASP-7).
+//! Must not know: whether a name exists, or who may reach it.
+
+use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A text that does not follow the grammar it was read by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{what} must look like {expected}")]
+pub struct Malformed {
+    /// What was being read, e.g. `agent handle`.
+    pub what: &'static str,
+    /// The form that was expected, for people.
+    pub expected: &'static str,
+}
+
+/// `[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?`: the grammar of owners, agent names, organisations and roles.
+fn is_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let alphanumeric = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    match (bytes.first(), bytes.last()) {
+        (Some(first), Some(last)) if bytes.len() <= 64 => {
+            alphanumeric(first)
+                && alphanumeric(last)
+                && bytes.iter().all(|b| alphanumeric(b) || *b == b'_' || *b == b'-')
+        }
+        _ => false,
+    }
+}
+
+macro_rules! text_type {
+    ($name:ident, $pattern:literal, $description:literal) => {
+        impl $name {
+            /// The text as it stands on the wire.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+        impl TryFrom<&str> for $name {
+            type Error = Malformed;
+            fn try_from(text: &str) -> Result<Self, Malformed> {
+                text.parse()
+            }
+        }
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <Cow<'de, str>>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "string", "pattern": $pattern, "description": $description})
+            }
+        }
+    };
+}
+
+/// A person or organisation that owns agents: `nick`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OwnerName(Arc<str>);
+text_type!(OwnerName, "^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$", "A person or organisation that owns agents");
+
+impl FromStr for OwnerName {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        if is_name(text) {
+            Ok(Self(text.into()))
+        } else {
+            Err(Malformed {
+                what: "owner",
+                expected: "1 to 64 of a-z 0-9 _ -, beginning and ending with a letter or digit",
+            })
+        }
+    }
+}
+
+/// An agent's canonical address, `@owner.name` (ASP-1).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AgentHandle(Arc<str>);
+text_type!(
+    AgentHandle,
+    "^@[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?\\.[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$",
+    "An agent's address, @owner.name"
+);
+
+impl AgentHandle {
+    fn parts(&self) -> (&str, &str) {
+        self.0[1..].split_once('.').expect("checked at construction")
+    }
+    /// The owner, without the `@`.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        self.parts().0
+    }
+    /// The agent's own name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.parts().1
+    }
+    /// The owner as a name of its own.
+    #[must_use]
+    pub fn owner_name(&self) -> OwnerName {
+        OwnerName(self.owner().into())
+    }
+}
+
+impl FromStr for AgentHandle {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let parts = text.strip_prefix('@').and_then(|rest| rest.split_once('.'));
+        match parts {
+            Some((owner, name)) if is_name(owner) && is_name(name) => Ok(Self(text.into())),
+            _ => Err(Malformed { what: "agent handle", expected: "@owner.name, e.g. @nick.assistant" }),
+        }
+    }
+}
+
+/// An entry of an allowlist: one agent, or every agent of an owner (ASP-7).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AllowEntry(Arc<str>);
+text_type!(
+    AllowEntry,
+    "^@[a-z0-9_-]+\\.([a-z0-9_-]+|\\*)$",
+    "An agent handle, or @owner.* for every agent of an owner"
+);
+
+impl AllowEntry {
+    /// Whether the entry names this agent, by handle or by owner glob.
+    #[must_use]
+    pub fn matches(&self, agent: &AgentHandle) -> bool {
+        match self.0.strip_suffix(".*") {
+            Some(owner) => agent.owner() == &owner[1..],
+            None => *self.0 == *agent.0,
+        }
+    }
+}
+
+impl From<&AgentHandle> for AllowEntry {
+    fn from(handle: &AgentHandle) -> Self {
+        Self(handle.0.clone())
+    }
+}
+
+impl FromStr for AllowEntry {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let parts = text.strip_prefix('@').and_then(|rest| rest.split_once('.'));
+        match parts {
+            Some((owner, name)) if is_name(owner) && (name == "*" || is_name(name)) => Ok(Self(text.into())),
+            _ => Err(Malformed { what: "allowlist entry", expected: "@owner.name or @owner.*" }),
+        }
+    }
+}
+
+/// A canonical fan-out handle: `~` and an owner (wire.md D.1).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SovereignHandle(Arc<str>);
+text_type!(SovereignHandle, "^~[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$", "A principal's handle, ~owner");
+
+impl SovereignHandle {
+    /// The owner, without the `~`.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        &self.0[1..]
+    }
+}
+
+impl FromStr for SovereignHandle {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        match text.strip_prefix('~') {
+            Some(owner) if is_name(owner) => Ok(Self(text.into())),
+            _ => Err(Malformed { what: "handle", expected: "~owner, e.g. ~nick" }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asp_1_a_handle_is_an_owner_and_a_name() {
+        let handle: AgentHandle = "@nick.cc-laptop".parse().unwrap();
+        assert_eq!((handle.owner(), handle.name()), ("nick", "cc-laptop"));
+        for bad in ["nick.a", "@nick", "@nick.", "@.a", "@Nick.a", "@nick.a.b", "@nick.-a", "@nick.a-", "@nick.*"] {
+            assert!(bad.parse::<AgentHandle>().is_err(), "{bad}");
+        }
+        let long = "x".repeat(64);
+        assert!(format!("@{long}.{long}").parse::<AgentHandle>().is_ok());
+        assert!(format!("@{long}x.a").parse::<AgentHandle>().is_err());
+    }
+
+    #[test]
+    fn asp_7_an_entry_is_a_handle_or_an_owner_glob() {
+        let agent: AgentHandle = "@acme.support".parse().unwrap();
+        let matches = |entry: &str| entry.parse::<AllowEntry>().unwrap().matches(&agent);
+        assert!(matches("@acme.support") && matches("@acme.*"));
+        assert!(!matches("@acme.other") && !matches("@acm.*") && !matches("@acmes.*"));
+        for bad in ["@*.a", "@a.b*", "*", "@a.", "a.b"] {
+            assert!(bad.parse::<AllowEntry>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_sovereign_handle_is_a_tilde_and_an_owner() {
+        assert_eq!("~nick".parse::<SovereignHandle>().unwrap().owner(), "nick");
+        for bad in ["nick", "~", "~Nick", "~nick/a", "~nick@1"] {
+            assert!(bad.parse::<SovereignHandle>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Ids that the server mints: a prefix and a 26-character ULID (wire.md 2.1).
+//! Must not know: where time and randomness come from; both arrive in a `Stamp`.
+
+use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{Malformed, Stamp};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Mints the `nth` id of this kind from a stamp; the same stamp and number give the same id.
+            #[must_use]
+            pub fn mint(stamp: &Stamp, nth: u64) -> Self {
+                Self(format!(concat!($prefix, "{}"), stamp.ulid(nth)).into())
+            }
+            /// The text as it stands on the wire.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+        impl FromStr for $name {
+            type Err = Malformed;
+            fn from_str(text: &str) -> Result<Self, Malformed> {
+                let body = text.strip_prefix($prefix).unwrap_or_default();
+                let fits = (1..=64).contains(&body.len())
+                    && body.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase());
+                if fits {
+                    Ok(Self(text.into()))
+                } else {
+                    Err(Malformed { what: "id", expected: concat!($prefix, "[0-9A-Z]+") })
+                }
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <Cow<'de, str>>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "string", "pattern": concat!("^", $prefix, "[0-9A-Z]+$")})
+            }
+        }
+    };
+}
+
+id!(
+    /// A session of the Agent Session Protocol, `sess_…`.
+    SessionId,
+    "sess_"
+);
+id!(
+    /// A message, globally unique, `msg_…` (ASP-32).
+    MessageId,
+    "msg_"
+);
+id!(
+    /// An event on the wire, `evt_…`.
+    EventId,
+    "evt_"
+);
+id!(
+    /// A contact request, `req_…`.
+    ContactId,
+    "req_"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TimestampMs;
+
+    #[test]
+    fn asp_32_ids_are_ulids_that_sort_by_time_and_differ_by_number() {
+        let stamp = |ms| Stamp::new(TimestampMs(ms), [7; 10]);
+        let (a, b, later) =
+            (SessionId::mint(&stamp(1000), 0), SessionId::mint(&stamp(1000), 1), SessionId::mint(&stamp(1001), 0));
+        assert_eq!(a.as_str().len(), 5 + 26);
+        assert!(a != b && a < later);
+        assert_eq!(a, a.as_str().parse().unwrap());
+        for bad in ["", "sess_", "sess_a", "msg_01", "sess_01/", "SESS_01"] {
+            assert!(bad.parse::<SessionId>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Names, ids, stamps, places in the log, JSON rules and limits that every room shares.
+//! Must not know: I/O, clocks, randomness, async, any protocol.
+
+mod handle;
+mod id;
+pub mod json;
+pub mod limits;
+mod place;
+mod refusal;
+mod stamp;
+
+pub use handle::{AgentHandle, AllowEntry, Malformed, OwnerName, SovereignHandle};
+pub use id::{ContactId, EventId, MessageId, SessionId};
+pub use place::{Position, Version};
+pub use refusal::{Class, Refusal};
+pub use stamp::{Stamp, TimestampMs};
