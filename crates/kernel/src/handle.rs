@@ -205,7 +205,9 @@ mod tests {
     fn asp_1_a_handle_is_an_owner_and_a_name() {
         let handle: AgentHandle = "@nick.cc-laptop".parse().unwrap();
         assert_eq!((handle.owner(), handle.name()), ("nick", "cc-laptop"));
-        for bad in ["nick.a", "@nick", "@nick.", "@.a", "@Nick.a", "@nick.a.b", "@nick.-a", "@nick.a-", "@nick.*"] {
+        for bad in
+            ["nick.a", "@nick", "@nick.", "@.a", "@Nick.a", "@nick.a.b", "@nick.-a", "@nick.a-", "@nick.*"]
+        {
             assert!(bad.parse::<AgentHandle>().is_err(), "{bad}");
         }
         let long = "x".repeat(64);

@@ -100,8 +100,11 @@ mod tests {
     #[test]
     fn asp_32_ids_are_ulids_that_sort_by_time_and_differ_by_number() {
         let stamp = |ms| Stamp::new(TimestampMs(ms), [7; 10]);
-        let (a, b, later) =
-            (SessionId::mint(&stamp(1000), 0), SessionId::mint(&stamp(1000), 1), SessionId::mint(&stamp(1001), 0));
+        let (a, b, later) = (
+            SessionId::mint(&stamp(1000), 0),
+            SessionId::mint(&stamp(1000), 1),
+            SessionId::mint(&stamp(1001), 0),
+        );
         assert_eq!(a.as_str().len(), 5 + 26);
         assert!(a != b && a < later);
         assert_eq!(a, a.as_str().parse().unwrap());

@@ -1,1 +1,25 @@
-//! Placeholder.
+//! The log: what can be asked of a store, whatever keeps it, and the rules of an append.
+//! It knows bytes, streams and versions. Must not know: any protocol, or any database.
+
+mod batch;
+mod event;
+mod facade;
+mod fault;
+mod memory;
+mod plan;
+mod reads;
+
+pub use batch::{Appended, Batch, Condition, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp};
+pub use event::{NewEvent, StoredEvent, StreamName};
+pub use facade::{Channel, Feed, Feeder, Job, Jobs, Log, Opened, Pending, Slot, channel};
+pub use fault::Fault;
+pub use memory::open_memory;
+pub use plan::{Lookup, Writes, plan};
+pub use reads::{IndexRow, Order, Read, Reads, StreamNews};
+
+/// Most jobs that wait for the writer; past it a caller waits in `Log::reserve`.
+pub const JOBS_WAITING_MAX: usize = 4_096;
+/// Most jobs that one commit takes; the rest goes into the next one.
+pub const JOBS_PER_COMMIT_MAX: usize = 512;
+/// Most committed batches that wait for the feed's reader; past it the writer waits.
+pub const FEED_WAITING_MAX: usize = 1_024;

@@ -1,0 +1,85 @@
+//! Streams and the events on them.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use bytes::Bytes;
+use plenary_kernel::{Position, TimestampMs, Version};
+
+/// The name of a stream: `<room>.<kind>/<id>`, e.g. `sessions.session/sess_01…`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamName(Arc<str>);
+
+impl StreamName {
+    /// The stream of one thing. `category` is `<room>.<kind>` and holds no `/`.
+    #[must_use]
+    pub fn new(category: &str, id: &str) -> Self {
+        debug_assert!(!category.contains('/'));
+        Self(format!("{category}/{id}").into())
+    }
+    /// A name as it was stored.
+    #[must_use]
+    pub fn stored(text: &str) -> Self {
+        Self(text.into())
+    }
+    /// The whole name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+    /// `<room>.<kind>`.
+    #[must_use]
+    pub fn category(&self) -> &str {
+        self.0.split_once('/').map_or(&*self.0, |(category, _)| category)
+    }
+    /// What stands behind the first `/`.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.0.split_once('/').map_or("", |(_, id)| id)
+    }
+}
+
+impl fmt::Display for StreamName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for StreamName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An event before it has a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// Past tense, e.g. `MessageSent`.
+    pub kind: &'static str,
+    /// The version of the stored form; older forms are upcast by their room.
+    pub form: u16,
+    /// What the room needs to fold the event: small, in the form's own encoding.
+    pub envelope: Bytes,
+    /// The raw bytes that a peer sent, kept as they came; may be empty.
+    pub payload: Bytes,
+}
+
+/// An event in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// Its place in the log; position order is commit order.
+    pub position: Position,
+    /// The stream it stands on.
+    pub stream: StreamName,
+    /// Its place in that stream, gap-free from 1.
+    pub version: Version,
+    /// Past tense, e.g. `MessageSent`.
+    pub kind: Cow<'static, str>,
+    /// The version of the stored form.
+    pub form: u16,
+    /// The time of the command that caused it.
+    pub at: TimestampMs,
+    /// What the room needs to fold the event.
+    pub envelope: Bytes,
+    /// The raw bytes that a peer sent.
+    pub payload: Bytes,
+}

@@ -1,0 +1,238 @@
+//! The log as everybody else holds it: one bounded queue to the one writer, reads beside it, and the feed of
+//! what was committed. A backend takes `Jobs`, commits them in groups, answers each, and publishes to the `Feeder`.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use plenary_kernel::{Position, Version};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::{
+    Batch, FEED_WAITING_MAX, Fault, IndexRow, JOBS_PER_COMMIT_MAX, JOBS_WAITING_MAX, KeyRecord, Order,
+    Outcome, Reads, Row, StoredEvent, StreamName, StreamNews,
+};
+
+/// A batch on its way to the writer.
+#[derive(Debug)]
+pub struct Job {
+    /// What to write.
+    pub batch: Batch,
+    /// Where the outcome goes, after the commit.
+    pub reply: oneshot::Sender<Result<Outcome, Fault>>,
+}
+
+/// The writer's end of the queue.
+#[derive(Debug)]
+pub struct Jobs(mpsc::Receiver<Job>);
+
+impl Jobs {
+    /// Waits for work on a thread of its own; takes everything that waits, up to one commit's worth.
+    /// An empty answer means that no job will ever come again.
+    pub fn take_blocking(&mut self, into: &mut Vec<Job>) {
+        self.0.blocking_recv_many(into, JOBS_PER_COMMIT_MAX);
+    }
+    /// The same in a task.
+    pub async fn take(&mut self, into: &mut Vec<Job>) {
+        self.0.recv_many(into, JOBS_PER_COMMIT_MAX).await;
+    }
+}
+
+/// Where a backend puts what was committed, in position order without gaps, and says when it can't go on.
+#[derive(Debug, Clone)]
+pub struct Feeder {
+    committed: mpsc::Sender<Arc<[StoredEvent]>>,
+    fatal: watch::Sender<Option<Fault>>,
+}
+
+impl Feeder {
+    /// Publishes from a thread; waits while the reader is behind. The reader being gone is no error.
+    pub fn publish_blocking(&self, events: Arc<[StoredEvent]>) {
+        if !events.is_empty() {
+            let _ = self.committed.blocking_send(events);
+        }
+    }
+    /// The same in a task.
+    pub async fn publish(&self, events: Arc<[StoredEvent]>) {
+        if !events.is_empty() {
+            let _ = self.committed.send(events).await;
+        }
+    }
+    /// A write or flush failed: the process must end and recover on its next start.
+    pub fn fail(&self, fault: Fault) {
+        tracing::error!(%fault, "the store failed; the process ends");
+        self.fatal.send_replace(Some(fault));
+    }
+}
+
+/// Everything that was committed since the log was opened, in position order, without gaps.
+#[derive(Debug)]
+pub struct Feed(mpsc::Receiver<Arc<[StoredEvent]>>);
+
+impl Feed {
+    /// The next group; `None` once the writer is gone.
+    pub async fn next(&mut self) -> Option<Arc<[StoredEvent]>> {
+        self.0.recv().await
+    }
+}
+
+/// A log that was opened, with its one feed.
+pub struct Opened {
+    /// The log.
+    pub log: Log,
+    /// What is committed from now on.
+    pub feed: Feed,
+}
+
+/// The log. Cheap to clone.
+#[derive(Clone)]
+pub struct Log {
+    jobs: mpsc::Sender<Job>,
+    reads: Arc<dyn Reads>,
+    fatal: watch::Receiver<Option<Fault>>,
+    shared: bool,
+}
+
+/// The ends of a log's channels, for a backend that is being opened.
+#[must_use]
+pub fn channel() -> (Channel, Jobs, Feeder) {
+    let (jobs, jobs_rx) = mpsc::channel(JOBS_WAITING_MAX);
+    let (committed, feed) = mpsc::channel(FEED_WAITING_MAX);
+    let (fatal, fatal_rx) = watch::channel(None);
+    (Channel { jobs, feed: Feed(feed), fatal: fatal_rx }, Jobs(jobs_rx), Feeder { committed, fatal })
+}
+
+/// The caller's ends, until the reads are there.
+#[derive(Debug)]
+pub struct Channel {
+    jobs: mpsc::Sender<Job>,
+    feed: Feed,
+    fatal: watch::Receiver<Option<Fault>>,
+}
+
+impl Channel {
+    /// The log with its reads. `shared` says that other processes may write to the same store.
+    #[must_use]
+    pub fn open(self, reads: Arc<dyn Reads>, shared: bool) -> Opened {
+        Opened { log: Log { jobs: self.jobs, reads, fatal: self.fatal, shared }, feed: self.feed }
+    }
+}
+
+/// A place in the writer's queue. Batches are decided in the order in which their slots are used.
+#[derive(Debug)]
+pub struct Slot(mpsc::OwnedPermit<Job>);
+
+impl Slot {
+    /// Puts the batch in the queue, at once; the answer comes after the commit.
+    #[must_use]
+    pub fn submit(self, batch: Batch) -> Pending {
+        let (reply, outcome) = oneshot::channel();
+        self.0.send(Job { batch, reply });
+        Pending(outcome)
+    }
+}
+
+/// An append that is under way. Dropping it does not stop it.
+#[derive(Debug)]
+pub struct Pending(oneshot::Receiver<Result<Outcome, Fault>>);
+
+impl Future for Pending {
+    type Output = Result<Outcome, Fault>;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx).map(|answer| {
+            answer.unwrap_or_else(|_| Err(Fault::OutcomeUnknown("the writer went away".into())))
+        })
+    }
+}
+
+impl Log {
+    /// Waits for a place in the writer's queue.
+    pub async fn reserve(&self) -> Result<Slot, Fault> {
+        match self.jobs.clone().reserve_owned().await {
+            Ok(permit) => Ok(Slot(permit)),
+            Err(_) => Err(Fault::Unavailable("the writer has ended".into())),
+        }
+    }
+    /// Appends, and answers after the commit.
+    pub async fn append(&self, batch: Batch) -> Result<Outcome, Fault> {
+        self.reserve().await?.submit(batch).await
+    }
+    /// Whether other processes may write to the same store.
+    #[must_use]
+    pub fn shared(&self) -> bool {
+        self.shared
+    }
+    /// Waits until the store can't go on.
+    pub async fn failed(&self) -> Fault {
+        let mut fatal = self.fatal.clone();
+        match fatal.wait_for(Option::is_some).await {
+            Ok(fault) => fault.clone().unwrap_or(Fault::Overloaded),
+            Err(_) => Fault::Unavailable("the writer has ended".into()),
+        }
+    }
+    /// See [`Reads::read_stream`].
+    pub async fn read_stream(
+        &self,
+        stream: &StreamName,
+        after: Version,
+        max: usize,
+    ) -> Result<Vec<StoredEvent>, Fault> {
+        self.reads.read_stream(stream, after, max).await
+    }
+    /// See [`Reads::read_log`].
+    pub async fn read_log(&self, after: Position, max: usize) -> Result<Vec<StoredEvent>, Fault> {
+        self.reads.read_log(after, max).await
+    }
+    /// See [`Reads::read_index`].
+    pub async fn read_index(
+        &self,
+        name: &str,
+        prefix: &str,
+        after: Option<&str>,
+        max: usize,
+        order: Order,
+    ) -> Result<Vec<IndexRow>, Fault> {
+        self.reads.read_index(name, prefix, after, max, order).await
+    }
+    /// See [`Reads::read_row`].
+    pub async fn read_row(&self, name: &str) -> Result<Option<Row>, Fault> {
+        self.reads.read_row(name).await
+    }
+    /// See [`Reads::read_rows`].
+    pub async fn read_rows(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Vec<(String, Row)>, Fault> {
+        self.reads.read_rows(prefix, after, max).await
+    }
+    /// See [`Reads::read_key`].
+    pub async fn read_key(&self, scope: &str, key: &str) -> Result<Option<KeyRecord>, Fault> {
+        self.reads.read_key(scope, key).await
+    }
+    /// See [`Reads::streams_between`].
+    pub async fn streams_between(
+        &self,
+        category: &str,
+        after: Position,
+        until: Position,
+    ) -> Result<Vec<StreamNews>, Fault> {
+        self.reads.streams_between(category, after, until).await
+    }
+    /// See [`Reads::streams_after`].
+    pub async fn streams_after(
+        &self,
+        streams: &[StreamName],
+        after: Position,
+    ) -> Result<Vec<StreamNews>, Fault> {
+        self.reads.streams_after(streams, after).await
+    }
+    /// See [`Reads::head`].
+    pub async fn head(&self) -> Result<Position, Fault> {
+        self.reads.head().await
+    }
+}

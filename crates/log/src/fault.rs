@@ -1,0 +1,21 @@
+//! Faults: the store or the way to it failed. Never a normal answer, never a bug of the caller.
+
+/// What went wrong in the store. The texts are for the log, not for peers.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// Nothing was done; the store can't be reached now.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+    /// The write may or may not be on disk; retry with the same key.
+    #[error("the outcome of the write is unknown: {0}")]
+    OutcomeUnknown(String),
+    /// Nothing was done; too much is waiting.
+    #[error("the store is overloaded")]
+    Overloaded,
+    /// Nothing was done; there is no room left on the device.
+    #[error("the store is full: {0}")]
+    Full(String),
+    /// Stored bytes can't be what was written.
+    #[error("stored data is corrupt: {0}")]
+    Corrupt(String),
+}

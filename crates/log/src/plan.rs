@@ -1,0 +1,147 @@
+//! The rules of an append, once for every backend: which of the waiting batches hold, in order, and what they write.
+//! Must not know: how a store keeps things; it looks them up through `Lookup`.
+
+use std::collections::HashMap;
+
+use plenary_kernel::{Position, Version};
+
+use crate::{
+    Appended, Batch, Fault, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp, StoredEvent, StreamName,
+};
+
+/// What a backend has committed, as the writer sees it under its write lock.
+pub trait Lookup {
+    /// The version a stream is at; `Version::ZERO` when it does not exist.
+    fn version(&mut self, stream: &StreamName) -> Result<Version, Fault>;
+    /// A claimed key.
+    fn key(&mut self, scope: &str, key: &str) -> Result<Option<KeyRecord>, Fault>;
+    /// A row.
+    fn row(&mut self, name: &str) -> Result<Option<Row>, Fault>;
+}
+
+/// Everything that one commit writes.
+#[derive(Debug, Default)]
+pub struct Writes {
+    /// In position order.
+    pub events: Vec<StoredEvent>,
+    /// In order; a later one of the same key wins.
+    pub index: Vec<IndexOp>,
+    /// The last state of every changed row; `None` is deleted.
+    pub rows: HashMap<String, Option<Row>>,
+    /// New keys.
+    pub keys: Vec<KeyClaim>,
+}
+
+impl Writes {
+    /// Whether there is nothing to commit.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.index.is_empty() && self.rows.is_empty() && self.keys.is_empty()
+    }
+}
+
+/// Decides batches in order against what is committed and what the batches before them write.
+///
+/// `head` is the position of the last committed event. An error means that nothing may be written at all.
+pub fn plan(
+    batches: impl Iterator<Item = Batch>,
+    head: Position,
+    lookup: &mut impl Lookup,
+) -> Result<(Writes, Vec<Outcome>), Fault> {
+    let mut plan =
+        Plan { writes: Writes::default(), head, versions: HashMap::new(), keys: HashMap::new(), lookup };
+    let outcomes = batches.map(|batch| plan.take(batch)).collect::<Result<Vec<_>, _>>()?;
+    Ok((plan.writes, outcomes))
+}
+
+struct Plan<'a, L> {
+    writes: Writes,
+    head: Position,
+    versions: HashMap<StreamName, Version>,
+    keys: HashMap<(String, String), usize>,
+    lookup: &'a mut L,
+}
+
+impl<L: Lookup> Plan<'_, L> {
+    fn take(&mut self, batch: Batch) -> Result<Outcome, Fault> {
+        if let Some(refused) = self.refused(&batch)? {
+            return Ok(refused);
+        }
+        let first = self.head.next();
+        for (stream, event) in batch.events {
+            let version = self.version(&stream)?.next();
+            self.versions.insert(stream.clone(), version);
+            self.head = self.head.next();
+            self.writes.events.push(StoredEvent {
+                position: self.head,
+                stream,
+                version,
+                kind: event.kind.into(),
+                form: event.form,
+                at: batch.at,
+                envelope: event.envelope,
+                payload: event.payload,
+            });
+        }
+        self.writes.index.extend(batch.index);
+        for op in batch.rows {
+            let revision = self.row(&op.name)?.map_or(1, |row| row.revision + 1);
+            self.writes.rows.insert(op.name, op.value.map(|value| Row { revision, value }));
+        }
+        if let Some(claim) = batch.key {
+            self.keys.insert((claim.scope.clone(), claim.key.clone()), self.writes.keys.len());
+            self.writes.keys.push(claim);
+        }
+        Ok(Outcome::Appended(Appended { first, last: self.head }))
+    }
+
+    /// The key first (a retry is answered in every later state), then conditions, then rows.
+    fn refused(&mut self, batch: &Batch) -> Result<Option<Outcome>, Fault> {
+        if let Some(claim) = &batch.key
+            && let Some(record) = self.key(claim)?
+        {
+            return Ok(Some(if record.digest == claim.digest {
+                Outcome::AlreadyDone { outcome: record.outcome }
+            } else {
+                Outcome::KeyReused
+            }));
+        }
+        for condition in &batch.conditions {
+            let actual = self.version(&condition.stream)?;
+            if actual != condition.expected {
+                return Ok(Some(Outcome::Conflict { stream: condition.stream.clone(), actual }));
+            }
+        }
+        for RowOp { name, expected, .. } in &batch.rows {
+            let actual = self.row(name)?.map_or(0, |row| row.revision);
+            if expected.is_some_and(|expected| expected != actual) {
+                return Ok(Some(Outcome::RowConflict { name: name.clone(), actual }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn version(&mut self, stream: &StreamName) -> Result<Version, Fault> {
+        match self.versions.get(stream) {
+            Some(version) => Ok(*version),
+            None => self.lookup.version(stream),
+        }
+    }
+
+    fn row(&mut self, name: &str) -> Result<Option<Row>, Fault> {
+        match self.writes.rows.get(name) {
+            Some(row) => Ok(row.clone()),
+            None => self.lookup.row(name),
+        }
+    }
+
+    fn key(&mut self, claim: &KeyClaim) -> Result<Option<KeyRecord>, Fault> {
+        if !self.keys.is_empty()
+            && let Some(at) = self.keys.get(&(claim.scope.clone(), claim.key.clone()))
+        {
+            let KeyClaim { digest, outcome, .. } = &self.writes.keys[*at];
+            return Ok(Some(KeyRecord { digest: *digest, outcome: outcome.clone() }));
+        }
+        self.lookup.key(&claim.scope, &claim.key)
+    }
+}

@@ -1,0 +1,85 @@
+//! What can be read from a store.
+
+use std::{future::Future, pin::Pin};
+
+use bytes::Bytes;
+use plenary_kernel::{Position, Version};
+
+use crate::{Fault, KeyRecord, Row, StoredEvent, StreamName};
+
+/// A boxed read.
+pub type Read<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
+
+/// In which order an index is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Byte order of the keys.
+    Ascending,
+    /// The reverse.
+    Descending,
+}
+
+/// One row of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexRow {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: Bytes,
+}
+
+/// A stream that has events past a position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamNews {
+    /// The stream.
+    pub stream: StreamName,
+    /// The version of its first event past the position.
+    pub first: Version,
+}
+
+/// The reading half of a store. Reads see everything that was committed before they began. `max` is at most
+/// `limits::READ_ROWS_MAX` rows unless said; a shorter answer than `max` means that nothing more was there.
+pub trait Reads: Send + Sync + 'static {
+    /// Events of one stream with `version > after`, in order.
+    fn read_stream<'a>(
+        &'a self,
+        stream: &'a StreamName,
+        after: Version,
+        max: usize,
+    ) -> Read<'a, Vec<StoredEvent>>;
+    /// Events of the whole log with `position > after`, in order.
+    fn read_log(&self, after: Position, max: usize) -> Read<'_, Vec<StoredEvent>>;
+    /// Rows of an index whose key starts with `prefix`, strictly behind `after` in that order.
+    fn read_index<'a>(
+        &'a self,
+        name: &'a str,
+        prefix: &'a str,
+        after: Option<&'a str>,
+        max: usize,
+        order: Order,
+    ) -> Read<'a, Vec<IndexRow>>;
+    /// One row, if present.
+    fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>>;
+    /// Rows whose name starts with `prefix`, in byte order, strictly behind `after`.
+    fn read_rows<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a str>,
+        max: usize,
+    ) -> Read<'a, Vec<(String, Row)>>;
+    /// A claimed idempotency key.
+    fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>>;
+    /// Of the streams whose name starts with `category` + `/`, those with events in `(after, until]`, each with the first such
+    /// version, in no order. Costs what lies between the two positions; the caller bounds the distance.
+    fn streams_between<'a>(
+        &'a self,
+        category: &'a str,
+        after: Position,
+        until: Position,
+    ) -> Read<'a, Vec<StreamNews>>;
+    /// Of the named streams (at most `READ_ROWS_MAX`), those with events past `after`. Costs a few look-ups a stream,
+    /// however long the log.
+    fn streams_after<'a>(&'a self, streams: &'a [StreamName], after: Position) -> Read<'a, Vec<StreamNews>>;
+    /// The position of the last committed event.
+    fn head(&self) -> Read<'_, Position>;
+}
