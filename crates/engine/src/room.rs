@@ -89,10 +89,11 @@ pub trait Command<R: Room>: Send + Sync {
 
     /// Fetches the facts. Called again for every attempt.
     fn facts(&self, state: &R::State) -> impl Future<Output = Result<Facts<Self::Facts>, Fault>> + Send;
-    /// Pure: decides.
+    /// Pure: decides. The stream is at version `at`: the first event of the decision stands at `at.next()`.
     fn decide(
         &self,
         state: &R::State,
+        at: Version,
         facts: &Self::Facts,
         stamp: &Stamp,
     ) -> Result<Decision<R::Event, Self::Reply>, Self::Rejection>;

@@ -115,7 +115,7 @@ impl<R: Room> Streams<R> {
         conditions.push(Condition { stream: stream.clone(), expected: loaded.version });
         let stamp = self.clock.stamp();
 
-        let decision = match command.decide(&loaded.state, &facts, &stamp) {
+        let decision = match command.decide(&loaded.state, loaded.version, &facts, &stamp) {
             Ok(decision) => decision,
             Err(rejection) => {
                 let ahead = loaded.version > entry.committed();
