@@ -8,10 +8,10 @@ mod mailbox;
 mod presence;
 mod tail;
 
-pub use cursors::{Cursors, Node};
+pub use cursors::{Cursors, NODE_LEASE_MS, Node};
 pub use dispatch::{Observer, dispatch};
 pub use mailbox::{Closing, Mailbox, Marks};
-pub use presence::{ConnectError, Connection, Presence};
+pub use presence::{ConnectError, Connection, LastClosed, Presence};
 pub use tail::{Row, Tail};
 
 /// Most connections of one agent; past it the next one is refused.

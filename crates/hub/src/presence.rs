@@ -70,6 +70,16 @@ pub struct Connection {
     pub first: bool,
 }
 
+/// The agent's last connection in this process is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastClosed {
+    /// The cursor it leaves; `None` when it never got as far as to have one.
+    pub cursor: Option<Position>,
+}
+
+/// Of a connection that has not started yet: it must not hold the cursor of the others down.
+const UNKNOWN: Position = Position(u64::MAX);
+
 impl Presence {
     fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, Agent>> {
         self.agents.lock().unwrap_or_else(PoisonError::into_inner)
@@ -88,8 +98,7 @@ impl Presence {
         }
         let (id, first) = (self.ids.fetch_add(1, Ordering::Relaxed), agent.live.is_empty());
         let mailbox = Arc::new(Mailbox::default());
-        // Until it is known where it starts, it must not hold the cursor of the others down.
-        let live = Live { id, mailbox: mailbox.clone(), confirmed: Position(u64::MAX), owes: false };
+        let live = Live { id, mailbox: mailbox.clone(), confirmed: UNKNOWN, owes: false };
         agent.live.push(live);
         Ok(Connection { id, handle: handle.clone(), mailbox, first })
     }
@@ -127,8 +136,8 @@ impl Presence {
         }
     }
 
-    /// Takes a connection off. `Some` when it was the agent's last one in this process, with the cursor it leaves.
-    pub fn close(&self, connection: &Connection) -> Option<Position> {
+    /// Takes a connection off. `Some` when it was the agent's last one in this process.
+    pub fn close(&self, connection: &Connection) -> Option<LastClosed> {
         let mut agents = self.lock();
         let agent = agents.get_mut(&connection.handle)?;
         let nth = agent.live.iter().position(|live| live.id == connection.id)?;
@@ -141,13 +150,13 @@ impl Presence {
         }
         let cursor = agent.debt.map_or(gone.confirmed, |debt| debt.min(gone.confirmed));
         agents.remove(&connection.handle);
-        Some(cursor)
+        Some(LastClosed { cursor: (cursor != UNKNOWN).then_some(cursor) })
     }
 
     /// The cursor of an agent that is connected here, as its connections stand.
     #[must_use]
     pub fn cursor(&self, handle: &AgentHandle) -> Option<Position> {
-        self.lock().get(handle).and_then(Agent::cursor).filter(|cursor| cursor.0 != u64::MAX)
+        self.lock().get(handle).and_then(Agent::cursor).filter(|cursor| *cursor != UNKNOWN)
     }
 
     /// Whether the agent has a connection to this process.
