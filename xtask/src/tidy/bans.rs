@@ -3,6 +3,8 @@
 
 use anyhow::Result;
 
+use Place::{Anywhere, BlackBox, Decision, Product, Pure};
+
 use super::{
     Finding, arrows, items, lex,
     tree::{File, Tree},
@@ -11,12 +13,29 @@ use super::{
 /// Words that must not follow each other, where, and why.
 struct Ban {
     words: &'static str,
-    place: fn(&str) -> bool,
+    place: Place,
     why: &'static str,
 }
 
+/// Where a ban holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In every file.
+    Anywhere,
+    /// In every file, outside tests.
+    Product,
+    /// In the files of a room that hold decisions, and in what its peers send and get.
+    Pure,
+    /// In the files of a room that hold decisions.
+    Decision,
+    /// In the tests that run the real binary on the real clock. Their harness may wait between two looks.
+    BlackBox,
+}
+
 /// The files of a room that hold decisions: values in, values out.
-const PURE_FILES: &[&str] = &["command", "event", "state", "decide", "trust", "wire"];
+const DECISION_FILES: &[&str] = &["command", "event", "state", "decide", "trust"];
+/// What a room's peers send and get: as pure, but in the transport's types.
+const WIRE_FILE: &str = "wire";
 
 const TIME: &str = "time arrives in the Stamp: a decision must come out the same when it is made again";
 const CHANCE: &str =
@@ -29,44 +48,44 @@ const UNFINISHED: &str = "what is not finished is not merged";
 const NO_LIMIT: &str = "every queue has a named limit, and a test of what happens past it";
 
 const BANS: &[Ban] = &[
-    Ban { words: "SystemTime", place: pure, why: TIME },
-    Ban { words: "Instant", place: pure, why: TIME },
-    Ban { words: "getrandom", place: pure, why: CHANCE },
-    Ban { words: "rand::", place: pure, why: CHANCE },
-    Ban { words: "RandomState", place: pure, why: CHANCE },
-    Ban { words: "std::fs", place: pure, why: OUTSIDE_WORLD },
-    Ban { words: "fs::", place: pure, why: OUTSIDE_WORLD },
-    Ban { words: "std::net", place: pure, why: OUTSIDE_WORLD },
-    Ban { words: "std::env", place: pure, why: OUTSIDE_WORLD },
-    Ban { words: "std::process", place: pure, why: OUTSIDE_WORLD },
-    Ban { words: "std::thread", place: pure, why: OUTSIDE_WORLD },
-    Ban { words: "tokio::", place: pure, why: NO_WAITING },
-    Ban { words: "async fn", place: pure, why: NO_WAITING },
-    Ban { words: "async move", place: pure, why: NO_WAITING },
-    Ban { words: ".await", place: pure, why: NO_WAITING },
-    Ban { words: "axum::", place: pure, why: NO_TRANSPORT },
-    Ban { words: "hyper::", place: pure, why: NO_TRANSPORT },
+    Ban { words: "SystemTime", place: Pure, why: TIME },
+    Ban { words: "Instant", place: Pure, why: TIME },
+    Ban { words: "getrandom", place: Pure, why: CHANCE },
+    Ban { words: "rand::", place: Pure, why: CHANCE },
+    Ban { words: "RandomState", place: Pure, why: CHANCE },
+    Ban { words: "std::fs", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "fs::", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::net", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::env", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::process", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::thread", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "tokio::", place: Pure, why: NO_WAITING },
+    Ban { words: "async fn", place: Pure, why: NO_WAITING },
+    Ban { words: "async move", place: Pure, why: NO_WAITING },
+    Ban { words: ".await", place: Pure, why: NO_WAITING },
+    Ban { words: "axum::", place: Decision, why: NO_TRANSPORT },
+    Ban { words: "hyper::", place: Decision, why: NO_TRANSPORT },
     Ban {
         words: "#[ignore",
-        place: anywhere,
+        place: Anywhere,
         why: "a test that does not run proves nothing: mend it or delete it",
     },
-    Ban { words: "todo!", place: anywhere, why: UNFINISHED },
-    Ban { words: "unimplemented!", place: anywhere, why: UNFINISHED },
-    Ban { words: "dbg!", place: anywhere, why: UNFINISHED },
+    Ban { words: "todo!", place: Anywhere, why: UNFINISHED },
+    Ban { words: "unimplemented!", place: Anywhere, why: UNFINISHED },
+    Ban { words: "dbg!", place: Anywhere, why: UNFINISHED },
     Ban {
         words: "thread::sleep",
-        place: anywhere,
+        place: Anywhere,
         why: "a sleep is a guess: wait for the thing itself, with a deadline",
     },
     Ban {
         words: "time::sleep",
-        place: black_box,
+        place: BlackBox,
         why: "a sleep is a guess: wait for the thing itself, with a deadline",
     },
-    Ban { words: "unbounded_channel", place: anywhere, why: NO_LIMIT },
-    Ban { words: "mpsc::unbounded", place: anywhere, why: NO_LIMIT },
-    Ban { words: "mpsc::channel()", place: anywhere, why: NO_LIMIT },
+    Ban { words: "unbounded_channel", place: Product, why: NO_LIMIT },
+    Ban { words: "mpsc::unbounded", place: Product, why: NO_LIMIT },
+    Ban { words: "mpsc::channel()", place: Product, why: NO_LIMIT },
 ];
 
 /// Marks of unfinished work in comments, spelt in two parts so that this list does not find itself.
@@ -80,8 +99,8 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
 fn in_file(file: &File) -> Vec<Finding> {
     let tokens = lex::tokens(&file.code);
     let mut findings = Vec::new();
-    for ban in BANS.iter().filter(|ban| (ban.place)(&file.path)) {
-        for found in lex::find(&tokens, ban.words) {
+    for ban in BANS {
+        for found in lex::find(&tokens, ban.words).iter().filter(|found| ban.place.holds(file, found.at)) {
             findings.push(Finding::at(file, found.at, format!("`{}`: {}", ban.words, ban.why)));
         }
     }
@@ -97,22 +116,25 @@ fn in_file(file: &File) -> Vec<Finding> {
     findings
 }
 
-fn anywhere(_: &str) -> bool {
-    true
+impl Place {
+    fn holds(self, file: &File, at: usize) -> bool {
+        match self {
+            Self::Anywhere => true,
+            Self::Product => !file.is_test(at),
+            Self::Pure => in_room(&file.path, |stem| DECISION_FILES.contains(&stem) || stem == WIRE_FILE),
+            Self::Decision => in_room(&file.path, |stem| DECISION_FILES.contains(&stem)),
+            Self::BlackBox => file.path.strip_prefix("tests/").is_some_and(|rest| rest.contains("/tests/")),
+        }
+    }
 }
 
-/// The tests that run the real binary on the real clock. Their harness may wait between two looks.
-fn black_box(path: &str) -> bool {
-    path.strip_prefix("tests/").is_some_and(|rest| rest.contains("/tests/"))
-}
-
-/// `crates/<room>/src/decide.rs`, and everything below `crates/<room>/src/decide/`.
-fn pure(path: &str) -> bool {
+/// Whether a part of the path below `crates/<room>/src` has such a name: `decide.rs`, or all of `decide/`.
+fn in_room(path: &str, named: impl Fn(&str) -> bool) -> bool {
     let mut parts = path.split('/');
     let is_room = parts.next() == Some("crates")
         && parts.next().is_some_and(|room| room == "accounts" || arrows::PROTOCOLS.contains(&room))
         && parts.next() == Some("src");
-    is_room && parts.any(|part| PURE_FILES.contains(&part.trim_end_matches(".rs")))
+    is_room && parts.any(|part| named(part.trim_end_matches(".rs")))
 }
 
 #[cfg(test)]
@@ -127,8 +149,10 @@ mod tests {
 
     #[test]
     fn the_pure_files_of_rooms_are_known() {
+        let pure = |path: &str| Pure.holds(&File::new(path, ""), 0);
         assert!(pure("crates/sessions/src/decide.rs"));
         assert!(pure("crates/accounts/src/decide/block.rs"));
+        assert!(pure("crates/sessions/src/wire.rs"));
         assert!(!pure("crates/sessions/src/routes.rs"));
         assert!(!pure("crates/engine/src/state.rs"));
     }
@@ -136,7 +160,7 @@ mod tests {
     #[test]
     fn every_ban_bites_where_it_holds() {
         for ban in BANS {
-            let path = if (ban.place)(BLACK_BOX) { BLACK_BOX } else { "crates/sessions/src/decide.rs" };
+            let path = if ban.place == BlackBox { BLACK_BOX } else { "crates/sessions/src/decide.rs" };
             assert!(found(path, ban.words) > 0, "{}", ban.words);
         }
     }
@@ -165,7 +189,10 @@ mod tests {
     }
 
     #[test]
-    fn a_bounded_channel_is_no_offence() {
-        assert_eq!(found("a.rs", "let (tx, rx) = mpsc::channel(QUEUE_MAX);"), 0);
+    fn queues_without_limit_are_for_tests_alone() {
+        assert_eq!(found("crates/hub/src/a.rs", "mpsc::unbounded_channel()"), 1);
+        assert_eq!(found("crates/hub/src/a.rs", "#[cfg(test)] mod tests { mpsc::unbounded_channel() }"), 0);
+        assert_eq!(found("crates/hub/tests/a.rs", "mpsc::unbounded_channel()"), 0);
+        assert_eq!(found("crates/hub/src/a.rs", "let (tx, rx) = mpsc::channel(QUEUE_MAX);"), 0);
     }
 }

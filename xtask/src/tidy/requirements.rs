@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use super::{
-    Finding, items, lex,
+    Finding,
     tree::{File, Tree},
 };
 
@@ -59,18 +59,12 @@ fn unnamed(tree: &Tree, protocol: &Protocol) -> Option<Finding> {
     })
 }
 
-/// The parts of a file that are tests: all of it in a directory or file of tests, else its `#[cfg(test)]` modules.
+/// The parts of a file that are tests: all of it, or its `#[cfg(test)]` modules.
 fn test_texts(file: &File) -> Vec<&str> {
-    let is_test = |part: &str| {
-        matches!(part.trim_end_matches(".rs"), "tests" | "testing") || part.ends_with("_tests.rs")
-    };
-    if file.path.split('/').any(is_test) {
+    if file.is_test_file() {
         return vec![&file.text];
     }
-    if !file.is_rust() {
-        return Vec::new();
-    }
-    items::test_regions(&lex::tokens(&file.code)).into_iter().map(|region| &file.text[region]).collect()
+    file.test_regions().into_iter().map(|region| &file.text[region]).collect()
 }
 
 /// The numbers that follow the prefix: `ASP-43`, `asp_43`, `asp_43_44`.

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use super::lex;
+use super::{items, lex};
 use crate::process;
 
 /// One text file of the repository.
@@ -42,6 +42,25 @@ impl File {
     /// Lines of code within a span: not blank, not comment alone.
     pub(crate) fn code_lines(&self, span: Range<usize>) -> usize {
         self.code[span].lines().filter(|line| !line.trim().is_empty()).count()
+    }
+
+    /// Whether the whole file is test code, by its place or name.
+    pub(crate) fn is_test_file(&self) -> bool {
+        let of_tests = |part: &str| {
+            let stem = part.trim_end_matches(".rs");
+            matches!(stem, "tests" | "benches" | "conformance") || stem.ends_with("_tests")
+        };
+        self.path.split('/').any(of_tests)
+    }
+
+    /// The `#[cfg(test)]` modules, in octets.
+    pub(crate) fn test_regions(&self) -> Vec<Range<usize>> {
+        items::test_regions(&lex::tokens(&self.code))
+    }
+
+    /// Whether an octet stands in test code.
+    pub(crate) fn is_test(&self, at: usize) -> bool {
+        self.is_test_file() || self.test_regions().iter().any(|region| region.contains(&at))
     }
 
     /// The path without its last part: `crates/log/src` of `crates/log/src/lib.rs`.
