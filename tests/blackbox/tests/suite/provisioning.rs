@@ -180,12 +180,12 @@ async fn everything_provisioned_outlives_a_crash() {
     let alice = server.agent("@alice.bot").await;
     let bob: Agent = server.closed("@bob.bot", &["@alice.bot"]).await;
     let owner = server.owner("carol").await;
+    let dave = server.agent("@dave.bot").await;
     server.block(&alice, "@dave.bot").await;
     server.crash().await;
     let id = alice.create(&[&bob]).await;
     bob.join(&id).await;
     owner.post("/_admin/agents", json!({"handle": "@carol.bot"})).await.ok(201);
-    let dave = server.agent("@dave.bot").await;
     dave.post("/sessions", json!({"invite": ["@alice.bot"]})).await.refused(404, "not_found");
 }
 
