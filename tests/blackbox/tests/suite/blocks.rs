@@ -74,11 +74,10 @@ async fn the_blocked_receives_nothing_more() {
     let mut to_carol = carol.connect().await;
     to_carol.until_text("after, from carol").await;
     carol.say(&other, "fence").await;
-    let seen: Vec<_> =
-        to_bob.until_text("fence").await.into_iter().filter(|event| event["session_id"] == id.as_str()).collect();
-    // "sync" may have overtaken the tail of the other session, never the leave.
-    let after: Vec<_> = seen.iter().skip_while(|event| event["type"] != "session.left").collect();
-    assert_eq!(after.len(), 1, "its own leave, and then nothing: {seen:?}");
+    let left = to_bob.until_kind("session.left").await.pop().expect("its own leave");
+    assert_eq!((&left["session_id"], &left["agent"]), (&json!(id), &json!("@bob.bot")));
+    let rest = to_bob.until_text("fence").await;
+    assert!(rest.iter().all(|event| event["session_id"] != id.as_str()), "nothing past its own leave: {rest:?}");
     let history = bob.history(&id).await;
     assert_eq!(content_of(&history), ["before"]);
     assert_eq!(history.last().expect("events")["type"], "session.left");
