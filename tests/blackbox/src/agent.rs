@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Address, Connection, PATIENCE, Pongs, Response, Server, Socket, render};
+use crate::{Address, Connection, Frame, PATIENCE, Pongs, Response, Server, Socket, render};
 
 /// Someone with a token, or without one.
 #[derive(Debug, Clone)]
@@ -232,6 +232,14 @@ impl Agent {
     /// Opens the event stream, answering pings.
     pub async fn connect(&self) -> Socket {
         self.socket("/connect", Pongs::Answer).await
+    }
+
+    /// Connects, waits until the server serves the connection, and drops it without a handshake.
+    pub async fn come_and_go(&self) {
+        let mut socket = self.connect().await;
+        socket.text(r#"{"type":"ping"}"#).await;
+        while socket.frame().await != Frame::AppPong {}
+        socket.cut().await;
     }
 
     /// Opens the event stream and never confirms anything.

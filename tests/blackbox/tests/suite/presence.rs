@@ -41,8 +41,7 @@ async fn an_absence_is_told_where_it_matters() {
     let left = room(&[&alice, &bob]).await;
     bob.leave(&left).await;
     let mut to_alice = alice.connect().await;
-    let to_bob = bob.connect().await;
-    to_bob.cut().await;
+    bob.come_and_go().await;
     let mut told = std::collections::BTreeSet::new();
     while told.len() < 2 {
         let event = to_alice.event().await;
@@ -70,7 +69,7 @@ async fn a_long_absence_is_a_leave() {
     let server = Server::builder().grace("300ms").start().await;
     let (alice, bob, id) = pair(&server).await;
     let mut to_alice = alice.connect().await;
-    bob.connect().await.cut().await;
+    bob.come_and_go().await;
     let gone = to_alice.until_kind("session.disconnected").await.pop().expect("the drop");
     let left = to_alice.event().await;
     assert_eq!(left["type"], "session.left");
@@ -98,7 +97,7 @@ async fn the_grace_can_end_a_session() {
     let server = Server::builder().grace("200ms").start().await;
     let (alice, bob, id) = pair(&server).await;
     alice.leave(&id).await;
-    bob.connect().await.cut().await;
+    bob.come_and_go().await;
     blackbox::eventually("the session ends", || async {
         (alice.show(&id).await["state"] == "ended").then_some(())
     })
@@ -148,7 +147,7 @@ async fn no_clock_runs_for_the_never_connected() {
     let carol = enter(&server, &alice, &id, "@carol.bot").await;
     let mut to_alice = alice.connect().await;
     // Carol's clock runs out, so bob's, started before, would have too.
-    carol.connect().await.cut().await;
+    carol.come_and_go().await;
     let heard = to_alice.until_kind("session.left").await;
     assert!(heard.iter().all(|event| event["agent"] != "@bob.bot" || event["type"] == "session.joined"));
     assert_eq!(alice.status_of(&id, "@bob.bot").await, "joined");
@@ -189,7 +188,7 @@ async fn a_restart_makes_no_events() {
     // Another's grace runs out meanwhile: if clocks ran for bob and carol, they would have too.
     let dave = server.agent("@dave.bot").await;
     let other = room(&[&alice, &dave]).await;
-    dave.connect().await.cut().await;
+    dave.come_and_go().await;
     blackbox::eventually("dave's grace runs out", || async {
         (alice.status_of(&other, "@dave.bot").await == "left").then_some(())
     })
@@ -207,7 +206,7 @@ async fn a_restart_starts_the_grace_again() {
     let mut server = Server::builder().grace("1500ms").start().await;
     let (alice, bob, id) = pair(&server).await;
     let mut to_alice = alice.connect().await;
-    bob.connect().await.cut().await;
+    bob.come_and_go().await;
     to_alice.until_kind("session.disconnected").await;
     server.kill().await;
     let down = epoch_ms();
@@ -226,7 +225,7 @@ async fn a_return_after_a_restart_heals() {
     let mut server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let mut to_alice = alice.connect().await;
-    bob.connect().await.cut().await;
+    bob.come_and_go().await;
     to_alice.until_kind("session.disconnected").await;
     server.crash().await;
     let mut to_alice = alice.connect().await;
@@ -244,7 +243,7 @@ async fn returns_around_the_deadline_have_one_outcome() {
     let (mut healed, mut lost) = (0, 0);
     for round in 0..blackbox::rounds(40, 10) {
         let id = room(&[&alice, &bob]).await;
-        bob.connect().await.cut().await;
+        bob.come_and_go().await;
         to_alice.until(|e| e["type"] == "session.disconnected" && e["session_id"] == id.as_str()).await;
         let pause = 50 + u64::try_from(round % 20).expect("small");
         tokio::time::sleep(Duration::from_millis(pause)).await;

@@ -67,7 +67,7 @@ async fn every_kind(server: &Server, targets: &[&str]) -> (Vec<Vec<Value>>, Vec<
         sockets.push(alice.socket(target, Pongs::Answer).await);
     }
     let mut to_alice = alice.connect().await;
-    bob.connect().await.cut().await;
+    bob.come_and_go().await;
     to_alice.until_kind("session.disconnected").await;
     let to_bob = bob.connect().await;
     to_alice.until_kind("session.reconnected").await;
