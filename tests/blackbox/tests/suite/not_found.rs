@@ -51,7 +51,7 @@ async fn call(caller: &Caller, (method, path, body): &(&'static str, String, Opt
 fn assert_silent(response: &Response) {
     response.refused(404, "not_found");
     let seen = response.fingerprint();
-    for word in ["sess_", "bob", "carol", "hidden", "blocked", "deleted", "req_", "request"] {
+    for word in ["sess_", "req_", "@", ".bot"] {
         assert!(!seen.contains(word), "a 404 says nothing of {word}: {response}");
     }
     for (name, _) in &response.headers {
@@ -188,12 +188,9 @@ async fn the_blocked_finds_nothing() {
     let carol = enter(&server, &alice, &id, "@carol.bot").await;
     let own = room(&[&bob, &carol]).await;
     server.block(&alice, &bob.handle).await;
-    for (path, body) in [
-        ("/sessions".to_owned(), |handle: &str| json!({"invite": [handle]})),
-        (format!("/sessions/{own}/invite"), |handle: &str| json!({"invite": [handle]})),
-    ] {
-        let blocker = bob.post(&path, body(&alice.handle)).await;
-        let nobody = bob.post(&path, body("@nobody.bot")).await;
+    for path in ["/sessions".to_owned(), format!("/sessions/{own}/invite")] {
+        let blocker = bob.post(&path, json!({"invite": [alice.handle]})).await;
+        let nobody = bob.post(&path, json!({"invite": ["@nobody.bot"]})).await;
         assert_silent(&blocker);
         assert_eq!(blocker.fingerprint(), nobody.fingerprint());
     }
