@@ -51,9 +51,16 @@ impl Caller {
     }
 
     /// A request with further headers.
-    pub async fn call(&self, method: &str, path: &str, extra: &[(&str, &str)], body: Option<&Value>) -> Response {
+    pub async fn call(
+        &self,
+        method: &str,
+        path: &str,
+        extra: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Response {
         let body = body.map(Value::to_string);
-        let mut response = self.bytes(&self.request(method, path, extra, body.as_deref().map(str::as_bytes))).await;
+        let mut response =
+            self.bytes(&self.request(method, path, extra, body.as_deref().map(str::as_bytes))).await;
         if let Some(body) = body {
             response.asked = format!("{} {}", response.asked, body.chars().take(500).collect::<String>());
         }
@@ -71,7 +78,6 @@ impl Caller {
     }
 
     /// POST of a JSON value.
-    #[expect(clippy::needless_pass_by_value, reason = "call sites read better with json! in place")]
     pub async fn post(&self, path: &str, body: Value) -> Response {
         self.call("POST", path, &[], Some(&body)).await
     }
@@ -82,13 +88,11 @@ impl Caller {
     }
 
     /// PATCH of a JSON value.
-    #[expect(clippy::needless_pass_by_value, reason = "call sites read better with json! in place")]
     pub async fn patch(&self, path: &str, body: Value) -> Response {
         self.call("PATCH", path, &[], Some(&body)).await
     }
 
     /// PUT of a JSON value.
-    #[expect(clippy::needless_pass_by_value, reason = "call sites read better with json! in place")]
     pub async fn put(&self, path: &str, body: Value) -> Response {
         self.call("PUT", path, &[], Some(&body)).await
     }
@@ -116,7 +120,8 @@ impl Caller {
         let bearer = self.token.as_ref().map(|token| format!("Bearer {token}"));
         let mut headers: Vec<_> = bearer.iter().map(|bearer| ("Authorization", bearer.as_str())).collect();
         headers.extend_from_slice(extra);
-        let opened = tokio::time::timeout(PATIENCE, Socket::open(self.address.get(), target, &headers, pongs));
+        let opened =
+            tokio::time::timeout(PATIENCE, Socket::open(self.address.get(), target, &headers, pongs));
         opened.await.expect("an upgrade is answered in time").expect("an upgrade is answered")
     }
 
@@ -190,9 +195,11 @@ impl Agent {
     }
 
     /// `POST /sessions/{id}/messages`; the sequence.
-    #[expect(clippy::needless_pass_by_value, reason = "call sites read better with json! in place")]
     pub async fn say(&self, id: &str, content: impl Into<Value>) -> i64 {
-        let body = self.post(&format!("/sessions/{id}/messages"), json!({ "content": content.into() })).await.ok(201);
+        let body = self
+            .post(&format!("/sessions/{id}/messages"), json!({ "content": content.into() }))
+            .await
+            .ok(201);
         body["sequence"].as_i64().expect("the answer has the sequence (ASP-67)")
     }
 

@@ -86,7 +86,10 @@ impl Connection {
     pub async fn response(&mut self) -> Result<Response> {
         let (status, headers) = self.head().await?;
         let find = |name: &str| {
-            headers.iter().find(|(known, _): &&(String, String)| known.eq_ignore_ascii_case(name)).map(|h| h.1.clone())
+            headers
+                .iter()
+                .find(|(known, _): &&(String, String)| known.eq_ignore_ascii_case(name))
+                .map(|h| h.1.clone())
         };
         let body = if status == 204 || status == 304 || status < 200 {
             Bytes::new()

@@ -44,7 +44,8 @@ fn with_database(url: &str, name: &str) -> String {
 }
 
 async fn execute(url: &str, statement: &str) {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("the PostgreSQL server answers");
+    let (client, connection) =
+        tokio_postgres::connect(url, NoTls).await.expect("the PostgreSQL server answers");
     let driver = tokio::spawn(connection);
     client.batch_execute(statement).await.expect("the statement is allowed");
     drop(client);
@@ -57,7 +58,10 @@ mod tests {
 
     #[test]
     fn the_database_name_is_replaced_and_options_stay() {
-        assert_eq!(with_database("postgres://a@h:1/x?sslmode=disable", "y"), "postgres://a@h:1/y?sslmode=disable");
+        assert_eq!(
+            with_database("postgres://a@h:1/x?sslmode=disable", "y"),
+            "postgres://a@h:1/y?sslmode=disable"
+        );
         assert_eq!(with_database("postgres://a@h:1", "y"), "postgres://a@h:1/y");
     }
 }

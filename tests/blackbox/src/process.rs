@@ -43,7 +43,9 @@ impl Process {
         let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
         let first = timeout(START_MAX, lines.next_line()).await;
         let port = match &first {
-            Ok(Ok(Some(line))) => line.strip_prefix(GREETING).and_then(|rest| rest.trim_end_matches('/').parse().ok()),
+            Ok(Ok(Some(line))) => {
+                line.strip_prefix(GREETING).and_then(|rest| rest.trim_end_matches('/').parse().ok())
+            }
             _ => None,
         };
         let Some(port) = port else {
@@ -76,6 +78,11 @@ impl Process {
         drop(killed);
     }
 
+    /// The process id, while it runs.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// SIGTERM.
     pub(crate) fn terminate(&self) {
         let id = self.child.id().expect("the server runs");
@@ -86,7 +93,9 @@ impl Process {
     /// Waits for the end, at most so long.
     pub(crate) async fn wait(&mut self, limit: Duration) -> ExitStatus {
         let waited = timeout(limit, self.child.wait()).await;
-        waited.unwrap_or_else(|_| panic!("the server still runs after {limit:?}")).expect("the server can be waited for")
+        waited
+            .unwrap_or_else(|_| panic!("the server still runs after {limit:?}"))
+            .expect("the server can be waited for")
     }
 
     /// What came on stdout after the first line.

@@ -180,6 +180,19 @@ impl Server {
         format!("{}{running}{}", self.stdout, String::from_utf8_lossy(&stderr))
     }
 
+    /// What the server wrote to stderr so far.
+    pub fn logged(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Resident memory of the process now, in KiB.
+    pub fn resident_kib(&self) -> u64 {
+        let id = self.process.as_ref().and_then(Process::id).expect("the server runs");
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("the process has a status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS is known");
+        line.trim().trim_end_matches(" kB").parse().expect("a number of KiB")
+    }
+
     /// The operator.
     pub fn operator(&self) -> Caller {
         self.bearer(OPERATOR)

@@ -94,7 +94,7 @@ impl Socket {
         match frame {
             Frame::Event(_) => self.unconfirmed = true,
             Frame::Ping => self.unconfirmed = false,
-            _ => {}
+            Frame::AppPong | Frame::Pong(_) | Frame::Other(_) | Frame::Close(_) | Frame::Gone(_) => {}
         }
         if self.history.len() == HISTORY_MAX {
             self.history.pop_front();
@@ -109,7 +109,10 @@ impl Socket {
             match self.frame().await {
                 Frame::Event(event) => return event,
                 end @ (Frame::Close(_) | Frame::Gone(_)) => {
-                    panic!("the socket ended ({end:?}) while an event was awaited; before: {:#?}", self.history)
+                    panic!(
+                        "the socket ended ({end:?}) while an event was awaited; before: {:#?}",
+                        self.history
+                    )
                 }
                 Frame::AppPong | Frame::Ping | Frame::Pong(_) | Frame::Other(_) => {}
             }

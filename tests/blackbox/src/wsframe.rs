@@ -68,7 +68,8 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
                 (CLOSE | PING | PONG, true) => return Ok((opcode, payload)),
                 (CLOSE | PING | PONG, false) => return Err(bad("a fragmented control frame")),
                 (CONTINUATION, _) => {
-                    let (opcode, mut whole) = self.partial.take().ok_or_else(|| bad("nothing to continue"))?;
+                    let (opcode, mut whole) =
+                        self.partial.take().ok_or_else(|| bad("nothing to continue"))?;
                     whole.extend_from_slice(&payload);
                     if fin {
                         return Ok((opcode, whole));

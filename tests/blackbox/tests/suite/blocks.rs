@@ -29,7 +29,11 @@ async fn a_block_ejects_from_shared_sessions() {
         alice.say(id, "we go on").await;
         to_carol.until_text("we go on").await;
     }
-    assert_eq!(carol.status_of(&apart, "@bob.bot").await, "joined", "a session without the blocker is untouched");
+    assert_eq!(
+        carol.status_of(&apart, "@bob.bot").await,
+        "joined",
+        "a session without the blocker is untouched"
+    );
     bob.say(&apart, "here").await;
 }
 
@@ -41,7 +45,11 @@ async fn a_block_between_two_ends_the_session() {
     server.block(&alice, "@bob.bot").await;
     assert_eq!(kinds(&alice.history(&id).await), ["invited", "joined", "left", "ended"]);
     assert_eq!(alice.show(&id).await["state"], "ended");
-    assert_eq!(kinds(&bob.history(&id).await), ["invited", "joined", "left"], "left gets nothing past its own leave");
+    assert_eq!(
+        kinds(&bob.history(&id).await),
+        ["invited", "joined", "left"],
+        "left gets nothing past its own leave"
+    );
 }
 
 /// D.9: it goes on while somebody is still invited.
@@ -77,7 +85,10 @@ async fn the_blocked_receives_nothing_more() {
     let left = to_bob.until_kind("session.left").await.pop().expect("its own leave");
     assert_eq!((&left["session_id"], &left["agent"]), (&json!(id), &json!("@bob.bot")));
     let rest = to_bob.until_text("fence").await;
-    assert!(rest.iter().all(|event| event["session_id"] != id.as_str()), "nothing past its own leave: {rest:?}");
+    assert!(
+        rest.iter().all(|event| event["session_id"] != id.as_str()),
+        "nothing past its own leave: {rest:?}"
+    );
     let history = bob.history(&id).await;
     assert_eq!(content_of(&history), ["before"]);
     assert_eq!(history.last().expect("events")["type"], "session.left");

@@ -34,7 +34,11 @@ async fn without_a_pong_everything_comes_again() {
     assert_eq!(content_of(&hear(&mut polite, &texts).await), texts);
     polite.close().await;
     let mut last = bob.connect().await;
-    assert_eq!(content_of(&hear(&mut last, &texts).await), texts, "a clean close without the pong confirms nothing");
+    assert_eq!(
+        content_of(&hear(&mut last, &texts).await),
+        texts,
+        "a clean close without the pong confirms nothing"
+    );
 }
 
 /// D.9: the server pings within a second after the last event that is not confirmed.
@@ -106,7 +110,10 @@ async fn the_unconfirmed_survives_a_crash() {
     mute.ending().await;
     let mut again = bob.connect().await;
     let heard = hear(&mut again, &second).await;
-    assert!(content_of(&heard).ends_with(&second.iter().map(String::as_str).collect::<Vec<_>>()), "{heard:?}");
+    assert!(
+        content_of(&heard).ends_with(&second.iter().map(String::as_str).collect::<Vec<_>>()),
+        "{heard:?}"
+    );
     let numbers = sequences(&heard);
     assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "no gap: {numbers:?}");
 }
@@ -139,7 +146,11 @@ async fn a_pong_of_one_device_does_not_hide_the_loss_of_another() {
     prompt.confirmed().await;
     lost.cut().await;
     let mut back = bob.connect().await;
-    assert_eq!(content_of(&hear(&mut back, &texts).await), texts, "what the lost device did not confirm comes again");
+    assert_eq!(
+        content_of(&hear(&mut back, &texts).await),
+        texts,
+        "what the lost device did not confirm comes again"
+    );
 }
 
 /// The same when the prompt device goes too, and through a crash.

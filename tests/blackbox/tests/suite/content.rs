@@ -76,7 +76,10 @@ async fn wrong_content_is_refused() {
         json!([{"type": "text", "text": "good"}, {"type": "text", "text": ""}]),
     ];
     for content in &wrong {
-        alice.post(&format!("/sessions/{id}/messages"), json!({ "content": content })).await.refused(400, "invalid_content");
+        alice
+            .post(&format!("/sessions/{id}/messages"), json!({ "content": content }))
+            .await
+            .refused(400, "invalid_content");
         let body = json!({"initial_message": {"content": content}});
         let refused = alice.post("/sessions", body).await;
         refused.refused_any(400, &["invalid_content", "invalid_initial_message"]);
@@ -111,7 +114,8 @@ async fn references_are_not_fetched() {
     let (alice, bob, id) = pair(&server).await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/secret", listener.local_addr().expect("an address"));
-    let content = json!([{"type": "file", "url": url, "size": 5_000_000_000_i64}, {"type": "image", "url": url}]);
+    let content =
+        json!([{"type": "file", "url": url, "size": 5_000_000_000_i64}, {"type": "image", "url": url}]);
     alice.say(&id, content.clone()).await;
     assert_eq!(bob.history(&id).await[2]["payload"]["content"], content);
     let visited = tokio::select! {

@@ -217,7 +217,10 @@ async fn ids_are_ulids_with_their_prefix() {
             (log[0]["payload"]["id"].as_str().expect("an id"), "msg_"),
         ] {
             let tail = id.strip_prefix(prefix).unwrap_or_else(|| panic!("{id} starts with {prefix}"));
-            assert!(tail.len() == 26 && tail.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit()), "{id}");
+            assert!(
+                tail.len() == 26 && tail.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit()),
+                "{id}"
+            );
             assert!(seen.insert(id.to_owned()), "{id} is new");
         }
     }

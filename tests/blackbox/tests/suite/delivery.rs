@@ -40,7 +40,10 @@ async fn the_joined_hear_everything() {
     for socket in &mut sockets {
         let heard = socket.until_kind("session.ended").await;
         assert_gapless(&heard, 1);
-        assert_eq!(kinds(&heard), ["invited", "joined", "message", "message", "invited", "joined", "left", "ended"]);
+        assert_eq!(
+            kinds(&heard),
+            ["invited", "joined", "message", "message", "invited", "joined", "left", "ended"]
+        );
     }
 }
 
@@ -209,7 +212,8 @@ async fn content_arrives_as_sent() {
     let (alice, bob, id) = pair(&server).await;
     let mut to_bob = bob.connect().await;
     to_bob.until_kind("session.joined").await;
-    let metadata = json!({"n": [1, -2.5, 1e3, null, true], "o": {"": {}}, "u": "\u{1f980}\u{202e}", "z": {"y": []}});
+    let metadata =
+        json!({"n": [1, -2.5, 1e3, null, true], "o": {"": {}}, "u": "\u{1f980}\u{202e}", "z": {"y": []}});
     let text = "line\nbreak \"quote\" \\ \u{7f} \u{85} <b>&amp; ANSI \u{1b}[31m \u{1f469}\u{200d}\u{1f4bb}";
     let body = json!({"content": text, "metadata": metadata});
     alice.post(&format!("/sessions/{id}/messages"), body).await.ok(201);

@@ -74,7 +74,11 @@ async fn a_session_ends_when_nobody_is_joined() {
     assert_eq!(carol.show(&id).await["state"], "ended");
     assert_eq!(carol.status_of(&id, "@carol.bot").await, "left");
     let history = bob.history(&id).await;
-    assert_eq!(kinds(&history).last(), Some(&"left"), "who left gets nothing past its own leave: {history:?}");
+    assert_eq!(
+        kinds(&history).last(),
+        Some(&"left"),
+        "who left gets nothing past its own leave: {history:?}"
+    );
 }
 
 /// ASP-23: a creator alone ends its session by leaving.

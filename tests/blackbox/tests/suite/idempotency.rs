@@ -95,7 +95,8 @@ async fn the_header_is_a_fallback() {
     assert_replay(&third, &send(&alice, &id, &json!({"content": "three", "idempotency_key": "b"})).await);
     assert_eq!(content_of(&bob.history(&id).await), ["one", "three"]);
     let long = "k".repeat(256);
-    let refused = alice.call("POST", &path, &[("Idempotency-Key", &long)], Some(&json!({"content": "x"}))).await;
+    let refused =
+        alice.call("POST", &path, &[("Idempotency-Key", &long)], Some(&json!({"content": "x"}))).await;
     refused.refused(400, "invalid_idempotency_key");
 }
 
@@ -107,7 +108,9 @@ async fn the_header_does_no_harm_elsewhere() {
     let bob = server.agent("@bob.bot").await;
     let id = alice.create(&[&bob]).await;
     let key = [("Idempotency-Key", "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")];
-    for (agent, verb) in [(&bob, "join"), (&bob, "join"), (&bob, "leave"), (&alice, "end"), (&alice, "reopen")] {
+    for (agent, verb) in
+        [(&bob, "join"), (&bob, "join"), (&bob, "leave"), (&alice, "end"), (&alice, "reopen")]
+    {
         let response = agent.call("POST", &format!("/sessions/{id}/{verb}"), &key, Some(&json!({}))).await;
         assert_eq!(response.ok(200), json!({"ok": true}), "{verb}");
     }

@@ -47,7 +47,11 @@ async fn handles_have_an_owner_and_a_name() {
         assert_eq!(made["handle"], *handle);
     }
     for handle in MALFORMED {
-        server.operator().post("/_admin/agents", json!({ "handle": handle })).await.refused(400, "invalid_handle");
+        server
+            .operator()
+            .post("/_admin/agents", json!({ "handle": handle }))
+            .await
+            .refused(400, "invalid_handle");
     }
 }
 

@@ -72,7 +72,9 @@ async fn broken_json_is_refused_everywhere() {
     let (alice, _, id) = pair(&server).await;
     let operator = server.operator();
     for body in [&br#"{"a":1,"a":2}"#[..], br#"{"a":"\u0000"}"#, b"{", br#"{"a":1e999}"#] {
-        for path in ["/sessions".to_owned(), format!("/sessions/{id}/invite"), format!("/sessions/{id}/reopen")] {
+        for path in
+            ["/sessions".to_owned(), format!("/sessions/{id}/invite"), format!("/sessions/{id}/reopen")]
+        {
             alice.post_raw(&path, body).await.refused(400, "invalid_json");
         }
         alice.post_raw("/contacts", body).await.refused(400, "invalid_json");
@@ -105,7 +107,8 @@ async fn good_json_is_taken() {
 fn nested(depth: usize) -> Vec<u8> {
     // The body is 1, metadata is 2, so depth - 2 arrays follow.
     let arrays = depth - 2;
-    let text = format!(r#"{{"content":"x","metadata":{{"a":{}{}}}}}"#, "[".repeat(arrays), "]".repeat(arrays));
+    let text =
+        format!(r#"{{"content":"x","metadata":{{"a":{}{}}}}}"#, "[".repeat(arrays), "]".repeat(arrays));
     text.into_bytes()
 }
 

@@ -19,7 +19,10 @@ async fn nothing_private_is_printed() {
     alice.post(&path, body.clone()).await.ok(201);
     alice.post(&path, body).await.ok(201);
     alice.post(&path, json!({"content": {"secret": CANARY}})).await.refused_as(400);
-    alice.post_raw(&path, format!("{{\"content\":\"{CANARY}\",\"content\":1}}").as_bytes()).await.refused_as(400);
+    alice
+        .post_raw(&path, format!("{{\"content\":\"{CANARY}\",\"content\":1}}").as_bytes())
+        .await
+        .refused_as(400);
     alice.post_raw(&path, format!("{CANARY}{{").as_bytes()).await.refused_as(400);
     alice.post(&path, json!({"content": "x", "idempotency_key": CANARY})).await.refused_as(409);
     alice.open(json!({"topic": CANARY, "initial_message": {"content": CANARY}})).await;
@@ -30,18 +33,25 @@ async fn nothing_private_is_printed() {
     socket.text(CANARY).await;
     socket.raw(&encode(true, TEXT, &[CANARY.as_bytes(), b"\xff"].concat(), true)).await.expect("sent");
     socket.ending().await;
-    let ticket = alice.post_empty("/auth/ticket").await.json()["ticket"].as_str().expect("a ticket").to_owned();
+    let ticket =
+        alice.post_empty("/auth/ticket").await.json()["ticket"].as_str().expect("a ticket").to_owned();
     server.stranger().socket(&format!("/connect?ticket={ticket}"), Pongs::Answer).await.close().await;
     let target = format!("/connect?token={}", alice.token());
     server.stranger().socket(&target, Pongs::Answer).await.close().await;
     let wrong = format!("/connect?token=pla_{CANARY}");
     server.stranger().try_socket(&wrong, &[], Pongs::Answer).await.expect_err("no upgrade");
     server.bearer(&format!("pla_{CANARY}")).get("/sessions").await.refused_as(401);
-    server.operator().post("/_admin/agents", json!({"handle": CANARY, "token": CANARY})).await.refused_as(400);
+    server
+        .operator()
+        .post("/_admin/agents", json!({"handle": CANARY, "token": CANARY}))
+        .await
+        .refused_as(400);
     server.stop().await;
     let printed = server.printed();
     assert!(!printed.is_empty(), "there is a log to look at");
-    for secret in [CANARY, alice.token(), bob.token(), owner.token(), server.operator().token(), ticket.as_str()] {
+    for secret in
+        [CANARY, alice.token(), bob.token(), owner.token(), server.operator().token(), ticket.as_str()]
+    {
         assert!(!printed.contains(secret), "{secret} was printed");
     }
 }
@@ -67,11 +77,12 @@ async fn the_log_is_json_lines() {
     alice.say(&id, "hello").await;
     alice.post_raw("/sessions", b"{").await.refused_as(400);
     server.stop().await;
-    let printed = server.printed();
-    let lines: Vec<_> = printed.lines().filter(|line| !line.trim().is_empty()).collect();
+    let logged = server.logged();
+    let lines: Vec<_> = logged.lines().filter(|line| !line.trim().is_empty()).collect();
     assert!(!lines.is_empty());
     for line in lines {
-        let value: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let value: serde_json::Value =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert!(value.is_object(), "{line}");
     }
 }

@@ -18,7 +18,10 @@ async fn a_join_is_told_to_everyone() {
         let invited = socket.expect("session.invited").await;
         assert_eq!(invited["payload"]["invitee"], "@carol.bot", "joined participants see invitations too");
         let joined = socket.expect("session.joined").await;
-        assert_eq!((&joined["payload"], &joined["agent"]), (&json!({"agent": "@carol.bot"}), &json!("@carol.bot")));
+        assert_eq!(
+            (&joined["payload"], &joined["agent"]),
+            (&json!({"agent": "@carol.bot"}), &json!("@carol.bot"))
+        );
     }
 }
 
@@ -56,7 +59,10 @@ async fn an_invitation_answers_with_the_new_ones() {
     for handle in ["@carol.bot", "@dave.bot"] {
         server.agent(handle).await;
     }
-    assert_eq!(alice.invite(&id, &["@carol.bot", "@carol.bot", "@alice.bot", "@bob.bot"]).await, ["@carol.bot"]);
+    assert_eq!(
+        alice.invite(&id, &["@carol.bot", "@carol.bot", "@alice.bot", "@bob.bot"]).await,
+        ["@carol.bot"]
+    );
     assert_eq!(alice.invite(&id, &["@carol.bot", "@dave.bot"]).await, ["@dave.bot"]);
     assert!(bob.invite(&id, &["@carol.bot", "@dave.bot"]).await.is_empty());
     assert_eq!(kinds(&alice.history(&id).await), ["invited", "joined", "invited", "invited"]);
@@ -67,8 +73,13 @@ async fn wrong_invitations_are_refused() {
     let server = Server::start().await;
     let (alice, _, id) = pair(&server).await;
     let path = format!("/sessions/{id}/invite");
-    for body in [json!({}), json!({"invite": []}), json!({"invite": null}), json!({"invite": "@b.c"}), json!({"invite": [7]})]
-    {
+    for body in [
+        json!({}),
+        json!({"invite": []}),
+        json!({"invite": null}),
+        json!({"invite": "@b.c"}),
+        json!({"invite": [7]}),
+    ] {
         alice.post(&path, body).await.refused(400, "invalid_invite");
     }
     alice.post_empty(&path).await.refused_as(400);
@@ -85,10 +96,16 @@ async fn an_invitee_may_only_join() {
     alice.invite(&id, &["@carol.bot"]).await;
     let before = alice.history(&id).await;
     carol.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused(409, "not_joined");
-    carol.post(&format!("/sessions/{id}/invite"), json!({"invite": ["@dave.bot"]})).await.refused(409, "not_joined");
+    carol
+        .post(&format!("/sessions/{id}/invite"), json!({"invite": ["@dave.bot"]}))
+        .await
+        .refused(409, "not_joined");
     carol.post_empty(&format!("/sessions/{id}/leave")).await.refused(409, "not_joined");
     carol.post_empty(&format!("/sessions/{id}/end")).await.refused(409, "not_joined");
-    carol.post(&format!("/sessions/{id}/reopen"), json!({})).await.refused_any(409, &["session_active", "not_joined"]);
+    carol
+        .post(&format!("/sessions/{id}/reopen"), json!({}))
+        .await
+        .refused_any(409, &["session_active", "not_joined"]);
     assert_eq!(alice.history(&id).await, before, "nothing was written");
     carol.join(&id).await;
 }
@@ -102,11 +119,15 @@ async fn who_left_may_do_nothing() {
     bob.leave(&id).await;
     let before = alice.history(&id).await;
     bob.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused(409, "not_joined");
-    bob.post(&format!("/sessions/{id}/invite"), json!({"invite": ["@carol.bot"]})).await.refused(409, "not_joined");
+    bob.post(&format!("/sessions/{id}/invite"), json!({"invite": ["@carol.bot"]}))
+        .await
+        .refused(409, "not_joined");
     for verb in ["join", "leave", "end"] {
         bob.post_empty(&format!("/sessions/{id}/{verb}")).await.refused(409, "not_joined");
     }
-    bob.post(&format!("/sessions/{id}/reopen"), json!({})).await.refused_any(409, &["session_active", "not_joined"]);
+    bob.post(&format!("/sessions/{id}/reopen"), json!({}))
+        .await
+        .refused_any(409, &["session_active", "not_joined"]);
     assert_eq!(alice.history(&id).await, before, "nothing was written");
 }
 
@@ -129,7 +150,11 @@ async fn a_leave_is_told_to_everyone() {
     assert_eq!(alice.invite(&id, &["@bob.bot"]).await, ["@bob.bot"]);
     let next = sockets[1].event().await;
     assert_eq!((&next["type"], &next["payload"]["invitee"]), (&json!("session.invited"), &json!("@bob.bot")));
-    assert_eq!(bob.status_of(&id, "@bob.bot").await, "invited", "ASP-76: left becomes invited by a new invitation");
+    assert_eq!(
+        bob.status_of(&id, "@bob.bot").await,
+        "invited",
+        "ASP-76: left becomes invited by a new invitation"
+    );
 }
 
 /// ASP-52, ASP-76: back by invitation and join; the gap is then readable.

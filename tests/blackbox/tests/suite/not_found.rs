@@ -114,7 +114,8 @@ async fn unreachable(server: &Server, caller: &Agent) -> Vec<String> {
     server.agent("@deleted.bot").await;
     let gone = server.operator().delete("/_admin/agents/@deleted.bot").await;
     assert_eq!(gone.status, 204, "{gone}");
-    let handles = ["@nobody.bot", "@hidden.bot", "@elsewhere.bot", "@blocker.bot", "@listing.bot", "@blocked.bot"];
+    let handles =
+        ["@nobody.bot", "@hidden.bot", "@elsewhere.bot", "@blocker.bot", "@listing.bot", "@blocked.bot"];
     handles.into_iter().chain(["@deleted.bot"]).map(str::to_owned).collect()
 }
 
@@ -128,7 +129,10 @@ async fn unreachable_and_absent_agents_look_alike() {
     for handle in &handles {
         for (path, body) in [
             ("/sessions".to_owned(), json!({"invite": [handle]})),
-            ("/sessions".to_owned(), json!({"invite": ["@bob.bot", handle], "initial_message": {"content": "x"}})),
+            (
+                "/sessions".to_owned(),
+                json!({"invite": ["@bob.bot", handle], "initial_message": {"content": "x"}}),
+            ),
             (
                 "/sessions".to_owned(),
                 json!({"invite": [handle], "initial_message": {"content": "x"}, "end_after_send": true}),
@@ -155,7 +159,8 @@ async fn a_list_is_no_oracle() {
     let (alice, _, _) = pair(&server).await;
     let handles = unreachable(&server, &alice).await;
     let one = alice.post("/sessions", json!({"invite": [handles[0]]})).await;
-    for list in [json!(handles), json!(["@bob.bot", handles[1]]), json!([handles[2], "@bob.bot", handles[3]])] {
+    for list in [json!(handles), json!(["@bob.bot", handles[1]]), json!([handles[2], "@bob.bot", handles[3]])]
+    {
         let response = alice.post("/sessions", json!({ "invite": list })).await;
         assert_eq!(response.fingerprint(), one.fingerprint());
     }

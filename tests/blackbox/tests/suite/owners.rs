@@ -85,7 +85,10 @@ async fn an_agent_configures_nothing() {
         let path = format!("/_admin/agents/{handle}");
         alice.get(&path).await.refused(404, "not_found");
         alice.patch(&path, json!({"policy": "allowlist"})).await.refused(404, "not_found");
-        alice.post(&format!("{path}/allowlist"), json!({"entries": ["@x.*"]})).await.refused(404, "not_found");
+        alice
+            .post(&format!("{path}/allowlist"), json!({"entries": ["@x.*"]}))
+            .await
+            .refused(404, "not_found");
         alice.post(&format!("{path}/blocks"), json!({"handle": "@bob.bot"})).await.refused(404, "not_found");
         alice.post_empty(&format!("{path}/rotate-token")).await.refused(404, "not_found");
         alice.delete(&path).await.refused(404, "not_found");

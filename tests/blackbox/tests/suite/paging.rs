@@ -17,7 +17,8 @@ async fn pages_walk_the_log() {
         let mut events: Vec<Value> = Vec::new();
         let mut after = "0".to_owned();
         loop {
-            let page = bob.get(&format!("/sessions/{id}/events?after_sequence={after}&limit={limit}")).await.ok(200);
+            let page =
+                bob.get(&format!("/sessions/{id}/events?after_sequence={after}&limit={limit}")).await.ok(200);
             let found = page["events"].as_array().expect("events");
             assert!(found.len() <= limit);
             events.extend_from_slice(found);

@@ -17,13 +17,19 @@ async fn a_short_absence_is_told_and_healed() {
     to_bob.confirmed().await;
     to_bob.cut().await;
     let gone = to_alice.event().await;
-    assert_eq!((&gone["type"], &gone["payload"]), (&json!("session.disconnected"), &json!({"agent": "@bob.bot"})));
+    assert_eq!(
+        (&gone["type"], &gone["payload"]),
+        (&json!("session.disconnected"), &json!({"agent": "@bob.bot"}))
+    );
     assert_eq!(alice.status_of(&id, "@bob.bot").await, "joined");
     alice.say(&id, "missed").await;
     to_alice.until_text("missed").await;
     let mut again = bob.connect().await;
     let back = to_alice.event().await;
-    assert_eq!((&back["type"], &back["payload"]), (&json!("session.reconnected"), &json!({"agent": "@bob.bot"})));
+    assert_eq!(
+        (&back["type"], &back["payload"]),
+        (&json!("session.reconnected"), &json!({"agent": "@bob.bot"}))
+    );
     let heard = again.until_kind("session.reconnected").await;
     assert_eq!(kinds(&heard), ["disconnected", "message", "reconnected"], "ASP-44: the queued come first");
     assert_eq!(content_of(&heard), ["missed"]);
@@ -83,7 +89,11 @@ async fn a_long_absence_is_a_leave() {
     alice.say(&id, "without bob").await;
     to_alice.until_text("without bob").await;
     let heard = again.until_kind("session.left").await;
-    assert_eq!(kinds(&heard), ["invited", "joined", "disconnected", "left"], "its own leave is the last it gets");
+    assert_eq!(
+        kinds(&heard),
+        ["invited", "joined", "disconnected", "left"],
+        "its own leave is the last it gets"
+    );
     alice.invite(&id, &["@bob.bot"]).await;
     assert_eq!(again.event().await["type"], "session.invited");
     bob.join(&id).await;
@@ -179,7 +189,11 @@ async fn a_restart_makes_no_events() {
         for socket in &mut sockets {
             socket.until_kind("session.joined").await;
         }
-        if round == 0 { server.stop().await } else { server.kill().await }
+        if round == 0 {
+            server.stop().await
+        } else {
+            server.kill().await
+        }
         server.start_again().await;
         for socket in &mut sockets {
             socket.ending().await;
@@ -250,7 +264,8 @@ async fn returns_around_the_deadline_have_one_outcome() {
         let to_bob = bob.connect().await;
         let outcome = to_alice
             .until(|e| {
-                e["session_id"] == id.as_str() && (e["type"] == "session.reconnected" || e["type"] == "session.left")
+                e["session_id"] == id.as_str()
+                    && (e["type"] == "session.reconnected" || e["type"] == "session.left")
             })
             .await;
         if outcome.last().is_some_and(|event| event["type"] == "session.reconnected") {

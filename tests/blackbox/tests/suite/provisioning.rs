@@ -32,7 +32,8 @@ async fn agents_are_made_as_asked() {
     });
     let made = server.operator().post("/_admin/agents", body).await.ok(201);
     assert_eq!(made["policy"], "open");
-    let mut entries: Vec<_> = made["allowlist"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    let mut entries: Vec<_> =
+        made["allowlist"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     entries.sort_unstable();
     assert_eq!(entries, ["@acme.*", "@bob.bot"]);
     assert_eq!(made["token"], token);
@@ -114,7 +115,8 @@ async fn allowlists_are_edited_entry_by_entry() {
     assert_eq!(sorted(&removed["entries"]), ["@alice.bot"]);
     let removed = server.operator().delete(&format!("{path}/@alice.bot")).await.ok(200);
     assert_eq!(removed["entries"], json!([]));
-    for body in [json!({}), json!({"entries": []}), json!({"entries": "@a.b"}), json!({"entries": ["@*.b"]})] {
+    for body in [json!({}), json!({"entries": []}), json!({"entries": "@a.b"}), json!({"entries": ["@*.b"]})]
+    {
         server.operator().post(path, body).await.refused_as(400);
     }
 }

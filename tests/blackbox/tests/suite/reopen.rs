@@ -53,10 +53,15 @@ async fn a_reopening_may_choose_whom() {
     let again = alice.history(&id).await;
     assert_eq!(kinds(&again[again.len() - 2..]), ["reopened", "invited"], "what it had, and its invitation");
     let frozen = carol.history(&id).await;
-    assert_eq!(kinds(&frozen).last(), Some(&"ended"), "who is not asked back is frozen at the end: {frozen:?}");
+    assert_eq!(
+        kinds(&frozen).last(),
+        Some(&"ended"),
+        "who is not asked back is frozen at the end: {frozen:?}"
+    );
     carol.post_empty(&format!("/sessions/{id}/join")).await.refused(409, "not_joined");
     carol.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused(409, "not_joined");
-    let left: Vec<_> = bob.history(&id).await.into_iter().filter(|event| event["type"] == "session.left").collect();
+    let left: Vec<_> =
+        bob.history(&id).await.into_iter().filter(|event| event["type"] == "session.left").collect();
     assert!(left.is_empty(), "becoming left by not being asked is no event: {left:?}");
 }
 
@@ -91,7 +96,10 @@ async fn only_the_joined_may_reopen() {
     stranger.post(&format!("/sessions/{id}/reopen"), json!({})).await.refused(404, "not_found");
     assert_eq!(alice.history(&id).await, before, "nothing was written");
     bob.reopen(&id, json!({})).await;
-    alice.post(&format!("/sessions/{id}/reopen"), json!({})).await.refused_any(409, &["session_active", "not_joined"]);
+    alice
+        .post(&format!("/sessions/{id}/reopen"), json!({}))
+        .await
+        .refused_any(409, &["session_active", "not_joined"]);
 }
 
 /// 2.5 #10: a session that everyone left cannot be reopened.

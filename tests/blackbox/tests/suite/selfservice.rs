@@ -33,8 +33,10 @@ async fn an_agent_reads_itself() {
 async fn writes_need_the_owners_leave() {
     let server = Server::start().await;
     server.agent("@bob.bot").await;
-    for alice in [server.closed("@alice.one", &["@bob.bot"]).await, with_self_service(&server, "@alice.two", false).await]
-    {
+    for alice in [
+        server.closed("@alice.one", &["@bob.bot"]).await,
+        with_self_service(&server, "@alice.two", false).await,
+    ] {
         let before = alice.get("/agents/me/allowlist").await.ok(200);
         alice.patch("/agents/me", json!({"policy": "open"})).await.refused(403, "forbidden");
         alice.post("/agents/me/allowlist", json!({"entries": ["@x.*"]})).await.refused(403, "forbidden");
@@ -70,7 +72,11 @@ async fn self_service_edits_itself() {
     assert_eq!(lifted, json!({"unblocked": true}));
     bob.post("/sessions", invite).await.ok(201);
     let shown = server.operator().get("/_admin/agents/@bob.bot").await.ok(200);
-    assert_eq!((&shown["policy"], &shown["allowlist"]), (&json!("open"), &json!([])), "bob's lists were not touched");
+    assert_eq!(
+        (&shown["policy"], &shown["allowlist"]),
+        (&json!("open"), &json!([])),
+        "bob's lists were not touched"
+    );
 }
 
 /// The owner grants and takes it back; the agent cannot grant it to itself.

@@ -46,9 +46,13 @@ async fn the_description_is_complete() {
     let paths = document["paths"].as_object().expect("paths");
     // Names of parameters are free.
     let bare = |path: &str| {
-        path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part }).collect::<Vec<_>>().join("/")
+        path.split('/')
+            .map(|part| if part.starts_with('{') { "{}" } else { part })
+            .collect::<Vec<_>>()
+            .join("/")
     };
-    let described: std::collections::BTreeMap<_, _> = paths.iter().map(|(path, item)| (bare(path), item)).collect();
+    let described: std::collections::BTreeMap<_, _> =
+        paths.iter().map(|(path, item)| (bare(path), item)).collect();
     for (path, methods) in [
         ("/sessions", "get post"),
         ("/sessions/{}", "get"),

@@ -106,8 +106,13 @@ async fn events_carry_both_dresses() {
         assert_envelope(event);
         assert_flat(event);
         let payload = &event["payload"];
-        for (flat, inner) in [("agent", "agent"), ("id", "id"), ("sender", "sender"), ("content", "content"), ("invited_by", "by")]
-        {
+        for (flat, inner) in [
+            ("agent", "agent"),
+            ("id", "id"),
+            ("sender", "sender"),
+            ("content", "content"),
+            ("invited_by", "by"),
+        ] {
             if let Some(value) = event.get(flat) {
                 assert_eq!(value, &payload[inner], "{flat} says what the payload says: {event}");
             }
@@ -153,7 +158,8 @@ async fn the_flat_members_may_come_alone() {
 async fn an_unknown_dress_is_refused() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
-    let refused = alice.try_socket("/connect?events=fancy", &[], Pongs::Answer).await.expect_err("no upgrade");
+    let refused =
+        alice.try_socket("/connect?events=fancy", &[], Pongs::Answer).await.expect_err("no upgrade");
     refused.refused_as(400);
 }
 

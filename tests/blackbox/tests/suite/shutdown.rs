@@ -63,7 +63,8 @@ async fn commits_under_way_are_kept() {
         server.start_again().await;
     }
     stop.send(true).expect("the senders listen");
-    let senders: Vec<Sender> = join_all(senders).await.into_iter().map(|sender| sender.expect("no panic")).collect();
+    let senders: Vec<Sender> =
+        join_all(senders).await.into_iter().map(|sender| sender.expect("no panic")).collect();
     check_log(&members[0].history(&id).await, &senders);
 }
 

@@ -159,7 +159,10 @@ async fn rotation_revokes_at_once() {
     for socket in [&mut first, &mut second] {
         let (events, _) = socket.ending().await;
         assert!(at.elapsed() < REVOKED_MAX, "sockets close within a second");
-        assert!(!blackbox::content_of(&events).contains(&"after"), "nothing is sent after the revocation: {events:?}");
+        assert!(
+            !blackbox::content_of(&events).contains(&"after"),
+            "nothing is sent after the revocation: {events:?}"
+        );
     }
     let token = rotated["token"].as_str().expect("the new token");
     assert!(token.starts_with("pla_"), "{token}");
@@ -215,7 +218,8 @@ async fn tokens_have_their_prefix_and_length() {
     assert!(owner.token().starts_with("plw_"), "{}", owner.token());
     let mut seen = std::collections::HashSet::new();
     for number in 0..5 {
-        let made = server.operator().post("/_admin/agents", json!({ "handle": format!("@alice.n{number}") })).await;
+        let made =
+            server.operator().post("/_admin/agents", json!({ "handle": format!("@alice.n{number}") })).await;
         let token = made.ok(201)["token"].as_str().expect("a token").to_owned();
         assert!(token.starts_with("pla_") && token.len() >= 4 + 43, "256 bits need 43 characters: {token}");
         assert!(seen.insert(token), "tokens differ");

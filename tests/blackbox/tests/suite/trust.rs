@@ -49,7 +49,11 @@ async fn a_pair_talks_when_both_gates_let_it() {
             theirs.make(&server, &two, &one).await;
             let response = caller.post("/sessions", json!({ "invite": [two] })).await;
             let allowed = mine.lets() && theirs.lets();
-            assert_eq!(response.status, if allowed { 201 } else { 404 }, "{mine:?} to {theirs:?}: {response}");
+            assert_eq!(
+                response.status,
+                if allowed { 201 } else { 404 },
+                "{mine:?} to {theirs:?}: {response}"
+            );
         }
     }
 }
@@ -75,7 +79,11 @@ async fn every_contact_attempt_is_checked() {
             caller.end(&id).await;
             caller.reopen(&id, json!({ "invite": [two] })).await;
             let seen = called.get(&format!("/sessions/{id}")).await;
-            assert_eq!(seen.status, if allowed { 200 } else { 404 }, "{mine:?} to {theirs:?} at reopening: {seen}");
+            assert_eq!(
+                seen.status,
+                if allowed { 200 } else { 404 },
+                "{mine:?} to {theirs:?} at reopening: {seen}"
+            );
         }
     }
 }
@@ -108,7 +116,9 @@ async fn the_inviter_is_checked() {
     let support = server.agent("@acme.support").await;
     let engineer = server.closed("@acme.engineer", &["@acme.*"]).await;
     let id = room(&[&nick, &support]).await;
-    nick.post(&format!("/sessions/{id}/invite"), json!({"invite": [engineer.handle]})).await.refused(404, "not_found");
+    nick.post(&format!("/sessions/{id}/invite"), json!({"invite": [engineer.handle]}))
+        .await
+        .refused(404, "not_found");
     assert_eq!(support.invite(&id, &["@acme.engineer"]).await, ["@acme.engineer"]);
     engineer.join(&id).await;
     nick.say(&id, "welcome").await;
@@ -138,7 +148,11 @@ async fn a_denied_creation_leaves_no_trace() {
     }
     assert_eq!(alice.get("/sessions").await.ok(200)["sessions"], json!([]));
     let id = alice.create(&[&bob]).await;
-    assert_eq!(to_bob.event().await["session_id"], id.as_str(), "the first that bob hears of is the real one");
+    assert_eq!(
+        to_bob.event().await["session_id"],
+        id.as_str(),
+        "the first that bob hears of is the real one"
+    );
 }
 
 /// 2.5 #5: invitations into a session are judged one by one; only when all who could be invited are denied is it 404.
@@ -157,7 +171,11 @@ async fn invitations_are_judged_one_by_one() {
     assert_eq!(alice.post(&path, present).await.ok(200)["invited"], json!([]));
     let both = json!({"invite": ["@bob.bot", "@hidden.bot"]});
     alice.post(&path, both).await.refused(404, "not_found");
-    assert_eq!(kinds(&bob.history(&id).await), ["invited", "joined", "invited"], "one invitation was written");
+    assert_eq!(
+        kinds(&bob.history(&id).await),
+        ["invited", "joined", "invited"],
+        "one invitation was written"
+    );
 }
 
 /// ASP-16, ASP-104: taking a peer off the list leaves running sessions alone and refuses new contact.
@@ -177,7 +195,10 @@ async fn removal_from_a_list_touches_only_the_future() {
     alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.refused(404, "not_found");
     bob.post("/sessions", json!({"invite": ["@alice.bot"]})).await.refused(404, "not_found");
     bob.leave(&id).await;
-    alice.post(&format!("/sessions/{id}/invite"), json!({"invite": ["@bob.bot"]})).await.refused(404, "not_found");
+    alice
+        .post(&format!("/sessions/{id}/invite"), json!({"invite": ["@bob.bot"]}))
+        .await
+        .refused(404, "not_found");
 }
 
 /// ASP-17: a change of policy is in force for the very next call.
@@ -206,5 +227,9 @@ async fn a_gate_holds_outbound_too() {
     let id = room(&[&closed, &friend]).await;
     let path = format!("/sessions/{id}/invite");
     closed.post(&path, json!({"invite": ["@stranger.bot"]})).await.refused(404, "not_found");
-    assert_eq!(friend.invite(&id, &["@stranger.bot"]).await, ["@stranger.bot"], "another inviter has its own gate");
+    assert_eq!(
+        friend.invite(&id, &["@stranger.bot"]).await,
+        ["@stranger.bot"],
+        "another inviter has its own gate"
+    );
 }

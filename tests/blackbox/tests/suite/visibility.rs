@@ -104,7 +104,11 @@ async fn an_invitee_of_two_lives_sees_both_invitations() {
     let seen = carol.history(&id).await;
     let known: Vec<_> = kinds(&seen).into_iter().filter(|kind| *kind != "reopened").collect();
     assert_eq!(known, ["invited", "ended", "invited"]);
-    assert!(seen.iter().filter(|e| e["type"] == "session.invited").all(|e| e["payload"]["invitee"] == "@carol.bot"));
+    assert!(
+        seen.iter()
+            .filter(|e| e["type"] == "session.invited")
+            .all(|e| e["payload"]["invitee"] == "@carol.bot")
+    );
 }
 
 /// ASP-88: history and the stream agree, event for event, for every status.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use blackbox::{Agent, Connection, Frame, Server, Socket, encode, kinds, pair, render};
 use blackbox::wsframe::{BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT};
+use blackbox::{Agent, Connection, Frame, Server, Socket, encode, kinds, pair, render};
 
 async fn ready(server: &Server) -> (Agent, Agent, String, Socket) {
     let (alice, bob, id) = pair(server).await;
@@ -163,7 +163,8 @@ async fn half_an_upgrade_is_refused() {
         let mut all = vec![("Authorization", bearer.as_str())];
         all.extend(headers);
         let mut connection = Connection::open(server.address().get()).await.expect("a connection");
-        let response = connection.round_trip(&render("GET", "/connect", &all, None)).await.expect("an answer");
+        let response =
+            connection.round_trip(&render("GET", "/connect", &all, None)).await.expect("an answer");
         assert!((400..500).contains(&response.status), "{response}");
     }
 }
