@@ -48,16 +48,30 @@ pub fn epoch_ms() -> i64 {
 }
 
 /// Asks again until `probe` gives a value, within [`PATIENCE`]; panics with `what` otherwise.
-pub async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
+pub async fn eventually<T, F>(what: &str, probe: impl FnMut() -> F) -> T
 where
     F: Future<Output = Option<T>>,
 {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    eventually_within(PATIENCE, what, probe).await
+}
+
+/// The same with another patience, for deadlines of the server that are longer.
+pub async fn eventually_within<T, F>(patience: Duration, what: &str, mut probe: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Option<T>>,
+{
+    let deadline = tokio::time::Instant::now() + patience;
     loop {
         if let Some(value) = probe().await {
             return value;
         }
-        assert!(tokio::time::Instant::now() < deadline, "never came true within {PATIENCE:?}: {what}");
+        assert!(tokio::time::Instant::now() < deadline, "never came true within {patience:?}: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// Lets time pass until the moment at which a test strikes: a kill at a random time, a return near a deadline.
+/// Never for waiting until something is true.
+pub async fn strike_after(pause: Duration) {
+    tokio::time::sleep(pause).await;
 }

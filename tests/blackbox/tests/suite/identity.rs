@@ -135,7 +135,7 @@ async fn every_connection_sends_as_the_same_agent() {
     two.close().await;
 }
 
-/// ASP-5: one namespace; a handle leads to the one agent that was made with it.
+/// ASP-5, ASP-83: one namespace; a handle leads to the one agent that was made with it.
 #[tokio::test]
 async fn a_handle_names_one_agent() {
     let server = Server::start().await;

@@ -220,7 +220,7 @@ async fn other_ids_are_not_there_either() {
     }
 }
 
-/// ASP-19: no agent's call on a session is ever answered 403.
+/// ASP-19, ASP-20: no agent's call on a session is ever answered 403: trust says 404, and a limit would say 429.
 #[tokio::test]
 async fn no_session_call_is_answered_403() {
     let server = Server::start().await;

@@ -260,7 +260,7 @@ async fn returns_around_the_deadline_have_one_outcome() {
         bob.come_and_go().await;
         to_alice.until(|e| e["type"] == "session.disconnected" && e["session_id"] == id.as_str()).await;
         let pause = 50 + u64::try_from(round % 20).expect("small");
-        tokio::time::sleep(Duration::from_millis(pause)).await;
+        blackbox::strike_after(Duration::from_millis(pause)).await;
         let to_bob = bob.connect().await;
         let outcome = to_alice
             .until(|e| {

@@ -38,7 +38,7 @@ impl Gate {
     }
 }
 
-/// ASP-6 to ASP-11: a pair may talk exactly when both sides let it, in either direction.
+/// ASP-6, ASP-7, ASP-8, ASP-9, ASP-10, ASP-11: a pair may talk exactly when both sides let it, in either direction.
 #[tokio::test]
 async fn a_pair_talks_when_both_gates_let_it() {
     let server = Server::start().await;
