@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use blackbox::{
     Agent, Asked, Builder, Database, Reader, Sender, Server, check_log, content_of, room, rounds,
+    strike_after,
 };
 use futures_util::future::join_all;
 use tokio::sync::watch;
@@ -45,7 +46,7 @@ async fn survive(builder: Builder) {
     let reader = tokio::spawn(Reader::new(&silent, &hot).run_until(LAST.to_owned()));
     let mut before = 0;
     for round in 0..rounds(8, 3) {
-        tokio::time::sleep(random_pause()).await;
+        strike_after(random_pause()).await;
         server.crash().await;
         let now = acknowledged(&server, &silent, &hot).await;
         assert!(
@@ -110,7 +111,7 @@ async fn whole_steps_survive() {
             }
         };
         let killing = async {
-            tokio::time::sleep(random_pause()).await;
+            strike_after(random_pause()).await;
             server.kill().await;
         };
         let (made, ()) = tokio::join!(opening, killing);
