@@ -144,9 +144,13 @@ pub(crate) fn configuring_credential(
     local.ok_or_else(|| {
         Failure::auth(
             format!("there is no token of the operator or owner for {server}"),
-            "on the server's machine, run this as the user that runs `plenary serve`, with the same PLENARY_DATA; \
-             elsewhere set PLENARY_OPERATOR_TOKEN, or save a token with `plenary token add --operator` or \
-             `plenary token add OWNER`",
+            if server.is_loopback() {
+                "start the server with `plenary serve`, whose first start makes the operator's token, and run this \
+                 as the same user with the same PLENARY_DATA; or set PLENARY_OPERATOR_TOKEN"
+            } else {
+                "set PLENARY_OPERATOR_TOKEN, or save a token you were given with `plenary token add --operator` or \
+                 `plenary token add OWNER`"
+            },
         )
     })
 }
