@@ -1,1 +1,34 @@
-//! Placeholder.
+//! Owners, agents, tokens and trust, shared by every protocol (wire.md D.1).
+//! Must not know: any protocol that builds on it.
+
+mod accounts;
+mod actor;
+pub mod agent;
+mod answer;
+mod authentication;
+mod eviction;
+mod extract;
+mod inbox;
+mod index;
+mod known;
+pub mod limits;
+pub mod owner;
+mod rejection;
+mod stored;
+mod ticket;
+mod token;
+mod trust;
+
+pub use accounts::{Accounts, Failure};
+pub use actor::{Actor, Authority, Principal, Who};
+pub use agent::{AgentRoom, state::AgentState};
+pub use answer::{asp_error, fault_refusal};
+pub use authentication::revoked;
+pub use eviction::{Consequences, Following};
+pub use extract::{AgentCaller, Caller, ConnectCaller};
+pub use inbox::{INBOX, notice};
+pub use known::{Known, KnownOwner};
+pub use owner::OwnerRoom;
+pub use rejection::Rejection;
+pub use token::{Token, TokenDigest, TokenKind};
+pub use trust::{Policy, blocked_between, may_contact};

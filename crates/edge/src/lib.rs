@@ -1,1 +1,33 @@
-//! Placeholder.
+//! The HTTP edge: listening, strict HTTP/1.1, bodies as checked JSON, operations and what is generated from them.
+//! Must not know: any protocol; a room brings its operations and its own form of errors.
+
+mod admission;
+mod body;
+pub mod config;
+mod connection;
+mod deadlines;
+mod error;
+mod guard;
+mod linger;
+mod listener;
+mod measured;
+mod metrics;
+mod openapi;
+mod operation;
+mod peer;
+mod routes;
+mod serving;
+mod socket;
+mod tls;
+
+pub use body::{Received, StrictJson, read_bytes, read_json};
+pub use config::Config;
+pub use error::{ErrorBody, ErrorDetail, refusal_response, refused};
+pub use guard::Fault;
+pub use listener::{ListenFault, Listener, Stopped};
+pub use metrics::{METRICS_CONTENT_TYPE, Metrics};
+pub use openapi::{ApiInfo, openapi};
+pub use operation::{Auth, ErrorDoc, Operation, OperationDoc};
+pub use peer::Peer;
+pub use routes::{RegistryFault, consistent, routes, with_fallbacks};
+pub use tls::{TlsFault, tls_config};

@@ -1,1 +1,20 @@
-//! Placeholder.
+//! From a command to events on disk: stamp, load, facts, decide, append. One lock a stream, a bounded optimistic
+//! retry for writers elsewhere, idempotency in the append. Must not know: any protocol, any database, HTTP.
+
+mod clock;
+mod entry;
+mod room;
+mod snapshot;
+mod streams;
+
+pub use clock::{Clock, SystemClock};
+pub use room::{Beside, Command, Decision, Done, ExecuteError, Facts, KeyUse, NoFacts, Room};
+pub use streams::Streams;
+
+/// Most times that a command is decided again because somebody else wrote first; past it the command is
+/// refused as overloaded, with nothing written.
+pub const ATTEMPTS_MAX: usize = 12;
+/// Most streams whose state is kept in memory; past it the one that was idle longest is loaded again when needed.
+pub const STATES_CACHED_MAX: usize = 65_536;
+/// How many events are folded since the last snapshot before a new one is kept.
+pub const SNAPSHOT_EVERY: u64 = 1_024;

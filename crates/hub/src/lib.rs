@@ -1,1 +1,20 @@
-//! Placeholder.
+//! Live reading: who is connected, what each connection still has to read, how far each agent has confirmed.
+//! Wake-ups, never payloads: a connection reads the log from its own cursor, and an event that nobody woke it
+//! for is only late, never lost. Must not know: any protocol's events, HTTP, WebSockets.
+
+mod cursors;
+mod dispatch;
+mod mailbox;
+mod presence;
+mod tail;
+
+pub use cursors::{Cursors, NODE_LEASE_MS, Node};
+pub use dispatch::{Observer, dispatch};
+pub use mailbox::{Closing, Mailbox, Marks};
+pub use presence::{ConnectError, Connection, LastClosed, Presence};
+pub use tail::{Row, Tail};
+
+/// Most connections of one agent; past it the next one is refused.
+pub const CONNECTIONS_PER_AGENT_MAX: usize = 1_024;
+/// Most octets of recent events in memory; past it the oldest are read from the store again.
+pub const TAIL_OCTETS_MAX: usize = 32 << 20;

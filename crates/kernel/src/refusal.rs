@@ -16,6 +16,8 @@ pub enum Class {
     NotFound,
     /// 405: the path exists, the method does not.
     MethodNotAllowed,
+    /// 408: the request came too slowly.
+    Timeout,
     /// 409: the state of the thing does not allow it.
     Conflict,
     /// 413: larger than the limit.
@@ -44,6 +46,7 @@ impl Class {
             Self::Forbidden => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
+            Self::Timeout => 408,
             Self::Conflict => 409,
             Self::TooLarge => 413,
             Self::UnsupportedMedia => 415,

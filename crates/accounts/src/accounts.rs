@@ -1,0 +1,235 @@
+//! The room as everybody else holds it: states of agents and owners, and commands on them.
+//! Must not know: HTTP, or any protocol that builds on it.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+};
+
+use plenary_engine::{Clock, ExecuteError, Room, Streams};
+use plenary_hub::Observer;
+use plenary_kernel::{AgentHandle, OwnerName, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Condition, Fault, Log, Order, StoredEvent};
+
+use crate::{
+    Actor, Authority, Consequences, Known, KnownOwner, Rejection, TokenDigest,
+    agent::{
+        AgentRoom, Editing, Registering,
+        command::{EditAgent, RegisterAgent},
+    },
+    authentication::Bearers,
+    index::{AGENTS, BLOCKED_BY, TOKENS},
+    limits::AGENTS_PER_OWNER_MAX,
+    owner::{OwnerRoom, command::GiveToken},
+};
+
+/// Why a command of this room was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A normal "no".
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// The store failed.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+impl From<ExecuteError<Rejection>> for Failure {
+    fn from(error: ExecuteError<Rejection>) -> Self {
+        match error {
+            ExecuteError::Rejected(rejection) => Self::Rejected(rejection),
+            ExecuteError::KeyReused => Self::Fault(Fault::Corrupt("no command here has a key".into())),
+            ExecuteError::Fault(fault) => Self::Fault(fault),
+        }
+    }
+}
+
+/// The room of owners, agents, tokens and trust. Cheap to clone.
+#[derive(Clone)]
+pub struct Accounts(Arc<Inner>);
+
+struct Inner {
+    agents: Streams<AgentRoom>,
+    owners: Streams<OwnerRoom>,
+    operator: TokenDigest,
+    bearers: Bearers,
+    consequences: OnceLock<Arc<dyn Consequences>>,
+}
+
+impl Accounts {
+    /// The room in a log. `operator` is the digest of the operator's token, which is not in the log.
+    #[must_use]
+    pub fn new(log: Log, clock: Arc<dyn Clock>, operator: TokenDigest) -> Self {
+        Self(Arc::new(Inner {
+            agents: Streams::new(log.clone(), clock.clone()),
+            owners: Streams::new(log, clock),
+            operator,
+            bearers: Bearers::default(),
+            consequences: OnceLock::new(),
+        }))
+    }
+
+    /// Says who makes agents leave when they are blocked or deleted. The first call counts; until then evictions
+    /// wait for [`Accounts::sweep`].
+    pub fn set_consequences(&self, consequences: Arc<dyn Consequences>) {
+        let _ = self.0.consequences.set(consequences);
+    }
+    pub(crate) fn consequences(&self) -> Option<&Arc<dyn Consequences>> {
+        self.0.consequences.get()
+    }
+    pub(crate) fn log(&self) -> &Log {
+        self.0.agents.log()
+    }
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        self.0.agents.clock()
+    }
+    pub(crate) fn operator(&self) -> &TokenDigest {
+        &self.0.operator
+    }
+    pub(crate) fn bearers(&self) -> &Bearers {
+        &self.0.bearers
+    }
+
+    /// An agent: at least everything that this process has committed of it.
+    pub async fn agent(&self, handle: &AgentHandle) -> Result<Known, Fault> {
+        let (state, version) = self.0.agents.state(handle.as_str()).await?;
+        Ok(Known { handle: handle.clone(), state, version })
+    }
+
+    /// The same, and everything that other processes have committed.
+    pub async fn fresh_agent(&self, handle: &AgentHandle) -> Result<Known, Fault> {
+        let (state, version) = self.0.agents.fresh(handle.as_str()).await?;
+        Ok(Known { handle: handle.clone(), state, version })
+    }
+
+    /// An owner: at least everything that this process has committed of it.
+    pub async fn owner(&self, owner: &OwnerName) -> Result<KnownOwner, Fault> {
+        let (state, version) = self.0.owners.state(owner.as_str()).await?;
+        Ok(KnownOwner { owner: owner.clone(), state, version })
+    }
+
+    /// The same, and everything that other processes have committed.
+    pub async fn fresh_owner(&self, owner: &OwnerName) -> Result<KnownOwner, Fault> {
+        let (state, version) = self.0.owners.fresh(owner.as_str()).await?;
+        Ok(KnownOwner { owner: owner.clone(), state, version })
+    }
+
+    /// Everyone who blocks an agent now, each with the place of the block on the blocker's stream.
+    pub async fn blockers(&self, blocked: &AgentHandle) -> Result<Vec<(AgentHandle, Version)>, Fault> {
+        let (prefix, mut after, mut blockers) = (format!("{blocked}/"), None::<String>, Vec::new());
+        loop {
+            let log = self.log();
+            let rows = log
+                .read_index(BLOCKED_BY, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                .await?;
+            for row in &rows {
+                let blocker: AgentHandle = row.key[prefix.len()..]
+                    .parse()
+                    .map_err(|_| Fault::Corrupt(format!("{} in {BLOCKED_BY}", row.key)))?;
+                // The state decides: the index keeps the rows of deleted blockers.
+                if let Some(since) = self.agent(&blocker).await?.state.blocks_since(blocked) {
+                    blockers.push((blocker, since.version));
+                }
+            }
+            match rows.last() {
+                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+                _ => return Ok(blockers),
+            }
+        }
+    }
+
+    /// Makes an agent, and its owner when it is new.
+    pub async fn register_agent(&self, command: RegisterAgent) -> Result<Known, Failure> {
+        let handle = command.handle.clone();
+        let registering = Registering { accounts: self, command };
+        let done = self.0.agents.execute(handle.as_str(), &registering, None).await?;
+        if done.reply.makes_owner {
+            self.catch_up(&self.0.owners, handle.owner()).await?;
+        }
+        Ok(self.agent(&handle).await?)
+    }
+
+    /// Changes an agent. Comes back when everything that follows from it has happened.
+    pub async fn edit_agent(&self, command: EditAgent) -> Result<Known, Failure> {
+        let handle = command.handle.clone();
+        let editing = Editing { accounts: self, command };
+        let done = self.0.agents.execute(handle.as_str(), &editing, None).await?;
+        if let Some(eviction) = &done.reply.eviction {
+            self.evict(eviction).await?;
+        }
+        Ok(self.agent(&handle).await?)
+    }
+
+    /// Gives an owner a token, and makes the owner when it is new.
+    pub async fn give_token(&self, command: &GiveToken) -> Result<(), Failure> {
+        self.0.owners.execute(command.owner.as_str(), command, None).await?;
+        Ok(())
+    }
+
+    /// Takes note of a committed event, of this process or another.
+    pub fn observe(&self, event: &StoredEvent) {
+        match event.stream.category() {
+            AgentRoom::CATEGORY => self.0.agents.observe(event),
+            OwnerRoom::CATEGORY => self.0.owners.observe(event),
+            _ => {}
+        }
+    }
+
+    /// Whether an authority's token is still valid; the append is held to that.
+    pub(crate) async fn holds(
+        &self,
+        authority: &Authority,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<bool, Fault> {
+        let Some(token) = &authority.token else {
+            return Ok(matches!(authority.by, Actor::Seed | Actor::Operator));
+        };
+        match &authority.by {
+            Actor::Operator => Ok(self.operator().matches(token)),
+            Actor::Seed => Ok(true),
+            Actor::Owner(owner) => {
+                let owner = self.owner(owner).await?;
+                conditions.push(owner.condition());
+                Ok(owner.state.accepts_token(token))
+            }
+            Actor::Agent(agent) => {
+                let agent = self.agent(agent).await?;
+                conditions.push(agent.condition());
+                Ok(agent.state.accepts_token(token))
+            }
+        }
+    }
+
+    /// Whether somebody has this token.
+    pub(crate) async fn is_taken(&self, token: &TokenDigest) -> Result<bool, Fault> {
+        let rows = self.log().read_index(TOKENS, &token.hex(), None, 1, Order::Ascending).await?;
+        Ok(self.operator().matches(token) || !rows.is_empty())
+    }
+
+    /// Whether an owner has as many agents as it may make itself.
+    pub(crate) async fn is_full(&self, owner: &OwnerName) -> Result<bool, Fault> {
+        let prefix = format!("{owner}/");
+        let rows =
+            self.log().read_index(AGENTS, &prefix, None, AGENTS_PER_OWNER_MAX, Order::Ascending).await?;
+        Ok(rows.len() >= AGENTS_PER_OWNER_MAX)
+    }
+
+    /// Takes note of events that a command wrote beside its own stream, so that the next read sees them.
+    pub(crate) async fn catch_up<R: Room>(&self, streams: &Streams<R>, id: &str) -> Result<(), Fault> {
+        let (_, version) = streams.state(id).await?;
+        for event in self.log().read_stream(&R::stream(id), version, READ_ROWS_MAX).await? {
+            streams.observe(&event);
+        }
+        Ok(())
+    }
+}
+
+impl Observer for Accounts {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        for event in events {
+            self.observe(event);
+        }
+        Box::pin(std::future::ready(()))
+    }
+}

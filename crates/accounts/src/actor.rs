@@ -1,0 +1,121 @@
+//! Who does something: the bearer of a token as it acts, and as events remember it.
+//! Must not know: HTTP, or how a token was checked.
+
+use std::{borrow::Cow, fmt, str::FromStr};
+
+use plenary_kernel::{AgentHandle, Malformed, OwnerName, SovereignHandle};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::TokenDigest;
+
+/// Whose a token is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Who {
+    /// The operator: everything.
+    Operator,
+    /// An owner: its own agents; never speaks as an agent.
+    Owner(OwnerName),
+    /// An agent: speaks as itself; configures nothing but what its owner lets it.
+    Agent(AgentHandle),
+}
+
+/// The bearer of a valid token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    /// Whose the token is.
+    pub who: Who,
+    /// The token's digest.
+    pub token: TokenDigest,
+}
+
+/// Who caused an event. Its text is `operator`, `seed`, `~owner` or `@owner.name`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Actor {
+    /// The operator.
+    Operator,
+    /// The seed file, at start.
+    Seed,
+    /// An owner.
+    Owner(OwnerName),
+    /// An agent.
+    Agent(AgentHandle),
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operator => f.write_str("operator"),
+            Self::Seed => f.write_str("seed"),
+            Self::Owner(owner) => write!(f, "~{owner}"),
+            Self::Agent(agent) => agent.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Actor {
+    type Err = Malformed;
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        match text {
+            "operator" => Ok(Self::Operator),
+            "seed" => Ok(Self::Seed),
+            _ if text.starts_with('~') => Ok(Self::Owner(text.parse::<SovereignHandle>()?.owner().parse()?)),
+            _ => Ok(Self::Agent(text.parse()?)),
+        }
+    }
+}
+
+impl Serialize for Actor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Actor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <Cow<'de, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// In whose name a command is carried out, and the token that must still be valid when it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Authority {
+    /// Who acts.
+    pub by: Actor,
+    /// The token; none where there is none: the seed file.
+    pub token: Option<TokenDigest>,
+}
+
+impl Authority {
+    /// The authority of the seed file.
+    #[must_use]
+    pub const fn seed() -> Self {
+        Self { by: Actor::Seed, token: None }
+    }
+}
+
+impl From<Principal> for Authority {
+    fn from(principal: Principal) -> Self {
+        let by = match principal.who {
+            Who::Operator => Actor::Operator,
+            Who::Owner(owner) => Actor::Owner(owner),
+            Who::Agent(agent) => Actor::Agent(agent),
+        };
+        Self { by, token: Some(principal.token) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_actor_is_read_as_it_was_written() {
+        for text in ["operator", "seed", "~nick", "@nick.bot"] {
+            assert_eq!(text.parse::<Actor>().unwrap().to_string(), text);
+        }
+        for bad in ["", "nick", "~", "@nick", "Operator"] {
+            assert!(bad.parse::<Actor>().is_err(), "{bad}");
+        }
+    }
+}

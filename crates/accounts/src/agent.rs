@@ -1,0 +1,182 @@
+//! Agents as the engine sees them: the room, its indexes, and what its commands need to know of other streams.
+//! Must not know: HTTP.
+
+pub mod command;
+mod decide;
+pub mod event;
+pub mod state;
+
+use std::future::Future;
+
+use bytes::Bytes;
+use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_kernel::{AgentHandle, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent};
+
+use crate::{
+    Accounts, Actor, Rejection, TokenDigest,
+    index::{AGENTS, BLOCKED_BY, TOKENS},
+    owner,
+};
+use command::{EditAgent, Edited, RegisterAgent, RegisterFacts, Registered};
+pub(crate) use decide::new_entries;
+use event::AgentEvent;
+use state::AgentState;
+
+/// The streams `accounts.agent/<handle>`.
+#[derive(Debug)]
+pub struct AgentRoom;
+
+impl Room for AgentRoom {
+    type State = AgentState;
+    type Event = AgentEvent;
+    const CATEGORY: &'static str = "accounts.agent";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &AgentEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<AgentEvent, Fault> {
+        AgentEvent::decode(event)
+    }
+    fn evolve(state: &mut AgentState, version: Version, at: TimestampMs, event: &AgentEvent) {
+        state.evolve(version, at, event);
+    }
+    fn index(id: &str, event: &AgentEvent) -> Vec<IndexOp> {
+        let bearer = |token: &TokenDigest| IndexOp::Put {
+            name: TOKENS,
+            key: token.hex(),
+            value: Bytes::copy_from_slice(id.as_bytes()),
+        };
+        let dead = |token: &TokenDigest| IndexOp::Delete { name: TOKENS, key: token.hex() };
+        match event {
+            AgentEvent::AgentRegistered(event) => vec![
+                bearer(&event.token),
+                IndexOp::Put { name: AGENTS, key: list_key(id), value: Bytes::new() },
+            ],
+            AgentEvent::AgentConfigured(_)
+            | AgentEvent::EntriesAllowed(_)
+            | AgentEvent::EntriesDisallowed(_) => Vec::new(),
+            AgentEvent::AgentBlocked(event) => {
+                let key = format!("{}/{id}", event.blocked);
+                vec![IndexOp::Put { name: BLOCKED_BY, key, value: Bytes::new() }]
+            }
+            AgentEvent::AgentUnblocked(event) => {
+                vec![IndexOp::Delete { name: BLOCKED_BY, key: format!("{}/{id}", event.blocked) }]
+            }
+            AgentEvent::TokenRotated(event) => {
+                event.old.as_ref().map(dead).into_iter().chain([bearer(&event.new)]).collect()
+            }
+            AgentEvent::AgentDeleted(event) => event
+                .token
+                .as_ref()
+                .map(dead)
+                .into_iter()
+                .chain([IndexOp::Delete { name: AGENTS, key: list_key(id) }])
+                .collect(),
+        }
+    }
+}
+
+/// `@owner.name` as a key of the list: `owner/name`, so that an owner's agents stand together.
+pub(crate) fn list_key(handle: &str) -> String {
+    handle.trim_start_matches('@').replacen('.', "/", 1)
+}
+
+/// The handle of a key of the list.
+pub(crate) fn listed(key: &str) -> Result<AgentHandle, Fault> {
+    let handle = format!("@{}", key.replacen('/', ".", 1));
+    handle.parse().map_err(|_| Fault::Corrupt(format!("{key} in the list of agents is no handle")))
+}
+
+/// `RegisterAgent` with what it asks.
+pub(crate) struct Registering<'a> {
+    pub(crate) accounts: &'a Accounts,
+    pub(crate) command: RegisterAgent,
+}
+
+impl Command<AgentRoom> for Registering<'_> {
+    type Reply = Registered;
+    type Rejection = Rejection;
+    type Facts = RegisterFacts;
+
+    fn facts(&self, _: &AgentState) -> impl Future<Output = Result<Facts<RegisterFacts>, Fault>> + Send {
+        async {
+            let RegisterAgent { authority, handle, token, .. } = &self.command;
+            let mut conditions = Vec::new();
+            let authority_holds = self.accounts.holds(authority, &mut conditions).await?;
+            let owner = self.accounts.owner(&handle.owner_name()).await?;
+            conditions.push(owner.condition());
+            let owner_is_full =
+                matches!(authority.by, Actor::Owner(_)) && self.accounts.is_full(&owner.owner).await?;
+            let value = RegisterFacts {
+                authority_holds,
+                owner_exists: owner.state.exists(),
+                token_exists: self.accounts.is_taken(token).await?,
+                owner_is_full,
+            };
+            Ok(Facts { value, conditions })
+        }
+    }
+
+    fn decide(
+        &self,
+        state: &AgentState,
+        _: Version,
+        facts: &RegisterFacts,
+        _: &Stamp,
+    ) -> Result<Decision<AgentEvent, Registered>, Rejection> {
+        decide::register(state, facts, &self.command)
+    }
+
+    fn beside(&self, decided: &Decision<AgentEvent, Registered>, _: &Stamp) -> Beside {
+        if !decided.reply.makes_owner {
+            return Beside::default();
+        }
+        owner::made_beside(&self.command.handle.owner_name(), &self.command.authority.by)
+    }
+}
+
+/// `EditAgent` with what it asks.
+pub(crate) struct Editing<'a> {
+    pub(crate) accounts: &'a Accounts,
+    pub(crate) command: EditAgent,
+}
+
+impl Command<AgentRoom> for Editing<'_> {
+    type Reply = Edited;
+    type Rejection = Rejection;
+    /// Whether the authority's token is still valid.
+    type Facts = bool;
+
+    fn facts(&self, _: &AgentState) -> impl Future<Output = Result<Facts<bool>, Fault>> + Send {
+        async {
+            let EditAgent { authority, handle, .. } = &self.command;
+            let mut conditions = Vec::new();
+            // The agent's own state is behind the lock that is held now; the decider looks at it there.
+            let itself = matches!(&authority.by, Actor::Agent(agent) if agent == handle);
+            let value = itself || self.accounts.holds(authority, &mut conditions).await?;
+            Ok(Facts { value, conditions })
+        }
+    }
+
+    fn decide(
+        &self,
+        state: &AgentState,
+        _: Version,
+        authority_holds: &bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<AgentEvent, Edited>, Rejection> {
+        decide::edit(state, *authority_holds, stamp, &self.command)
+    }
+
+    fn beside(&self, decided: &Decision<AgentEvent, Edited>, _: &Stamp) -> Beside {
+        let rows = match &decided.reply.eviction {
+            Some(eviction) => {
+                vec![RowOp { name: eviction.row(), expected: None, value: Some(Bytes::new()) }]
+            }
+            None => Vec::new(),
+        };
+        Beside { rows, ..Beside::default() }
+    }
+}

@@ -1,0 +1,108 @@
+//! What can be asked of an agent's stream.
+//! Must not know: who may ask it; the decider does.
+
+use plenary_kernel::{AgentHandle, AllowEntry};
+use serde::{Deserialize, Serialize};
+
+use crate::{Authority, Policy, TokenDigest};
+
+/// Makes an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegisterAgent {
+    /// In whose name.
+    pub authority: Authority,
+    /// The handle it gets.
+    pub handle: AgentHandle,
+    /// Its gate.
+    pub policy: Policy,
+    /// Its allowlist.
+    pub allowlist: Vec<AllowEntry>,
+    /// Whether it may configure itself.
+    pub self_service: bool,
+    /// The digest of its token.
+    pub token: TokenDigest,
+}
+
+/// What `RegisterAgent` must know of other streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegisterFacts {
+    /// Whether the authority's token is still valid.
+    pub authority_holds: bool,
+    /// Whether the handle's owner is there already.
+    pub owner_exists: bool,
+    /// Whether somebody has this token already.
+    pub token_exists: bool,
+    /// Whether the owner, acting itself, has as many agents as it may.
+    pub owner_is_full: bool,
+}
+
+/// What became of `RegisterAgent`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    /// Whether the owner comes into being with its agent.
+    pub makes_owner: bool,
+}
+
+/// Changes an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditAgent {
+    /// In whose name.
+    pub authority: Authority,
+    /// The agent.
+    pub handle: AgentHandle,
+    /// What is to change.
+    pub edit: AgentEdit,
+}
+
+/// One change of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentEdit {
+    /// Sets what is given.
+    Configure {
+        /// The gate.
+        policy: Option<Policy>,
+        /// The leave to configure itself; the agent itself can't give it.
+        self_service: Option<bool>,
+    },
+    /// Puts entries on the allowlist.
+    Allow(Vec<AllowEntry>),
+    /// Takes an entry off.
+    Disallow(AllowEntry),
+    /// Blocks another agent, whether or not there is one.
+    Block(AgentHandle),
+    /// Lifts a block.
+    Unblock(AgentHandle),
+    /// Replaces the token.
+    RotateToken(TokenDigest),
+    /// Deletes the agent.
+    Delete,
+}
+
+/// What became of `EditAgent`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edited {
+    /// Who has to leave what, now that the events are on disk.
+    pub eviction: Option<Eviction>,
+}
+
+/// Somebody has to leave sessions because of a block or a deletion. `id` tells it from an earlier one of the same
+/// agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Eviction {
+    /// The blocked agent leaves what it shares with the blocker (ASP-14).
+    Pair {
+        /// Who blocks.
+        blocker: AgentHandle,
+        /// Who leaves.
+        blocked: AgentHandle,
+        /// A ULID.
+        id: String,
+    },
+    /// The agent is gone and leaves everything.
+    Agent {
+        /// Who leaves.
+        agent: AgentHandle,
+        /// A ULID.
+        id: String,
+    },
+}

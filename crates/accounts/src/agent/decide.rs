@@ -1,0 +1,161 @@
+//! What may become of an agent, and what follows. Pure.
+
+use std::collections::BTreeSet;
+
+use plenary_engine::Decision;
+use plenary_kernel::{AgentHandle, AllowEntry, Stamp};
+
+use super::{
+    command::{AgentEdit, EditAgent, Edited, Eviction, RegisterAgent, RegisterFacts, Registered},
+    event::{AgentConfigured, AgentDeleted, AgentEvent, AgentRegistered, Block, Entries, TokenRotated},
+    state::AgentState,
+};
+use crate::{
+    Actor,
+    limits::{ALLOWLIST_ENTRIES_MAX, BLOCKS_MAX},
+    rejection::Rejection,
+};
+
+type Decided<T> = Result<Decision<AgentEvent, T>, Rejection>;
+
+/// Decides `RegisterAgent`.
+pub(crate) fn register(
+    state: &AgentState,
+    facts: &RegisterFacts,
+    command: &RegisterAgent,
+) -> Decided<Registered> {
+    if !facts.authority_holds {
+        return Err(Rejection::Revoked);
+    }
+    match &command.authority.by {
+        Actor::Operator | Actor::Seed => {}
+        Actor::Owner(owner) if owner.as_str() == command.handle.owner() => {}
+        Actor::Owner(_) | Actor::Agent(_) => return Err(Rejection::NotFound),
+    }
+    if state.is_taken() {
+        return Err(Rejection::AgentExists);
+    }
+    if facts.token_exists {
+        return Err(Rejection::TokenExists);
+    }
+    if facts.owner_is_full {
+        return Err(Rejection::TooManyAgents);
+    }
+    let allowlist: BTreeSet<_> = command.allowlist.iter().cloned().collect();
+    if allowlist.len() > ALLOWLIST_ENTRIES_MAX {
+        return Err(Rejection::AllowlistFull);
+    }
+    let event = AgentRegistered {
+        by: command.authority.by.clone(),
+        policy: command.policy,
+        allowlist: allowlist.into_iter().collect(),
+        self_service: command.self_service,
+        token: command.token,
+    };
+    let reply = Registered { makes_owner: !facts.owner_exists };
+    Ok(Decision::new(vec![AgentEvent::AgentRegistered(event)], reply))
+}
+
+/// Decides `EditAgent`. `authority_holds` says whether the token of somebody else than the agent is still valid.
+pub(crate) fn edit(
+    state: &AgentState,
+    authority_holds: bool,
+    stamp: &Stamp,
+    command: &EditAgent,
+) -> Decided<Edited> {
+    permit(state, authority_holds, command)?;
+    let (by, handle) = (command.authority.by.clone(), &command.handle);
+    let event = match &command.edit {
+        AgentEdit::Configure { policy, self_service } => {
+            let policy = policy.filter(|policy| *policy != state.policy());
+            let self_service = self_service.filter(|on| *on != state.configures_itself());
+            let changes = policy.is_some() || self_service.is_some();
+            changes.then(|| AgentEvent::AgentConfigured(AgentConfigured { by, policy, self_service }))
+        }
+        AgentEdit::Allow(entries) => {
+            let entries = new_entries(state, entries)?;
+            (!entries.is_empty()).then(|| AgentEvent::EntriesAllowed(Entries { by, entries }))
+        }
+        AgentEdit::Disallow(entry) => {
+            let entries = vec![entry.clone()];
+            let known = state.allowlist().contains(entry);
+            known.then(|| AgentEvent::EntriesDisallowed(Entries { by, entries }))
+        }
+        AgentEdit::Block(blocked) => return block(state, stamp, by, handle, blocked),
+        AgentEdit::Unblock(blocked) => {
+            let known = state.blocks(blocked);
+            known.then(|| AgentEvent::AgentUnblocked(Block { by, blocked: blocked.clone() }))
+        }
+        AgentEdit::RotateToken(new) => {
+            Some(AgentEvent::TokenRotated(TokenRotated { by, old: state.token(), new: *new }))
+        }
+        AgentEdit::Delete => {
+            let event = AgentEvent::AgentDeleted(AgentDeleted { by, token: state.token() });
+            let eviction = Eviction::Agent { agent: handle.clone(), id: stamp.ulid(0).to_string() };
+            return Ok(Decision::new(vec![event], Edited { eviction: Some(eviction) }));
+        }
+    };
+    Ok(Decision::new(event.into_iter().collect(), Edited { eviction: None }))
+}
+
+/// Who may change the agent: the operator, its owner, and itself where its owner lets it (ASP-3, ASP-102). To
+/// anybody else it is not there.
+fn permit(state: &AgentState, authority_holds: bool, command: &EditAgent) -> Result<(), Rejection> {
+    if !authority_holds {
+        return Err(Rejection::Revoked);
+    }
+    let itself = match &command.authority.by {
+        Actor::Operator | Actor::Seed => false,
+        Actor::Owner(owner) if owner.as_str() == command.handle.owner() => false,
+        Actor::Agent(agent) if *agent == command.handle => true,
+        Actor::Owner(_) | Actor::Agent(_) => return Err(Rejection::NotFound),
+    };
+    if itself && !command.authority.token.is_some_and(|token| state.accepts_token(&token)) {
+        return Err(Rejection::Revoked);
+    }
+    if !state.is_live() {
+        return Err(Rejection::NotFound);
+    }
+    let owners_alone = match &command.edit {
+        AgentEdit::Configure { self_service, .. } => self_service.is_some(),
+        AgentEdit::RotateToken(_) | AgentEdit::Delete => true,
+        AgentEdit::Allow(_) | AgentEdit::Disallow(_) | AgentEdit::Block(_) | AgentEdit::Unblock(_) => false,
+    };
+    if itself && (owners_alone || !state.configures_itself()) {
+        return Err(Rejection::Forbidden);
+    }
+    Ok(())
+}
+
+/// The entries that are not on the list yet, once each.
+pub(crate) fn new_entries(state: &AgentState, entries: &[AllowEntry]) -> Result<Vec<AllowEntry>, Rejection> {
+    let new: BTreeSet<_> = entries.iter().filter(|entry| !state.allowlist().contains(*entry)).collect();
+    if state.allowlist().len() + new.len() > ALLOWLIST_ENTRIES_MAX {
+        return Err(Rejection::AllowlistFull);
+    }
+    Ok(new.into_iter().cloned().collect())
+}
+
+/// A block may name a handle that nobody has: it waits for its bearer, and tells the blocker nothing.
+fn block(
+    state: &AgentState,
+    stamp: &Stamp,
+    by: Actor,
+    handle: &AgentHandle,
+    blocked: &AgentHandle,
+) -> Decided<Edited> {
+    if blocked == handle {
+        return Err(Rejection::BlocksItself);
+    }
+    let pair =
+        Eviction::Pair { blocker: handle.clone(), blocked: blocked.clone(), id: stamp.ulid(0).to_string() };
+    // Repeated, it changes nothing, but its acknowledgement again means that nothing is shared.
+    let reply = Edited { eviction: Some(pair) };
+    if state.blocks(blocked) {
+        return Ok(Decision::unchanged(reply));
+    }
+    if state.blocked().len() >= BLOCKS_MAX {
+        return Err(Rejection::BlocksFull);
+    }
+    Ok(Decision::new(vec![AgentEvent::AgentBlocked(Block { by, blocked: blocked.clone() })], reply))
+}

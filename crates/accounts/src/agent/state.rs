@@ -1,0 +1,124 @@
+//! An agent: the fold of its stream.
+//! Must not know: other agents' states, or what a command may do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs, Version};
+use serde::{Deserialize, Serialize};
+
+use super::event::AgentEvent;
+use crate::{Policy, TokenDigest};
+
+/// When an agent was blocked, and which event of the blocker's stream did it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockedSince {
+    /// The time of the block.
+    pub at: TimestampMs,
+    /// Its place on the blocker's stream.
+    pub version: Version,
+}
+
+/// An agent. The default is a handle that nobody has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentState {
+    created_at: Option<TimestampMs>,
+    deleted: bool,
+    policy: Policy,
+    allowlist: BTreeSet<AllowEntry>,
+    blocks: BTreeMap<AgentHandle, BlockedSince>,
+    self_service: bool,
+    token: Option<TokenDigest>,
+}
+
+impl AgentState {
+    /// Whether there is such an agent now.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.created_at.is_some() && !self.deleted
+    }
+    /// Whether there is or ever was one: the handle stays taken.
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        self.created_at.is_some()
+    }
+    /// Whether this is the agent's token now.
+    #[must_use]
+    pub fn accepts_token(&self, digest: &TokenDigest) -> bool {
+        self.is_live() && self.token.is_some_and(|token| token.matches(digest))
+    }
+    /// Whether it blocks the other one (ASP-12).
+    #[must_use]
+    pub fn blocks(&self, who: &AgentHandle) -> bool {
+        self.blocks.contains_key(who)
+    }
+    /// Since when it blocks the other one.
+    #[must_use]
+    pub fn blocks_since(&self, who: &AgentHandle) -> Option<BlockedSince> {
+        self.blocks.get(who).copied()
+    }
+    /// Everyone it blocks, by handle.
+    #[must_use]
+    pub fn blocked(&self) -> &BTreeMap<AgentHandle, BlockedSince> {
+        &self.blocks
+    }
+    /// Its gate (ASP-6).
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+    /// Its allowlist (ASP-7).
+    #[must_use]
+    pub fn allowlist(&self) -> &BTreeSet<AllowEntry> {
+        &self.allowlist
+    }
+    /// Whether its owner lets it configure itself (ASP-3).
+    #[must_use]
+    pub fn configures_itself(&self) -> bool {
+        self.self_service
+    }
+    /// When it was made.
+    #[must_use]
+    pub fn created_at(&self) -> Option<TimestampMs> {
+        self.created_at
+    }
+    /// The digest of its token.
+    #[must_use]
+    pub(crate) fn token(&self) -> Option<TokenDigest> {
+        self.token
+    }
+
+    pub(crate) fn evolve(&mut self, version: Version, at: TimestampMs, event: &AgentEvent) {
+        match event {
+            AgentEvent::AgentRegistered(event) => {
+                *self = Self {
+                    created_at: Some(at),
+                    policy: event.policy,
+                    allowlist: event.allowlist.iter().cloned().collect(),
+                    self_service: event.self_service,
+                    token: Some(event.token),
+                    ..Self::default()
+                };
+            }
+            AgentEvent::AgentConfigured(event) => {
+                self.policy = event.policy.unwrap_or(self.policy);
+                self.self_service = event.self_service.unwrap_or(self.self_service);
+            }
+            AgentEvent::EntriesAllowed(event) => self.allowlist.extend(event.entries.iter().cloned()),
+            AgentEvent::EntriesDisallowed(event) => {
+                for entry in &event.entries {
+                    self.allowlist.remove(entry);
+                }
+            }
+            AgentEvent::AgentBlocked(event) => {
+                self.blocks.insert(event.blocked.clone(), BlockedSince { at, version });
+            }
+            AgentEvent::AgentUnblocked(event) => {
+                self.blocks.remove(&event.blocked);
+            }
+            AgentEvent::TokenRotated(event) => self.token = Some(event.new),
+            AgentEvent::AgentDeleted(_) => {
+                *self = Self { created_at: self.created_at, deleted: true, ..Self::default() };
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! From a token to its bearer. Whose a token was is remembered by its digest; that it still is, is asked of the
+//! bearer's own state every time, so that a revoked token is dead the moment its event is.
+//! Must not know: HTTP.
+
+use plenary_kernel::AgentHandle;
+use plenary_log::{Fault, Order, StoredEvent};
+use quick_cache::sync::Cache;
+
+use crate::{
+    Accounts, Actor, Principal, TokenDigest, Who,
+    agent::{AgentRoom, event::AgentEvent},
+    index::TOKENS,
+    limits::{BEARERS_CACHED_MAX, TOKEN_OCTETS_MAX},
+};
+
+/// Whose tokens were, by digest. Only ever a hint.
+pub(crate) struct Bearers(Cache<TokenDigest, Who>);
+
+impl Default for Bearers {
+    fn default() -> Self {
+        Self(Cache::new(BEARERS_CACHED_MAX))
+    }
+}
+
+impl Accounts {
+    /// The bearer of a token; `None` when nobody has it now. Unknown tokens are not remembered, and each costs
+    /// the same: one look-up.
+    pub async fn authenticate(&self, token: &str) -> Result<Option<Principal>, Fault> {
+        if token.is_empty() || token.len() > TOKEN_OCTETS_MAX {
+            return Ok(None);
+        }
+        let digest = TokenDigest::of(token);
+        if self.operator().matches(&digest) {
+            return Ok(Some(Principal { who: Who::Operator, token: digest }));
+        }
+        if let Some(who) = self.bearers().0.get(&digest)
+            && self.accepts(&who, &digest).await?
+        {
+            return Ok(Some(Principal { who, token: digest }));
+        }
+        self.look_up(digest).await
+    }
+
+    /// Whether a principal's token is still the valid one.
+    pub async fn is_valid(&self, principal: &Principal) -> Result<bool, Fault> {
+        match &principal.who {
+            Who::Operator => Ok(self.operator().matches(&principal.token)),
+            Who::Owner(_) | Who::Agent(_) => self.accepts(&principal.who, &principal.token).await,
+        }
+    }
+
+    async fn look_up(&self, digest: TokenDigest) -> Result<Option<Principal>, Fault> {
+        let rows = self.log().read_index(TOKENS, &digest.hex(), None, 1, Order::Ascending).await?;
+        let Some(row) = rows.first() else {
+            self.bearers().0.remove(&digest);
+            return Ok(None);
+        };
+        let corrupt = || Fault::Corrupt(format!("the bearer of {digest:?} can't be read"));
+        let text = std::str::from_utf8(&row.value).map_err(|_| corrupt())?;
+        let who = match text.parse().map_err(|_| corrupt())? {
+            Actor::Owner(owner) => Who::Owner(owner),
+            Actor::Agent(agent) => Who::Agent(agent),
+            Actor::Operator | Actor::Seed => return Err(corrupt()),
+        };
+        // Another process may have given the token out: what is in memory may be older than the index.
+        if !self.accepts(&who, &digest).await? && !self.accepts_freshly(&who, &digest).await? {
+            self.bearers().0.remove(&digest);
+            return Ok(None);
+        }
+        self.bearers().0.insert(digest, who.clone());
+        Ok(Some(Principal { who, token: digest }))
+    }
+
+    async fn accepts(&self, who: &Who, digest: &TokenDigest) -> Result<bool, Fault> {
+        Ok(match who {
+            Who::Operator => false,
+            Who::Owner(owner) => self.owner(owner).await?.state.accepts_token(digest),
+            Who::Agent(agent) => self.agent(agent).await?.state.accepts_token(digest),
+        })
+    }
+
+    async fn accepts_freshly(&self, who: &Who, digest: &TokenDigest) -> Result<bool, Fault> {
+        Ok(match who {
+            Who::Operator => false,
+            Who::Owner(owner) => self.fresh_owner(owner).await?.state.accepts_token(digest),
+            Who::Agent(agent) => self.fresh_agent(agent).await?.state.accepts_token(digest),
+        })
+    }
+}
+
+/// The agent whose token died with this event, so that its open connections must close.
+#[must_use]
+pub fn revoked(event: &StoredEvent) -> Option<AgentHandle> {
+    if event.stream.category() != <AgentRoom as plenary_engine::Room>::CATEGORY {
+        return None;
+    }
+    match AgentEvent::decode(event).ok()? {
+        AgentEvent::TokenRotated(_) | AgentEvent::AgentDeleted(_) => event.stream.id().parse().ok(),
+        AgentEvent::AgentRegistered(_)
+        | AgentEvent::AgentConfigured(_)
+        | AgentEvent::EntriesAllowed(_)
+        | AgentEvent::EntriesDisallowed(_)
+        | AgentEvent::AgentBlocked(_)
+        | AgentEvent::AgentUnblocked(_) => None,
+    }
+}

@@ -1,0 +1,112 @@
+//! What follows from a block or a deletion in other rooms, and that it happens: a row stands from the append until
+//! it has happened, so that a crash between the two is made good by the sweep.
+//! Must not know: what the other rooms do.
+
+use std::{future::Future, pin::Pin};
+
+use plenary_kernel::{AgentHandle, limits::READ_ROWS_MAX};
+use plenary_log::{Batch, Fault, RowOp};
+
+use crate::{Accounts, agent::command::Eviction};
+
+/// What [`Consequences`] answer with.
+pub type Following<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
+
+/// What other rooms do when two agents may no longer share anything. Each may be called again for the same agents,
+/// and must then only do what is left to do.
+pub trait Consequences: Send + Sync {
+    /// The blocker's block is on disk: the blocked agent leaves every session the two share (ASP-14). The block is
+    /// acknowledged only afterwards.
+    fn blocked<'a>(&'a self, blocker: &'a AgentHandle, blocked: &'a AgentHandle) -> Following<'a>;
+    /// The agent is gone: it leaves every session.
+    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> Following<'a>;
+}
+
+const ROWS: &str = "evict/";
+
+impl Eviction {
+    /// The row that stands until the eviction has happened.
+    pub(crate) fn row(&self) -> String {
+        match self {
+            Self::Pair { blocker, blocked, id } => format!("{ROWS}pair/{blocker}/{blocked}/{id}"),
+            Self::Agent { agent, id } => format!("{ROWS}agent/{agent}/{id}"),
+        }
+    }
+
+    /// What a row says.
+    fn read(row: &str) -> Option<Self> {
+        let mut parts = row.strip_prefix(ROWS)?.split('/');
+        let eviction = match parts.next()? {
+            "pair" => Self::Pair {
+                blocker: parts.next()?.parse().ok()?,
+                blocked: parts.next()?.parse().ok()?,
+                id: parts.next()?.to_owned(),
+            },
+            "agent" => Self::Agent { agent: parts.next()?.parse().ok()?, id: parts.next()?.to_owned() },
+            _ => return None,
+        };
+        parts.next().is_none().then_some(eviction)
+    }
+}
+
+impl Accounts {
+    /// Makes happen what must, then takes the row away.
+    pub(crate) async fn evict(&self, eviction: &Eviction) -> Result<(), Fault> {
+        let Some(consequences) = self.consequences() else { return Ok(()) };
+        match eviction {
+            Eviction::Pair { blocker, blocked, .. } => consequences.blocked(blocker, blocked).await?,
+            Eviction::Agent { agent, .. } => consequences.removed(agent).await?,
+        }
+        let gone = RowOp { name: eviction.row(), expected: None, value: None };
+        self.log().append(Batch { rows: vec![gone], ..Batch::default() }).await?;
+        Ok(())
+    }
+
+    /// Finishes evictions that a crash or a fault left undone; says how many. Called at start and every few
+    /// seconds. One that fails stays for the next time and does not keep the others from happening.
+    pub async fn sweep(&self) -> Result<usize, Fault> {
+        if self.consequences().is_none() {
+            return Ok(0);
+        }
+        let (mut after, mut finished, mut failed) = (None::<String>, 0, None);
+        loop {
+            let rows = self.log().read_rows(ROWS, after.as_deref(), READ_ROWS_MAX).await?;
+            for (name, _) in &rows {
+                let done = match Eviction::read(name) {
+                    Some(eviction) => self.evict(&eviction).await,
+                    None => Err(Fault::Corrupt(format!("{name} is no eviction"))),
+                };
+                match done {
+                    Ok(()) => finished += 1,
+                    Err(fault) => {
+                        tracing::warn!(%fault, row = %name, "an eviction waits for the next sweep");
+                        failed = Some(fault);
+                    }
+                }
+            }
+            match rows.last() {
+                Some((last, _)) if rows.len() == READ_ROWS_MAX => after = Some(last.clone()),
+                _ => return failed.map_or(Ok(finished), Err),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_says_who_leaves() {
+        let (blocker, blocked) = ("@a.b".parse().unwrap(), "@c.d".parse().unwrap());
+        let pair = Eviction::Pair { blocker, blocked, id: "01".into() };
+        assert_eq!(pair.row(), "evict/pair/@a.b/@c.d/01");
+        assert_eq!(Eviction::read(&pair.row()), Some(pair));
+        let agent = Eviction::Agent { agent: "@a.b".parse().unwrap(), id: "01".into() };
+        assert_eq!(agent.row(), "evict/agent/@a.b/01");
+        assert_eq!(Eviction::read(&agent.row()), Some(agent));
+        for bad in ["evict/", "evict/pair/@a.b/01", "evict/agent/@a.b/01/02", "evict/x/@a.b", "other/"] {
+            assert_eq!(Eviction::read(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Who asks: from the headers of a request to the bearer of its token.
+//! Must not know: what is asked.
+
+use axum::{
+    extract::{FromRef, FromRequestParts, Query},
+    response::Response,
+};
+use http::{HeaderMap, header, request::Parts};
+use plenary_kernel::{AgentHandle, Refusal};
+use serde::Deserialize;
+
+use crate::{
+    Accounts, Principal, TokenDigest, Who,
+    answer::{asp_error, fault_refusal, invalid_authorization, missing_authorization},
+};
+
+/// The bearer of the request's token, whoever it is. Rejects with 401.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller(pub Principal);
+
+/// The agent whose token the request bears. Owner and operator tokens, and an `X-ASP-Agent` that names somebody
+/// else, are rejected with 401 (wire.md D.1, D.9).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentCaller {
+    /// Who asks; every act is in this name (ASP-4).
+    pub handle: AgentHandle,
+    /// The token it asks with.
+    pub token: TokenDigest,
+}
+
+/// The same for `/connect`, where `?ticket=` and `?token=` stand in for a header that a browser can't send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectCaller(pub AgentCaller);
+
+#[derive(Deserialize)]
+struct Credentials {
+    ticket: Option<String>,
+    token: Option<String>,
+}
+
+impl<S> FromRequestParts<S> for Caller
+where
+    Accounts: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let token = bearer(&parts.headers).map_err(asp_error)?.ok_or_else(missing_authorization);
+        let accounts = Accounts::from_ref(state);
+        by_token(&accounts, token.map_err(asp_error)?).await.map(Self).map_err(asp_error)
+    }
+}
+
+impl<S> FromRequestParts<S> for AgentCaller
+where
+    Accounts: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let Caller(principal) = Caller::from_request_parts(parts, state).await?;
+        as_agent(principal, &parts.headers).map_err(asp_error)
+    }
+}
+
+impl<S> FromRequestParts<S> for ConnectCaller
+where
+    Accounts: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let accounts = Accounts::from_ref(state);
+        let principal = connecting(&accounts, parts).await.map_err(asp_error)?;
+        as_agent(principal, &parts.headers).map(Self).map_err(asp_error)
+    }
+}
+
+async fn connecting(accounts: &Accounts, parts: &Parts) -> Result<Principal, Refusal> {
+    if let Some(token) = bearer(&parts.headers)? {
+        return by_token(accounts, token).await;
+    }
+    let Ok(Query(sent)) = Query::<Credentials>::try_from_uri(&parts.uri) else {
+        return Err(invalid_authorization());
+    };
+    match (sent.ticket, sent.token) {
+        (Some(ticket), None) => match accounts.redeem(&ticket).await {
+            Ok(Some(principal)) => Ok(principal),
+            Ok(None) => Err(invalid_authorization()),
+            Err(fault) => Err(fault_refusal(&fault)),
+        },
+        (None, Some(token)) => by_token(accounts, &token).await,
+        (Some(_), Some(_)) => Err(invalid_authorization()),
+        (None, None) => Err(missing_authorization()),
+    }
+}
+
+/// The token of the one `Authorization: Bearer` header; the scheme's case does not matter.
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| invalid_authorization())?;
+    match text.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && values.next().is_none() => {
+            Ok(Some(token.trim()))
+        }
+        _ => Err(invalid_authorization()),
+    }
+}
+
+async fn by_token(accounts: &Accounts, token: &str) -> Result<Principal, Refusal> {
+    match accounts.authenticate(token).await {
+        Ok(Some(principal)) => Ok(principal),
+        Ok(None) => Err(invalid_authorization()),
+        Err(fault) => Err(fault_refusal(&fault)),
+    }
+}
+
+fn as_agent(principal: Principal, headers: &HeaderMap) -> Result<AgentCaller, Refusal> {
+    let Who::Agent(handle) = principal.who else { return Err(invalid_authorization()) };
+    let named = headers.get_all("x-asp-agent").iter();
+    for value in named {
+        if value.as_bytes() != handle.as_str().as_bytes() {
+            return Err(invalid_authorization());
+        }
+    }
+    Ok(AgentCaller { handle, token: principal.token })
+}

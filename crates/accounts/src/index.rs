@@ -1,0 +1,15 @@
+//! The indexes of this room: names, keys, and what stands in them. Each is a pure function of the events.
+//! Must not know: how they are read.
+
+/// Hex digest of a token -> its bearer as an actor's text.
+pub(crate) const TOKENS: &str = "accounts.token";
+/// `owner/name` of every live agent.
+pub(crate) const AGENTS: &str = "accounts.agents";
+/// `owner` of every owner.
+pub(crate) const OWNERS: &str = "accounts.owners";
+/// `blocked/blocker`, so that "who blocks this agent" is a read by prefix.
+pub(crate) const BLOCKED_BY: &str = "accounts.blocked_by";
+/// `member/org`, so that "what is this owner a member of" is a read by prefix.
+pub(crate) const MEMBER_OF: &str = "accounts.member_of";
+/// `from/to` of every unanswered contact request -> its id.
+pub(crate) const CONTACTS_PENDING: &str = "accounts.contacts_pending";

@@ -1,0 +1,52 @@
+//! A state as it was read, with the version to hold it to.
+//! Must not know: how it was read.
+
+use std::sync::Arc;
+
+use plenary_engine::Room;
+use plenary_kernel::{AgentHandle, OwnerName, Version};
+use plenary_log::Condition;
+
+use crate::{
+    AgentState,
+    agent::AgentRoom,
+    owner::{OwnerRoom, OwnerState},
+};
+
+/// An agent as it was read. A handle that nobody has is the default state at version 0.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// The handle that was asked for.
+    pub handle: AgentHandle,
+    /// Its state.
+    pub state: Arc<AgentState>,
+    /// The version of its stream.
+    pub version: Version,
+}
+
+impl Known {
+    /// Holds an append to this knowledge: the agent's stream is still at that version.
+    #[must_use]
+    pub fn condition(&self) -> Condition {
+        Condition { stream: AgentRoom::stream(self.handle.as_str()), expected: self.version }
+    }
+}
+
+/// An owner as it was read. A name that nobody has is the default state at version 0.
+#[derive(Debug, Clone)]
+pub struct KnownOwner {
+    /// The name that was asked for.
+    pub owner: OwnerName,
+    /// Its state.
+    pub state: Arc<OwnerState>,
+    /// The version of its stream.
+    pub version: Version,
+}
+
+impl KnownOwner {
+    /// Holds an append to this knowledge.
+    #[must_use]
+    pub fn condition(&self) -> Condition {
+        Condition { stream: OwnerRoom::stream(self.owner.as_str()), expected: self.version }
+    }
+}

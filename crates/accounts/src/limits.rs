@@ -1,0 +1,30 @@
+//! The limits of this room by name, each with what happens past it.
+
+/// Longest token that is looked at, in octets; past it 401, and 400 where a token is chosen.
+pub const TOKEN_OCTETS_MAX: usize = 512;
+/// Most entries of one agent's allowlist; past it 409 `allowlist_full`.
+pub const ALLOWLIST_ENTRIES_MAX: usize = 10_000;
+/// Most entries that one request names; past it 400 `invalid_allowlist`.
+pub const ENTRIES_PER_REQUEST_MAX: usize = 1_000;
+/// Most agents that one agent blocks; past it 409 `blocks_full`.
+pub const BLOCKS_MAX: usize = 10_000;
+/// Most agents that an owner makes by its own token; past it 409 `too_many_agents`. The operator may make more.
+pub const AGENTS_PER_OWNER_MAX: usize = 1_000;
+/// Most members of an organisation; past it 409 `members_full`.
+pub const ORG_MEMBERS_MAX: usize = 10_000;
+/// Most roles of one member; past it 400 `invalid_roles`.
+pub const ROLES_PER_MEMBER_MAX: usize = 16;
+/// Most unanswered contact requests of one agent; past it 429 `too_many_contacts`.
+pub const CONTACTS_PENDING_MAX: usize = 1_000;
+/// Longest message of a contact request, in octets of UTF-8; past it 400 `invalid_message`.
+pub const CONTACT_MESSAGE_OCTETS_MAX: usize = 4_096;
+/// Most rows of a page of blocks; past it 400 `invalid_limit` (wire.md 2.2).
+pub const BLOCKS_PAGE_MAX: usize = 100;
+/// Most rows of a page of owners, agents or members; past it 400 `invalid_limit`.
+pub const LIST_PAGE_MAX: usize = 1_000;
+/// Most tickets of one agent that wait to be used; past it the oldest one is worthless.
+pub const TICKETS_PER_AGENT_MAX: usize = 16;
+/// How long a ticket may be used, in seconds.
+pub const TICKET_SECONDS: u64 = 30;
+/// Most tokens whose bearer is remembered; past it the one that was idle longest is looked up again.
+pub const BEARERS_CACHED_MAX: usize = 65_536;

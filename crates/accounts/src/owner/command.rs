@@ -1,0 +1,28 @@
+//! What can be asked of an owner's stream.
+//! Must not know: who may ask it; the decider does.
+
+use plenary_kernel::OwnerName;
+
+use crate::{Authority, TokenDigest};
+
+/// Gives an owner a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GiveToken {
+    /// In whose name.
+    pub authority: Authority,
+    /// The owner.
+    pub owner: OwnerName,
+    /// Whether the owner is new or still without one, or already has one that dies.
+    pub gift: Gift,
+    /// The digest of the token.
+    pub token: TokenDigest,
+}
+
+/// The occasion of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gift {
+    /// The owner's first token; makes the owner when it is new.
+    First,
+    /// Replaces the token, if any, of an owner that exists.
+    Replacement,
+}

@@ -1,0 +1,100 @@
+//! What may become of an owner, and what follows. Pure.
+
+use plenary_engine::Decision;
+
+use super::{
+    command::{Gift, GiveToken},
+    event::{OwnerEvent, OwnerRegistered, OwnerTokenSet},
+    state::OwnerState,
+};
+use crate::{Actor, rejection::Rejection};
+
+/// Decides `GiveToken`: the operator gives any, an owner replaces its own.
+pub(crate) fn give_token(
+    state: &OwnerState,
+    command: &GiveToken,
+) -> Result<Decision<OwnerEvent, ()>, Rejection> {
+    let by = command.authority.by.clone();
+    match &by {
+        Actor::Operator | Actor::Seed => {}
+        Actor::Owner(owner) if *owner == command.owner && command.gift == Gift::Replacement => {
+            if !command.authority.token.is_some_and(|token| state.accepts_token(&token)) {
+                return Err(Rejection::Revoked);
+            }
+        }
+        Actor::Owner(_) | Actor::Agent(_) => return Err(Rejection::NotFound),
+    }
+    let event = match (command.gift, state.exists(), state.token()) {
+        (Gift::First, false, _) => {
+            OwnerEvent::OwnerRegistered(OwnerRegistered { by, token: Some(command.token) })
+        }
+        (Gift::First, true, Some(_)) => return Err(Rejection::OwnerExists),
+        (Gift::Replacement, false, _) => return Err(Rejection::NotFound),
+        (Gift::First | Gift::Replacement, true, old) => {
+            OwnerEvent::OwnerTokenSet(OwnerTokenSet { by, old, new: command.token })
+        }
+    };
+    Ok(Decision::new(vec![event], ()))
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::TimestampMs;
+
+    use super::*;
+    use crate::{Authority, TokenDigest};
+
+    const OLD: &str = "plw_old";
+    const NEW: &str = "plw_new";
+
+    fn owner(token: Option<&str>) -> OwnerState {
+        let event = OwnerRegistered { by: Actor::Operator, token: token.map(TokenDigest::of) };
+        let mut state = OwnerState::default();
+        state.evolve(TimestampMs(1), &OwnerEvent::OwnerRegistered(event));
+        state
+    }
+
+    fn give(
+        state: &OwnerState,
+        by: &str,
+        token: Option<&str>,
+        gift: Gift,
+    ) -> Result<Option<String>, Rejection> {
+        let authority = Authority { by: by.parse().unwrap(), token: token.map(TokenDigest::of) };
+        let command =
+            GiveToken { authority, owner: "acme".parse().unwrap(), gift, token: TokenDigest::of(NEW) };
+        let decision = give_token(state, &command)?;
+        assert_eq!(decision.events.len(), 1);
+        let mut after = state.clone();
+        after.evolve(TimestampMs(2), &decision.events[0]);
+        assert!(after.accepts_token(&TokenDigest::of(NEW)) && !after.accepts_token(&TokenDigest::of(OLD)));
+        Ok(match &decision.events[0] {
+            OwnerEvent::OwnerRegistered(_) => Some("registered".to_owned()),
+            OwnerEvent::OwnerTokenSet(event) => event.old.map(|old| old.hex()),
+        })
+    }
+
+    #[test]
+    fn an_owner_gets_one_first_token_from_the_operator() {
+        let nobody = OwnerState::default();
+        assert_eq!(give(&nobody, "operator", None, Gift::First), Ok(Some("registered".to_owned())));
+        assert_eq!(give(&owner(None), "operator", None, Gift::First), Ok(None), "it came with an agent");
+        assert_eq!(give(&owner(Some(OLD)), "operator", None, Gift::First), Err(Rejection::OwnerExists));
+        for by in ["~acme", "~other", "@acme.bot"] {
+            assert_eq!(give(&nobody, by, Some(OLD), Gift::First), Err(Rejection::NotFound), "{by}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_replaced_by_the_operator_or_its_bearer() {
+        let old = TokenDigest::of(OLD).hex();
+        let state = owner(Some(OLD));
+        assert_eq!(give(&state, "operator", None, Gift::Replacement), Ok(Some(old.clone())));
+        assert_eq!(give(&state, "~acme", Some(OLD), Gift::Replacement), Ok(Some(old)));
+        assert_eq!(give(&state, "~acme", Some("plw_x"), Gift::Replacement), Err(Rejection::Revoked));
+        assert_eq!(give(&state, "~other", Some(OLD), Gift::Replacement), Err(Rejection::NotFound));
+        assert_eq!(give(&state, "@acme.bot", Some(OLD), Gift::Replacement), Err(Rejection::NotFound));
+        let nobody = OwnerState::default();
+        assert_eq!(give(&nobody, "operator", None, Gift::Replacement), Err(Rejection::NotFound));
+    }
+}

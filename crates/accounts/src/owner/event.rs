@@ -1,0 +1,97 @@
+//! What stands on an owner's stream, and its stored form. The forms are frozen.
+
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Actor, TokenDigest,
+    stored::{read, unknown, written},
+};
+
+/// An event of an owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnerEvent {
+    /// The owner came into being; without a token when an agent or an organisation brought it along.
+    OwnerRegistered(OwnerRegistered),
+    /// It got a token, and its earlier one, if any, is dead.
+    OwnerTokenSet(OwnerTokenSet),
+}
+
+/// See [`OwnerEvent::OwnerRegistered`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerRegistered {
+    /// Who made it.
+    pub by: Actor,
+    /// The digest of its token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<TokenDigest>,
+}
+
+/// See [`OwnerEvent::OwnerTokenSet`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerTokenSet {
+    /// Who set it.
+    pub by: Actor,
+    /// The digest of the token that died.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<TokenDigest>,
+    /// The digest of the new one.
+    pub new: TokenDigest,
+}
+
+impl OwnerEvent {
+    /// The stored form.
+    pub(crate) fn encode(&self) -> NewEvent {
+        match self {
+            Self::OwnerRegistered(event) => written("OwnerRegistered", event),
+            Self::OwnerTokenSet(event) => written("OwnerTokenSet", event),
+        }
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored.kind {
+            "OwnerRegistered" => Self::OwnerRegistered(read(stored)?),
+            "OwnerTokenSet" => Self::OwnerTokenSet(read(stored)?),
+            _ => return unknown(stored),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stored::golden::{assert_written, stored};
+
+    #[test]
+    fn stored_forms_are_frozen() {
+        let (a, b) = (TokenDigest::of("a"), TokenDigest::of("secret"));
+        let forms = [
+            (
+                OwnerEvent::OwnerRegistered(OwnerRegistered { by: Actor::Operator, token: Some(a) }),
+                "OwnerRegistered",
+                r#"{"by":"operator","token":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"}"#,
+            ),
+            (
+                OwnerEvent::OwnerRegistered(OwnerRegistered { by: Actor::Seed, token: None }),
+                "OwnerRegistered",
+                r#"{"by":"seed"}"#,
+            ),
+            (
+                OwnerEvent::OwnerTokenSet(OwnerTokenSet { by: Actor::Operator, old: Some(a), new: b }),
+                "OwnerTokenSet",
+                r#"{"by":"operator","old":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb","new":"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"}"#,
+            ),
+        ];
+        for (event, kind, envelope) in forms {
+            assert_written(&event.encode(), kind, envelope);
+            assert_eq!(OwnerEvent::decode(&stored(event.encode())).unwrap(), event);
+        }
+        let unknown = StoredEvent { kind: "OwnerRenamed".into(), ..stored(forms_any()) };
+        assert!(matches!(OwnerEvent::decode(&unknown), Err(Fault::Corrupt(_))));
+    }
+
+    fn forms_any() -> NewEvent {
+        OwnerEvent::OwnerRegistered(OwnerRegistered { by: Actor::Seed, token: None }).encode()
+    }
+}

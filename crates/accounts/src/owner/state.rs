@@ -1,0 +1,46 @@
+//! An owner: the fold of its stream.
+//! Must not know: its agents.
+
+use plenary_kernel::TimestampMs;
+use serde::{Deserialize, Serialize};
+
+use super::event::OwnerEvent;
+use crate::TokenDigest;
+
+/// An owner. The default is a name that nobody has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerState {
+    created_at: Option<TimestampMs>,
+    token: Option<TokenDigest>,
+}
+
+impl OwnerState {
+    /// Whether there is such an owner.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.created_at.is_some()
+    }
+    /// When it was made.
+    #[must_use]
+    pub fn created_at(&self) -> Option<TimestampMs> {
+        self.created_at
+    }
+    /// Whether this is the owner's token now.
+    #[must_use]
+    pub fn accepts_token(&self, digest: &TokenDigest) -> bool {
+        self.token.is_some_and(|token| token.matches(digest))
+    }
+    /// The digest of its token.
+    pub(crate) fn token(&self) -> Option<TokenDigest> {
+        self.token
+    }
+
+    pub(crate) fn evolve(&mut self, at: TimestampMs, event: &OwnerEvent) {
+        match event {
+            OwnerEvent::OwnerRegistered(event) => {
+                *self = Self { created_at: Some(at), token: event.token };
+            }
+            OwnerEvent::OwnerTokenSet(event) => self.token = Some(event.new),
+        }
+    }
+}

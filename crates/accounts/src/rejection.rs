@@ -1,0 +1,109 @@
+//! Every normal "no" of this room, and the code it has on the wire.
+//! Must not know: HTTP bodies.
+
+use plenary_kernel::{Class, Refusal};
+
+use crate::limits::{
+    AGENTS_PER_OWNER_MAX, ALLOWLIST_ENTRIES_MAX, BLOCKS_MAX, CONTACTS_PENDING_MAX, ORG_MEMBERS_MAX,
+};
+
+/// Why a command was not carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// Absent, or not for the caller.
+    #[error("not found")]
+    NotFound,
+    /// The caller's token was revoked meanwhile.
+    #[error("the token was revoked")]
+    Revoked,
+    /// The owner has not let the agent configure itself (ASP-3).
+    #[error("the agent may not configure itself")]
+    Forbidden,
+    /// The handle is taken, or was once.
+    #[error("the handle is taken")]
+    AgentExists,
+    /// The owner has its token already.
+    #[error("the owner exists")]
+    OwnerExists,
+    /// Somebody else has this token.
+    #[error("the token is in use")]
+    TokenExists,
+    /// The owner has as many agents as it may make itself.
+    #[error("too many agents")]
+    TooManyAgents,
+    /// The allowlist has no room for the entries.
+    #[error("the allowlist is full")]
+    AllowlistFull,
+    /// The agent blocks as many as it may.
+    #[error("the block list is full")]
+    BlocksFull,
+    /// An agent can't block itself.
+    #[error("an agent can't block itself")]
+    BlocksItself,
+    /// The organisation has no room for the member.
+    #[error("the organisation is full")]
+    MembersFull,
+    /// An agent can't ask itself.
+    #[error("an agent can't be its own contact")]
+    AsksItself,
+    /// The agent has as many unanswered requests as it may.
+    #[error("too many unanswered requests")]
+    TooManyContacts,
+    /// The request was answered the other way.
+    #[error("the request was answered")]
+    ContactAnswered,
+}
+
+impl From<Rejection> for Refusal {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::NotFound => Self::not_found(),
+            Rejection::Revoked => crate::answer::invalid_authorization(),
+            Rejection::Forbidden => Self::new(
+                Class::Forbidden,
+                "forbidden",
+                "This agent may not configure itself; its owner can, or can set self_service.",
+            ),
+            Rejection::AgentExists => Self::conflict(
+                "agent_exists",
+                "The handle is taken, or belonged to a deleted agent; choose another.",
+            ),
+            Rejection::OwnerExists => {
+                Self::conflict("owner_exists", "The owner exists; rotate its token if it was lost.")
+            }
+            Rejection::TokenExists => Self::conflict("token_exists", "The token is in use; choose another."),
+            Rejection::TooManyAgents => Self::conflict(
+                "too_many_agents",
+                format!("An owner makes at most {AGENTS_PER_OWNER_MAX} agents; ask the operator."),
+            ),
+            Rejection::AllowlistFull => Self::conflict(
+                "allowlist_full",
+                format!(
+                    "An allowlist has at most {ALLOWLIST_ENTRIES_MAX} entries; remove some, or use @owner.*."
+                ),
+            ),
+            Rejection::BlocksFull => Self::conflict(
+                "blocks_full",
+                format!("An agent blocks at most {BLOCKS_MAX} others; lift some blocks."),
+            ),
+            Rejection::BlocksItself => {
+                Self::malformed("invalid_block_target", "An agent can't block itself.")
+            }
+            Rejection::MembersFull => Self::conflict(
+                "members_full",
+                format!("An organisation has at most {ORG_MEMBERS_MAX} members; remove some."),
+            ),
+            Rejection::AsksItself => {
+                Self::malformed("invalid_handle", "to: an agent can't be its own contact.")
+            }
+            Rejection::TooManyContacts => Self::new(
+                Class::TooMany,
+                "too_many_contacts",
+                format!("At most {CONTACTS_PENDING_MAX} requests wait for an answer; wait for some."),
+            ),
+            Rejection::ContactAnswered => {
+                Self::conflict("contact_answered", "The request was already answered the other way.")
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Bearer tokens: how they are made, and the digest that is all anybody keeps of one (wire.md D.1).
+//! Must not know: whose a token is.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::limits::TOKEN_OCTETS_MAX;
+
+/// SHA-256 of a token. What is stored, compared and logged instead of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenDigest([u8; 32]);
+
+impl TokenDigest {
+    /// The digest of a token.
+    #[must_use]
+    pub fn of(token: &str) -> Self {
+        Self(plenary_kernel::json::digest(token.as_bytes()))
+    }
+    /// 64 lower-case hex digits.
+    #[must_use]
+    pub fn hex(&self) -> String {
+        hex::encode(self.0)
+    }
+    /// Compares in a time that does not depend on where the two differ.
+    #[must_use]
+    pub fn matches(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
+    }
+}
+
+impl fmt::Debug for TokenDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}…", hex::encode(&self.0[..4]))
+    }
+}
+
+impl Serialize for TokenDigest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.hex())
+    }
+}
+
+impl<'de> Deserialize<'de> for TokenDigest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let mut digest = [0; 32];
+        hex::decode_to_slice(&*text, &mut digest).map_err(D::Error::custom)?;
+        Ok(Self(digest))
+    }
+}
+
+/// Whose a token is, by its prefix; a hint for people and secret scanners, never for a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// The operator's, `plo_`.
+    Operator,
+    /// An owner's, `plw_`.
+    Owner,
+    /// An agent's, `pla_`.
+    Agent,
+}
+
+/// A token in clear: shown once, never stored, never printed by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+impl Token {
+    /// A new token of 256 random bits.
+    #[must_use]
+    pub fn random(kind: TokenKind) -> Self {
+        let prefix = match kind {
+            TokenKind::Operator => "plo_",
+            TokenKind::Owner => "plw_",
+            TokenKind::Agent => "pla_",
+        };
+        Self(format!("{prefix}{}", random_hex()))
+    }
+    /// A token that somebody chose: any text of 1 to `TOKEN_OCTETS_MAX` octets.
+    #[must_use]
+    pub fn chosen(text: &str) -> Option<Self> {
+        (1..=TOKEN_OCTETS_MAX).contains(&text.len()).then(|| Self(text.to_owned()))
+    }
+    /// The token itself.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+    /// Its digest.
+    #[must_use]
+    pub fn digest(&self) -> TokenDigest {
+        TokenDigest::of(&self.0)
+    }
+}
+
+/// 256 random bits in hex.
+pub(crate) fn random_hex() -> String {
+    let mut bits = [0; 32];
+    getrandom::fill(&mut bits).expect("the operating system gives random bytes");
+    hex::encode(bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_have_their_prefix_256_bits_and_differ() {
+        for (kind, prefix) in
+            [(TokenKind::Operator, "plo_"), (TokenKind::Owner, "plw_"), (TokenKind::Agent, "pla_")]
+        {
+            let (a, b) = (Token::random(kind), Token::random(kind));
+            assert!(a.expose().starts_with(prefix) && a.expose().len() == 4 + 64);
+            assert_ne!(a.expose(), b.expose());
+        }
+    }
+
+    #[test]
+    fn a_chosen_token_is_any_text_up_to_its_limit() {
+        assert!(Token::chosen("").is_none());
+        assert!(Token::chosen(&"x".repeat(TOKEN_OCTETS_MAX)).is_some());
+        assert!(Token::chosen(&"x".repeat(TOKEN_OCTETS_MAX + 1)).is_none());
+    }
+
+    #[test]
+    fn a_token_is_not_printed_and_its_digest_is_written_in_hex() {
+        let token = Token::chosen("secret").unwrap();
+        assert!(!format!("{token:?} {:?}", token.digest()).contains("secret"));
+        let text = serde_json::to_string(&token.digest()).unwrap();
+        assert_eq!(text, "\"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\"");
+        assert_eq!(serde_json::from_str::<TokenDigest>(&text).unwrap(), token.digest());
+        assert!(serde_json::from_str::<TokenDigest>("\"2bb8\"").is_err());
+    }
+
+    #[test]
+    fn digests_are_compared_whole() {
+        let a = TokenDigest::of("a");
+        assert!(a.matches(&TokenDigest::of("a")) && !a.matches(&TokenDigest::of("b")));
+    }
+}

@@ -1,0 +1,55 @@
+//! The one question of the trust layer: can two agents communicate (ASP-6 to ASP-13)?
+//! Must not know: where the two states came from, or what is attempted.
+
+use plenary_kernel::{AgentHandle, AllowEntry};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{AgentState, Known};
+
+/// An agent's gate (ASP-6).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// Only who is on the agent's list, in both directions (ASP-8).
+    #[default]
+    Allowlist,
+    /// No gate of its own (ASP-11).
+    Open,
+}
+
+/// Whether the two may communicate, whoever begins: both live, neither blocks the other (ASP-13), and each one's
+/// gate admits the other (ASP-8 to ASP-10). An agent may always contact itself.
+#[must_use]
+pub fn may_contact(a: &Known, b: &Known) -> bool {
+    a.handle == b.handle
+        || (a.state.is_live()
+            && b.state.is_live()
+            && !blocked_between(a, b)
+            && admits(&a.state, &b.handle)
+            && admits(&b.state, &a.handle))
+}
+
+/// Whether one of the two blocks the other (ASP-12).
+#[must_use]
+pub fn blocked_between(a: &Known, b: &Known) -> bool {
+    a.state.blocks(&b.handle) || b.state.blocks(&a.handle)
+}
+
+/// Whether an agent's own gate lets the other one through, blocks aside.
+fn admits(state: &AgentState, other: &AgentHandle) -> bool {
+    match state.policy() {
+        Policy::Open => true,
+        Policy::Allowlist => lists(state, other),
+    }
+}
+
+/// Whether the allowlist names the other, by handle or by owner glob (ASP-7). Two look-ups, however long the list.
+fn lists(state: &AgentState, other: &AgentHandle) -> bool {
+    let list = state.allowlist();
+    if list.is_empty() {
+        return false;
+    }
+    let glob = format!("@{}.*", other.owner()).parse::<AllowEntry>();
+    list.contains(&AllowEntry::from(other)) || glob.is_ok_and(|glob| list.contains(&glob))
+}

@@ -1,0 +1,208 @@
+//! Request bodies: read within the limit, checked as strict JSON, handed on as the bytes received (wire.md D.3).
+//! Must not know: what the JSON means, or in which form a room says "no".
+
+use std::convert::Infallible;
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{FromRequest, Request},
+};
+use bytes::BytesMut;
+use http::{HeaderMap, header};
+use http_body_util::BodyExt;
+use hyper::body::Body as _;
+use plenary_kernel::{Class, Refusal, json, limits::BODY_OCTETS_MAX};
+use serde::de::DeserializeOwned;
+
+use crate::guard::Fault;
+
+/// A body that passed the strict check of [`json::check`], or an empty one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StrictJson(Bytes);
+
+impl StrictJson {
+    /// Checks bytes that are in hand already. White space alone counts as empty.
+    ///
+    /// # Errors
+    /// 400 `invalid_json`.
+    pub fn check(bytes: Bytes) -> Result<Self, Refusal> {
+        if bytes.trim_ascii().is_empty() {
+            return Ok(Self(Bytes::new()));
+        }
+        match json::check(&bytes) {
+            Ok(()) => Ok(Self(bytes)),
+            Err(fault) => {
+                Err(Refusal::malformed("invalid_json", format!("The body is not acceptable JSON: {fault}.")))
+            }
+        }
+    }
+
+    /// Whether there was no body.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The bytes as received; empty when there was no body.
+    #[must_use]
+    pub const fn bytes(&self) -> &Bytes {
+        &self.0
+    }
+
+    /// Reads the body as `T`.
+    ///
+    /// # Errors
+    /// 400 `invalid_json` when there is no body, 400 `invalid_body` when it is not a `T`.
+    pub fn parse<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, Refusal> {
+        if self.is_empty() {
+            return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object."));
+        }
+        serde_json::from_slice(&self.0)
+            .map_err(|fault| Refusal::malformed("invalid_body", format!("The body does not fit: {fault}.")))
+    }
+
+    /// Reads the body as `T`, an absent one as `{}`: for routes whose body may be left out.
+    ///
+    /// # Errors
+    /// 400 `invalid_body` when it is not a `T`.
+    pub fn parse_or_empty<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        if self.is_empty() { Self(Bytes::from_static(b"{}")).parse() } else { self.parse() }
+    }
+}
+
+/// Reads a body of at most `octets_max` and checks it.
+///
+/// # Errors
+/// 413 `body_too_large`, as soon as the length is known to be over; 415 for a compressed body; 400 `invalid_json`;
+/// 408 for one that came too slowly; 400 for broken framing.
+pub async fn read_json(headers: &HeaderMap, body: Body, octets_max: usize) -> Result<StrictJson, Refusal> {
+    StrictJson::check(read_bytes(headers, body, octets_max).await?)
+}
+
+/// Reads a body of at most `octets_max`, whatever it is.
+///
+/// # Errors
+/// As [`read_json`], but for `invalid_json`.
+pub async fn read_bytes(headers: &HeaderMap, mut body: Body, octets_max: usize) -> Result<Bytes, Refusal> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+        return Err(Refusal::new(
+            Class::UnsupportedMedia,
+            "unsupported_content_encoding",
+            "Compressed bodies are not accepted; send it as it is.",
+        ));
+    }
+    let announced = body.size_hint().lower();
+    if announced > octets_max as u64 {
+        return Err(too_large(octets_max));
+    }
+    let mut read = Bytes::new();
+    let mut joined = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|error| broken(&error))?.into_data() else { continue };
+        if read.len() + joined.len() + data.len() > octets_max {
+            return Err(too_large(octets_max));
+        }
+        // Nearly every body comes in one piece, which is not copied.
+        if joined.is_empty() && read.is_empty() {
+            read = data;
+            continue;
+        }
+        if joined.is_empty() {
+            joined.reserve(usize::try_from(announced).unwrap_or(0).max(read.len() + data.len()));
+            joined.extend_from_slice(&std::mem::take(&mut read));
+        }
+        joined.extend_from_slice(&data);
+    }
+    Ok(if joined.is_empty() { read } else { joined.freeze() })
+}
+
+fn too_large(octets_max: usize) -> Refusal {
+    Refusal::new(Class::TooLarge, "body_too_large", format!("The body is over {octets_max} bytes."))
+}
+
+fn broken(error: &axum::Error) -> Refusal {
+    match Fault::within(error) {
+        Some(fault) => fault.refusal(),
+        None => Refusal::malformed("incomplete_body", "The body ended before its announced length."),
+    }
+}
+
+/// Extracts the body of a request, or why it was refused; the handler says "no" in its room's form, after the
+/// checks that come before the body.
+#[derive(Debug)]
+pub struct Received(pub Result<StrictJson, Refusal>);
+
+impl<S: Sync> FromRequest<S> for Received {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        let (parts, body) = request.into_parts();
+        Ok(Self(read_json(&parts.headers, body, BODY_OCTETS_MAX).await))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use futures_util::{FutureExt, stream};
+
+    use super::*;
+
+    fn read(body: Body, octets_max: usize) -> Result<StrictJson, Refusal> {
+        read_json(&HeaderMap::new(), body, octets_max).now_or_never().unwrap()
+    }
+
+    fn pieces(pieces: &[&'static str]) -> Body {
+        let pieces: Vec<_> = pieces.iter().map(|piece| Ok::<_, Infallible>(*piece)).collect();
+        Body::from_stream(stream::iter(pieces))
+    }
+
+    #[test]
+    fn the_bytes_are_kept_as_received() {
+        let text = "{ \"a\" : 1.0e2 ,\n\"b\":[] }";
+        assert_eq!(read(Body::from(text), 64).unwrap().bytes(), text);
+        assert_eq!(read(pieces(&["{ \"a\" : 1.0", "", "e2 ,\n\"b\"", ":[] }"]), 64).unwrap().bytes(), text);
+    }
+
+    #[test]
+    fn at_the_limit_is_accepted_and_one_octet_more_is_413() {
+        assert!(read(Body::from("[1,2]"), 5).is_ok());
+        assert!(read(pieces(&["[1,", "2]"]), 5).is_ok());
+        for body in [Body::from("[1,23]"), pieces(&["[1,", "23]"]), pieces(&["[1,23]"])] {
+            let refusal = read(body, 5).unwrap_err();
+            assert_eq!((refusal.class, refusal.code), (Class::TooLarge, "body_too_large"));
+        }
+    }
+
+    #[test]
+    fn an_absent_body_is_a_case_of_its_own() {
+        for body in [Body::empty(), Body::from(" \r\n"), pieces(&["", " "])] {
+            let json = read(body, 5).unwrap();
+            assert!(json.is_empty());
+            assert_eq!(json.parse::<serde_json::Value>().unwrap_err().code, "invalid_json");
+            assert_eq!(json.parse_or_empty::<BTreeMap<String, u8>>().unwrap(), BTreeMap::new());
+        }
+    }
+
+    #[test]
+    fn what_is_not_strict_json_is_invalid_json_and_what_does_not_fit_invalid_body() {
+        for body in ["{", "{\"a\":1,\"a\":2}", "\"\\u0000\"", "9007199254740993"] {
+            let refusal = read(Body::from(body), 64).unwrap_err();
+            assert_eq!((refusal.class, refusal.code), (Class::Malformed, "invalid_json"), "{body}");
+        }
+        let json = read(Body::from("[1]"), 64).unwrap();
+        assert_eq!(json.parse::<BTreeMap<String, u8>>().unwrap_err().code, "invalid_body");
+        assert_eq!(json.parse::<Vec<u8>>().unwrap(), [1]);
+    }
+
+    #[test]
+    fn a_compressed_body_is_415() {
+        let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, "gzip".parse().unwrap())]);
+        let refusal = read_json(&headers, Body::from("x"), 64).now_or_never().unwrap().unwrap_err();
+        assert_eq!(refusal.class, Class::UnsupportedMedia);
+    }
+}

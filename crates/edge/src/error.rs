@@ -1,0 +1,52 @@
+//! The house form of a "no": what a request gets before any room is known, and in rooms without a form of their own.
+//! Must not know: what was refused.
+
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderValue, StatusCode, header};
+use plenary_kernel::{Class, Refusal};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// `{"error":{"code","message"}}`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Error")]
+pub struct ErrorBody<'a> {
+    /// What was refused and why.
+    pub error: ErrorDetail<'a>,
+}
+
+/// The inside of [`ErrorBody`].
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ErrorDetail<'a> {
+    /// Stable, for machines.
+    pub code: &'a str,
+    /// For people: what happened, and what to do.
+    pub message: &'a str,
+}
+
+/// The status and the headers that belong to a class of refusal, around a JSON body of any form.
+#[must_use]
+pub fn refused(class: Class, json: impl Into<Body>) -> Response {
+    let mut response = Response::new(json.into());
+    *response.status_mut() =
+        StatusCode::from_u16(class.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if class == Class::Unauthenticated {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+/// The refusal in the house form.
+#[must_use]
+pub fn refusal_response(refusal: &Refusal) -> Response {
+    let body = ErrorBody { error: ErrorDetail { code: refusal.code, message: &refusal.message } };
+    match serde_json::to_vec(&body) {
+        Ok(json) => refused(refusal.class, json),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}

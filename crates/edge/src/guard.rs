@@ -1,0 +1,274 @@
+//! The head guard: a byte stream under hyper that lets only well-framed requests through (reliability.md A16).
+//! hyper never sees half a head, and never sees what stands behind a fault; a fault reaches the server as a
+//! request of our own method, so that it is answered in its turn. Must not know: routes, or the answer's form.
+
+mod chunked;
+mod fault;
+mod framing;
+mod head;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+pub use self::fault::Fault;
+use self::framing::{Framing, Scanned, Then};
+pub(crate) use self::{
+    head::STAND_IN_METHOD,
+    wire::{Upgrade, Waiting, Wire},
+};
+use crate::linger::Linger;
+
+/// Octets read at once while a head is incomplete.
+const HOLD_READ_OCTETS: usize = 2048;
+
+/// What the guard does with what it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Frames requests.
+    Framed,
+    /// A WebSocket handshake is being answered; nothing is read.
+    Upgrading,
+    /// Passes everything on.
+    Open,
+    /// A fault was handed on; nothing more is read.
+    Refused,
+    /// A body was refused; the next read fails.
+    Broken,
+}
+
+/// A byte stream that hands on well-framed requests only, and after a WebSocket handshake everything.
+pub(crate) struct Guard<IO> {
+    io: IO,
+    wire: Arc<Wire>,
+    mode: Mode,
+    framing: Framing,
+    /// Octets read and not yet handed on; the first `ready` of them are good.
+    held: Vec<u8>,
+    ready: usize,
+    linger: Linger,
+}
+
+impl<IO> Guard<IO> {
+    pub(crate) fn new(io: IO, wire: Arc<Wire>) -> Self {
+        let framing = Framing::new();
+        Self { io, wire, mode: Mode::Framed, framing, held: Vec::new(), ready: 0, linger: Linger::default() }
+    }
+
+    fn report(&self, waiting: Waiting) {
+        self.wire.report(waiting, self.framing.heads(), self.framing.body_octets());
+    }
+
+    /// Hands on what is ready of the held octets.
+    fn hand_on(&mut self, buf: &mut ReadBuf<'_>) {
+        let length = self.ready.min(buf.remaining());
+        buf.put_slice(&self.held[..length]);
+        self.ready -= length;
+        if length == self.held.len() {
+            self.held = Vec::new();
+        } else {
+            self.held.drain(..length);
+        }
+    }
+
+    /// Scans what is held, which begins where the framing wants it.
+    fn scan_held(&mut self) {
+        let scanned = self.framing.scan(&self.held);
+        self.ready = scanned.passed;
+        self.follow(scanned.then);
+    }
+
+    fn follow(&mut self, then: Then) {
+        match then {
+            Then::Go | Then::Hold => {}
+            Then::Upgrade => self.mode = Mode::Upgrading,
+            Then::RefuseHead(fault) => self.refuse_head(fault),
+            Then::RefuseBody(fault) => self.refuse_body(fault),
+        }
+    }
+
+    /// Puts a request of our own in the place of the head that is refused; it is answered with the fault.
+    fn refuse_head(&mut self, fault: Fault) {
+        self.wire.set_fault(fault);
+        self.held.truncate(self.ready);
+        let stand_in = format!("{STAND_IN_METHOD} / HTTP/1.1\r\nhost: -\r\nconnection: close\r\n\r\n");
+        self.held.extend_from_slice(stand_in.as_bytes());
+        self.ready = self.held.len();
+        self.mode = Mode::Refused;
+        self.linger.expect_input();
+    }
+
+    fn refuse_body(&mut self, fault: Fault) {
+        self.wire.set_fault(fault);
+        self.held.truncate(self.ready);
+        self.mode = Mode::Broken;
+        self.linger.expect_input();
+    }
+
+    /// The deadline passed: a head gets its answer, a body fails.
+    fn overdue(&mut self) {
+        if self.framing.in_body() {
+            self.refuse_body(Fault::BodyTooSlow);
+        } else {
+            self.refuse_head(Fault::HeadTooSlow);
+        }
+    }
+
+    /// Whether the handshake has been answered.
+    fn poll_upgrade(&mut self, cx: &Context<'_>) -> Poll<()> {
+        match self.wire.upgrade() {
+            Upgrade::Accepted => {
+                self.mode = Mode::Open;
+                self.ready = self.held.len();
+            }
+            Upgrade::Declined => {
+                self.wire.upgrade_taken();
+                self.mode = Mode::Framed;
+                self.framing.resume();
+                self.scan_held();
+            }
+            Upgrade::Open => {
+                self.wire.on_upgrade(cx.waker());
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl<IO: AsyncRead + Unpin> Guard<IO> {
+    /// Reads into hyper's own buffer and takes out of it what must not be seen yet. Whether the read is over.
+    fn poll_direct(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.io).poll_read(cx, buf))?;
+        let fresh = &buf.filled()[before..];
+        if fresh.is_empty() {
+            return Poll::Ready(Ok(true));
+        }
+        let Scanned { passed, then } = self.framing.scan(fresh);
+        if then != Then::Go {
+            self.held.extend_from_slice(&fresh[passed..]);
+            buf.set_filled(before + passed);
+            self.follow(then);
+        }
+        Poll::Ready(Ok(passed > 0))
+    }
+
+    /// Reads more of a head that is held. Whether the peer has closed instead.
+    fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let mut space = [0; HOLD_READ_OCTETS];
+        let mut more = ReadBuf::new(&mut space);
+        ready!(Pin::new(&mut self.io).poll_read(cx, &mut more))?;
+        self.held.extend_from_slice(more.filled());
+        if more.filled().is_empty() {
+            return Poll::Ready(Ok(true));
+        }
+        self.scan_held();
+        Poll::Ready(Ok(false))
+    }
+
+    fn poll_framed(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        loop {
+            if self.ready > 0 {
+                self.hand_on(buf);
+                self.report(Waiting::Ours);
+                return Poll::Ready(Ok(()));
+            }
+            match self.mode {
+                Mode::Open => return Pin::new(&mut self.io).poll_read(cx, buf),
+                Mode::Refused => return Poll::Pending,
+                Mode::Broken => {
+                    let fault = self.wire.fault().unwrap_or(Fault::Chunk);
+                    return Poll::Ready(Err(io::Error::other(fault)));
+                }
+                Mode::Upgrading => {
+                    self.report(Waiting::Ours);
+                    ready!(self.poll_upgrade(cx));
+                    continue;
+                }
+                Mode::Framed => {}
+            }
+            let (read, waiting) = if self.held.is_empty() {
+                let waiting = if self.framing.in_body() { Waiting::Body } else { Waiting::Nothing };
+                (self.poll_direct(cx, buf), waiting)
+            } else {
+                (self.poll_more(cx), Waiting::Head)
+            };
+            match read {
+                Poll::Ready(Ok(true)) => {
+                    let between = self.held.is_empty() && !self.framing.in_body();
+                    self.report(if between { Waiting::Nothing } else { Waiting::Ours });
+                    return Poll::Ready(Ok(()));
+                }
+                Poll::Ready(Ok(false)) => {}
+                Poll::Ready(Err(fault)) => return Poll::Ready(Err(fault)),
+                Poll::Pending if self.wire.is_overdue() => self.overdue(),
+                Poll::Pending => {
+                    self.report(waiting);
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+
+    fn watch<T>(&self, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if self.mode != Mode::Open {
+            self.wire.wrote(outcome.is_pending());
+        }
+        outcome
+    }
+}
+
+impl<IO: AsyncRead + Unpin> AsyncRead for Guard<IO> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let guard = self.get_mut();
+        if guard.mode == Mode::Open && guard.held.is_empty() {
+            return Pin::new(&mut guard.io).poll_read(cx, buf);
+        }
+        guard.poll_framed(cx, buf)
+    }
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Guard<IO> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let guard = self.get_mut();
+        let outcome = Pin::new(&mut guard.io).poll_write(cx, buf);
+        guard.watch(outcome)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let guard = self.get_mut();
+        let outcome = Pin::new(&mut guard.io).poll_write_vectored(cx, bufs);
+        guard.watch(outcome)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let guard = self.get_mut();
+        let outcome = Pin::new(&mut guard.io).poll_flush(cx);
+        guard.watch(outcome)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let guard = self.get_mut();
+        if guard.framing.in_body() {
+            guard.linger.expect_input();
+        }
+        guard.linger.poll(Pin::new(&mut guard.io), cx)
+    }
+}

@@ -1,0 +1,99 @@
+//! The chunked framing of a body: where it ends, byte by byte (RFC 9112 section 7.1).
+//! Must not know: what the chunks hold.
+
+use super::Fault;
+use crate::config::{CHUNK_LINE_OCTETS_MAX, TRAILER_OCTETS_MAX};
+
+/// Hex digits of a chunk size; more are refused before they could overflow.
+const SIZE_DIGITS_MAX: usize = 15;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In the digits of the size.
+    Size { digits: usize },
+    /// In an extension behind the size.
+    Extension,
+    /// Behind the CR of the size line.
+    SizeEnd,
+    /// This much of the chunk is left.
+    Data,
+    /// Behind the data: CR, then LF.
+    DataEnd { cr: bool },
+    /// In a trailer line, `at` octets into it.
+    Trailer { at: usize },
+    /// Behind the CR of a trailer line of this length.
+    TrailerEnd { length: usize },
+}
+
+/// A chunked body as far as it has been read.
+#[derive(Debug)]
+pub(super) struct ChunkScan {
+    state: State,
+    /// The size of the chunk, then what is left of it.
+    left: u64,
+    /// Octets of this size line, or of the trailer section.
+    line: usize,
+}
+
+impl ChunkScan {
+    pub(super) const fn new() -> Self {
+        Self { state: State::Size { digits: 0 }, left: 0, line: 0 }
+    }
+
+    /// How many of these bytes belong to the body, and whether it is at its end.
+    pub(super) fn advance(&mut self, bytes: &[u8]) -> Result<(usize, bool), (usize, Fault)> {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.state == State::Data {
+                let here = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len() - at);
+                at += here;
+                self.left -= here as u64;
+                if self.left == 0 {
+                    self.state = State::DataEnd { cr: false };
+                }
+                continue;
+            }
+            let end = self.step(bytes[at]).map_err(|fault| (at, fault))?;
+            at += 1;
+            if end {
+                return Ok((at, true));
+            }
+        }
+        Ok((at, false))
+    }
+
+    /// One octet of the framing; whether it was the last of the body.
+    fn step(&mut self, b: u8) -> Result<bool, Fault> {
+        self.line += 1;
+        self.state = match (self.state, b) {
+            (State::Size { digits }, _) if b.is_ascii_hexdigit() && digits < SIZE_DIGITS_MAX => {
+                let digit = char::from(b).to_digit(16).ok_or(Fault::Chunk)?;
+                self.left = self.left * 16 + u64::from(digit);
+                State::Size { digits: digits + 1 }
+            }
+            (State::Size { digits: 1.. }, b';') => State::Extension,
+            (State::Size { digits: 1.. } | State::Extension, b'\r') => State::SizeEnd,
+            (State::Extension, b'\t' | 0x20..=0x7e) if self.line < CHUNK_LINE_OCTETS_MAX => State::Extension,
+            (State::SizeEnd, b'\n') => {
+                self.line = 0;
+                if self.left == 0 { State::Trailer { at: 0 } } else { State::Data }
+            }
+            (State::DataEnd { cr: false }, b'\r') => State::DataEnd { cr: true },
+            (State::DataEnd { cr: true }, b'\n') => {
+                self.line = 0;
+                State::Size { digits: 0 }
+            }
+            (State::Trailer { .. }, _) if self.line > TRAILER_OCTETS_MAX => {
+                return Err(Fault::TrailersTooLarge);
+            }
+            (State::Trailer { at }, b'\r') => State::TrailerEnd { length: at },
+            (State::Trailer { at: 0 }, b' ' | b'\t') => return Err(Fault::FoldedHeader),
+            (State::Trailer { at }, b'\t' | 0x20..=0x7e | 0x80..) => State::Trailer { at: at + 1 },
+            (State::TrailerEnd { length: 0 }, b'\n') => return Ok(true),
+            (State::TrailerEnd { .. }, b'\n') => State::Trailer { at: 0 },
+            (_, b'\n') => return Err(Fault::BareLineFeed),
+            _ => return Err(Fault::Chunk),
+        };
+        Ok(false)
+    }
+}

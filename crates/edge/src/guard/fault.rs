@@ -1,0 +1,128 @@
+//! What is wrong with the bytes of a connection, before or beside any request.
+//! Must not know: how the answer is put on the wire.
+
+use std::error::Error;
+
+use plenary_kernel::{Class, Refusal};
+
+use crate::config::{HEAD_OCTETS_MAX, HEADERS_MAX, TRAILER_OCTETS_MAX};
+
+/// Why a connection ends (RFC 9112). Nothing here is ever passed on half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// A TLS greeting on a port that speaks plain HTTP.
+    #[error("this port speaks plain HTTP, not TLS; use http://")]
+    TlsOnPlainPort,
+    /// A line of the head or of the chunk framing ends in LF without CR.
+    #[error("a line ends in a bare line feed")]
+    BareLineFeed,
+    /// The first line is not `method SP target SP HTTP/1.x`.
+    #[error("the request line is malformed")]
+    RequestLine,
+    /// HTTP/0.9, 2 or something else.
+    #[error("only HTTP/1.1 and HTTP/1.0 are spoken here")]
+    Version,
+    /// CONNECT: this is no proxy.
+    #[error("this server is not a proxy")]
+    Connect,
+    /// A header line that begins with white space.
+    #[error("a header is folded over several lines")]
+    FoldedHeader,
+    /// White space between a header's name and its colon.
+    #[error("white space stands before the colon of a header")]
+    SpaceBeforeColon,
+    /// A header line without a colon, or with a name that is no token.
+    #[error("a header name is malformed")]
+    HeaderName,
+    /// NUL, CR or another control character in a header value.
+    #[error("a header value holds a control character")]
+    HeaderValue,
+    /// HTTP/1.1 without Host.
+    #[error("the Host header is missing")]
+    HostMissing,
+    /// More than one Host.
+    #[error("the Host header stands more than once")]
+    HostRepeated,
+    /// A Host that is no host.
+    #[error("the Host header is malformed")]
+    Host,
+    /// Content-Length and Transfer-Encoding together.
+    #[error("Content-Length and Transfer-Encoding exclude each other")]
+    LengthAndCoding,
+    /// More than one Content-Length, equal or not.
+    #[error("the Content-Length header stands more than once")]
+    LengthRepeated,
+    /// A Content-Length that is not one decimal number.
+    #[error("the Content-Length header is malformed")]
+    Length,
+    /// More than one Transfer-Encoding, one other than `chunked`, or one in HTTP/1.0.
+    #[error("the only transfer coding spoken here is one `chunked`, in HTTP/1.1")]
+    Coding,
+    /// A WebSocket handshake with a body.
+    #[error("a WebSocket handshake has no body")]
+    UpgradeBody,
+    /// The head is over its size.
+    #[error("the header section is over {HEAD_OCTETS_MAX} bytes")]
+    HeadTooLarge,
+    /// The head has too many lines.
+    #[error("the header section has more than {HEADERS_MAX} headers")]
+    HeadersTooMany,
+    /// The head did not arrive in time.
+    #[error("the header section came too slowly")]
+    HeadTooSlow,
+    /// The chunked framing is broken.
+    #[error("the chunked framing of the body is malformed")]
+    Chunk,
+    /// The trailer section is over its size.
+    #[error("the trailer section is over {TRAILER_OCTETS_MAX} bytes")]
+    TrailersTooLarge,
+    /// The body did not arrive in time.
+    #[error("the body came too slowly")]
+    BodyTooSlow,
+}
+
+impl Fault {
+    /// The fault as a normal "no".
+    #[must_use]
+    pub fn refusal(self) -> Refusal {
+        let (class, code) = match self {
+            Self::HeadTooLarge | Self::HeadersTooMany | Self::TrailersTooLarge => {
+                (Class::HeadersTooLarge, "headers_too_large")
+            }
+            Self::HeadTooSlow | Self::BodyTooSlow => (Class::Timeout, "request_timeout"),
+            Self::TlsOnPlainPort
+            | Self::BareLineFeed
+            | Self::RequestLine
+            | Self::Version
+            | Self::Connect
+            | Self::FoldedHeader
+            | Self::SpaceBeforeColon
+            | Self::HeaderName
+            | Self::HeaderValue
+            | Self::HostMissing
+            | Self::HostRepeated
+            | Self::Host
+            | Self::LengthAndCoding
+            | Self::LengthRepeated
+            | Self::Length
+            | Self::Coding
+            | Self::UpgradeBody
+            | Self::Chunk => (Class::Malformed, "malformed_request"),
+        };
+        Refusal::new(class, code, format!("Malformed HTTP: {self}."))
+    }
+
+    /// The fault that ended a body, where one did.
+    #[must_use]
+    pub fn within(error: &(dyn Error + 'static)) -> Option<Self> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+            if let Some(fault) = inner.and_then(|e| e.downcast_ref::<Self>()) {
+                return Some(*fault);
+            }
+            next = error.source();
+        }
+        None
+    }
+}

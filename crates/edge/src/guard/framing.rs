@@ -1,0 +1,130 @@
+//! Where each request of a connection begins and ends, as a pure scan over its bytes.
+//! Must not know: sockets, time, or what the requests mean.
+
+use super::{
+    Fault,
+    chunked::ChunkScan,
+    head::{Body, HeadScan},
+};
+
+/// Where in a request the connection stands.
+#[derive(Debug)]
+enum State {
+    Head(HeadScan),
+    Length(u64),
+    Chunked(ChunkScan),
+    Upgrade,
+}
+
+/// The requests of one connection, as far as their bytes have come.
+#[derive(Debug)]
+pub(super) struct Framing {
+    state: State,
+    /// Heads that were let pass.
+    heads: u32,
+    /// Octets of bodies that were let pass.
+    body_octets: u64,
+}
+
+/// What a scan came to; `passed` octets from the start are good to hand on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Scanned {
+    pub(super) passed: usize,
+    pub(super) then: Then,
+}
+
+/// What to do with the octets behind those that passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    /// There are none.
+    Go,
+    /// They begin a head; hold them until it is complete, and give them again from its first octet.
+    Hold,
+    /// They stand behind a WebSocket handshake; hold them until it is answered.
+    Upgrade,
+    /// The head that begins there is refused.
+    RefuseHead(Fault),
+    /// The body that goes on there is refused.
+    RefuseBody(Fault),
+}
+
+impl Framing {
+    pub(super) fn new() -> Self {
+        Self { state: State::Head(HeadScan::default()), heads: 0, body_octets: 0 }
+    }
+
+    pub(super) const fn heads(&self) -> u32 {
+        self.heads
+    }
+
+    pub(super) const fn body_octets(&self) -> u64 {
+        self.body_octets
+    }
+
+    /// Whether a body is under way.
+    pub(super) const fn in_body(&self) -> bool {
+        matches!(self.state, State::Length(_) | State::Chunked(_))
+    }
+
+    /// The WebSocket handshake was declined: what follows is a head again.
+    pub(super) fn resume(&mut self) {
+        self.state = State::Head(HeadScan::default());
+    }
+
+    pub(super) fn scan(&mut self, bytes: &[u8]) -> Scanned {
+        let mut passed = 0;
+        let then = loop {
+            let rest = &bytes[passed..];
+            if let State::Upgrade = self.state {
+                break Then::Upgrade;
+            }
+            if rest.is_empty() {
+                break Then::Go;
+            }
+            match &mut self.state {
+                State::Upgrade => break Then::Upgrade,
+                State::Head(head) => match head.advance(rest) {
+                    Ok(None) => break Then::Hold,
+                    Ok(Some((length, body))) => {
+                        passed += length;
+                        self.heads = self.heads.wrapping_add(1);
+                        self.state = Self::behind_head(body);
+                    }
+                    Err(fault) => break Then::RefuseHead(fault),
+                },
+                State::Length(left) => {
+                    let here = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
+                    *left -= here as u64;
+                    passed += here;
+                    self.body_octets += here as u64;
+                    if *left == 0 {
+                        self.resume();
+                    }
+                }
+                State::Chunked(chunks) => match chunks.advance(rest) {
+                    Ok((here, end)) => {
+                        passed += here;
+                        self.body_octets += here as u64;
+                        if end {
+                            self.resume();
+                        }
+                    }
+                    Err((good, fault)) => {
+                        passed += good;
+                        break Then::RefuseBody(fault);
+                    }
+                },
+            }
+        };
+        Scanned { passed, then }
+    }
+
+    fn behind_head(body: Body) -> State {
+        match body {
+            Body::None => State::Head(HeadScan::default()),
+            Body::Length(length) => State::Length(length),
+            Body::Chunked => State::Chunked(ChunkScan::new()),
+            Body::Upgrade => State::Upgrade,
+        }
+    }
+}

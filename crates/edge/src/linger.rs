@@ -1,0 +1,56 @@
+//! The end of a connection whose peer may still be sending: an answer must not be lost to a reset.
+//! Must not know: why the connection ends.
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::{Instant, Sleep, sleep_until},
+};
+
+use crate::config::{LINGER, LINGER_OCTETS_MAX};
+
+/// Closes a stream: says so, and then, where input is still expected, reads and drops some of it.
+#[derive(Default)]
+pub(crate) struct Linger {
+    input_expected: bool,
+    said: bool,
+    dropped: usize,
+    until: Option<Pin<Box<Sleep>>>,
+}
+
+impl Linger {
+    /// The peer has not sent all it wants to; closing right away would reset the connection under the answer.
+    pub(crate) fn expect_input(&mut self) {
+        self.input_expected = true;
+    }
+
+    /// Drives the close to its end: after `LINGER`, `LINGER_OCTETS_MAX` or the peer's own close.
+    pub(crate) fn poll<IO>(&mut self, mut io: Pin<&mut IO>, cx: &mut Context<'_>) -> Poll<io::Result<()>>
+    where
+        IO: AsyncRead + AsyncWrite,
+    {
+        if !self.said {
+            ready!(io.as_mut().poll_shutdown(cx))?;
+            self.said = true;
+        }
+        if !self.input_expected {
+            return Poll::Ready(Ok(()));
+        }
+        let until = self.until.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + LINGER)));
+        let mut space = [0; 4096];
+        while self.dropped < LINGER_OCTETS_MAX && until.as_mut().poll(cx).is_pending() {
+            let mut input = ReadBuf::new(&mut space);
+            ready!(io.as_mut().poll_read(cx, &mut input))?;
+            match input.filled().len() {
+                0 => break,
+                length => self.dropped += length,
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}

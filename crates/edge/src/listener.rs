@@ -1,0 +1,194 @@
+//! The listening socket: accepts connections within the limits, and brings them to an end.
+//! Must not know: what is served.
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener as StdListener},
+    sync::Arc,
+    time::Duration,
+};
+
+use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::timeout,
+};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    admission::{Admission, Permit},
+    config::{ACCEPT_PAUSE, Config, LISTEN_BACKLOG, TURNED_AWAY_MAX},
+    connection::{self, Stage},
+    linger::Linger,
+    metrics::Metrics,
+    socket::Socket,
+};
+
+/// Told to a connection past a limit.
+const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
+    content-length: 75\r\nretry-after: 1\r\nconnection: close\r\n\r\n\
+    {\"error\":{\"code\":\"too_many_connections\",\"message\":\"Too many connections.\"}}";
+
+/// Why the edge cannot listen.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address}: {source}")]
+pub struct ListenFault {
+    /// Where.
+    pub address: SocketAddr,
+    /// Why not.
+    pub source: io::Error,
+}
+
+/// How a stop went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// Connections that were still open when the deadline passed.
+    pub cut: usize,
+}
+
+/// A bound address that does not serve yet.
+#[derive(Debug)]
+pub struct Listener {
+    bound: TcpListener,
+    address: SocketAddr,
+    config: Arc<Config>,
+}
+
+/// What every connection of a listener shares.
+struct Shared {
+    router: axum::Router,
+    config: Arc<Config>,
+    stage: Arc<Stage>,
+    admission: Arc<Admission>,
+    turned_away: Arc<Semaphore>,
+    tls: Option<TlsAcceptor>,
+    metrics: Metrics,
+}
+
+impl Listener {
+    /// Binds the address; with port 0 the system chooses one, see [`Listener::address`]. Must be called within a
+    /// runtime.
+    ///
+    /// # Errors
+    /// When the address is taken, or not ours.
+    pub fn bind(address: SocketAddr, config: Config) -> Result<Self, ListenFault> {
+        let fault = |source| ListenFault { address, source };
+        let bound = listen(address).and_then(TcpListener::from_std).map_err(fault)?;
+        let address = bound.local_addr().map_err(fault)?;
+        Ok(Self { bound, address, config: Arc::new(config) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves the router until `stop` is cancelled; then accepts nothing more, lets requests and WebSockets finish
+    /// until the drain deadline, and cuts the rest.
+    pub async fn serve(self, router: axum::Router, metrics: &Metrics, stop: CancellationToken) -> Stopped {
+        let Self { bound, address, config } = self;
+        let shared = Arc::new(Shared {
+            router,
+            stage: Arc::default(),
+            admission: Admission::new(&config, metrics.connections()),
+            turned_away: Arc::new(Semaphore::new(TURNED_AWAY_MAX)),
+            tls: config.tls.clone().map(TlsAcceptor::from),
+            metrics: metrics.clone(),
+            config,
+        });
+        tracing::info!(%address, tls = shared.tls.is_some(), "listening");
+        stop.run_until_cancelled(accept(&bound, &shared)).await;
+        drop(bound);
+        shared.stage.drain();
+        let drained = timeout(shared.config.drain_deadline, shared.admission.empty()).await;
+        let cut = if drained.is_ok() { 0 } else { shared.admission.open() };
+        shared.stage.cut();
+        tracing::info!(%address, cut, "stopped");
+        Stopped { cut }
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<StdListener> {
+    let socket = RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(LISTEN_BACKLOG)?;
+    Ok(socket.into())
+}
+
+async fn accept(bound: &TcpListener, shared: &Arc<Shared>) {
+    loop {
+        match bound.accept().await {
+            Ok((stream, peer)) => take(stream, peer, shared),
+            Err(fault) if is_of_one_connection(&fault) => {}
+            Err(fault) => {
+                tracing::warn!(%fault, "cannot accept");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+fn is_of_one_connection(fault: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(fault.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
+    let Some(permit) = shared.admission.admit(peer.ip()) else {
+        shared.metrics.connection_refused();
+        turn_away(stream, shared);
+        return;
+    };
+    let socket = SockRef::from(&stream);
+    let tuned = socket
+        .set_tcp_nodelay(true)
+        .and_then(|()| socket.set_send_buffer_size(shared.config.send_buffer_octets));
+    if let Err(fault) = tuned {
+        tracing::debug!(%peer, %fault, "connection lost at once");
+        return;
+    }
+    tokio::spawn(start(stream, permit, peer, shared.clone()));
+}
+
+async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<Shared>) {
+    let socket = match &shared.tls {
+        None => Socket::Plain(stream),
+        Some(tls) => match timeout(shared.config.handshake_deadline, tls.accept(stream)).await {
+            Ok(Ok(stream)) => Socket::Tls(Box::new(stream)),
+            Ok(Err(fault)) => {
+                tracing::debug!(%peer, %fault, "TLS handshake failed");
+                return;
+            }
+            Err(_) => {
+                tracing::debug!(%peer, "TLS handshake too slow");
+                return;
+            }
+        },
+    };
+    let (router, config, stage) = (shared.router.clone(), shared.config.clone(), shared.stage.clone());
+    drop(shared);
+    connection::serve(socket, permit, peer, router, config, stage).await;
+}
+
+/// Tells a connection past a limit so, when it speaks plain HTTP and not too many are being told.
+fn turn_away(mut stream: TcpStream, shared: &Shared) {
+    let Ok(told) = shared.turned_away.clone().try_acquire_owned() else { return };
+    if shared.tls.is_some() {
+        return;
+    }
+    tokio::spawn(async move {
+        let _told = told;
+        if timeout(Duration::from_secs(1), stream.write_all(TURNED_AWAY)).await.is_ok_and(|sent| sent.is_ok())
+        {
+            let mut linger = Linger::default();
+            linger.expect_input();
+            let _ = std::future::poll_fn(|cx| linger.poll(std::pin::Pin::new(&mut stream), cx)).await;
+        }
+    });
+}

@@ -1,0 +1,19 @@
+//! Who is at the other end of a connection, as far as TCP knows.
+//! Must not know: proxies; a forwarded address is believed by nobody here.
+
+use std::{convert::Infallible, net::SocketAddr};
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+
+/// The address a request came from; unspecified (`0.0.0.0:0`) where there was no connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer(pub SocketAddr);
+
+impl<S: Sync> FromRequestParts<S> for Peer {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get().copied().unwrap_or(Self(SocketAddr::from(([0; 4], 0)))))
+    }
+}

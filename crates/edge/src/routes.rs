@@ -1,0 +1,95 @@
+//! The router, made of operations only, so that no route exists without its entry.
+//! Must not know: which operations there are.
+
+use std::collections::HashSet;
+
+use axum::{Router, response::Response, routing::MethodFilter};
+use http::Method;
+use plenary_kernel::{Class, Refusal};
+
+use crate::{
+    error::refusal_response,
+    measured::Measured,
+    metrics::Metrics,
+    operation::{Operation, OperationDoc},
+};
+
+/// A registry that contradicts itself.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryFault {
+    /// Two operations have one id.
+    #[error("the operation {0} is defined twice")]
+    IdTwice(&'static str),
+    /// Two operations have one method and path.
+    #[error("{0} {1} is served by two operations")]
+    RouteTwice(Method, &'static str),
+    /// An operation's method is not one that is routed.
+    #[error("the operation {0} has a method that is not routed")]
+    Method(&'static str),
+    /// A described path parameter is not in the path.
+    #[error("the operation {0} describes the parameter {1}, which its path does not have")]
+    PathParameter(&'static str, &'static str),
+}
+
+/// The routes of one room, each counted under its operation's id. Mount them with `merge`, and close the whole
+/// with [`with_fallbacks`].
+///
+/// # Errors
+/// When the operations contradict each other.
+pub fn routes<S>(operations: Vec<Operation<S>>, metrics: &Metrics) -> Result<Router<S>, RegistryFault>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    consistent(operations.iter().map(Operation::doc))?;
+    let mut router = Router::new();
+    for Operation { doc, mount } in operations {
+        let method = MethodFilter::try_from(doc.method).map_err(|_| RegistryFault::Method(doc.id))?;
+        router = router.route(doc.path, mount(method, metrics.operation(doc.id)));
+    }
+    Ok(router)
+}
+
+/// Whether the operations of all rooms together name each thing once.
+///
+/// # Errors
+/// The first contradiction.
+pub fn consistent<'a>(docs: impl Iterator<Item = &'a OperationDoc>) -> Result<(), RegistryFault> {
+    let (mut ids, mut served) = (HashSet::new(), HashSet::new());
+    for doc in docs {
+        if !ids.insert(doc.id) {
+            return Err(RegistryFault::IdTwice(doc.id));
+        }
+        if !served.insert((doc.method.clone(), doc.path)) {
+            return Err(RegistryFault::RouteTwice(doc.method.clone(), doc.path));
+        }
+        let unknown =
+            doc.path_parameters.iter().find(|parameter| doc.path_names().all(|name| name != parameter.name));
+        if let Some(parameter) = unknown {
+            return Err(RegistryFault::PathParameter(doc.id, parameter.name));
+        }
+    }
+    Ok(())
+}
+
+/// The whole router with an answer in the house form for what no operation serves: 404, and 405 with `Allow`.
+pub fn with_fallbacks<S>(router: Router<S>, metrics: &Metrics) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let unmatched = metrics.operation("unmatched");
+    router
+        .method_not_allowed_fallback(Measured::new(method_not_allowed, unmatched.clone()))
+        .fallback(Measured::new(not_found, unmatched))
+}
+
+async fn not_found() -> Response {
+    refusal_response(&Refusal::not_found())
+}
+
+async fn method_not_allowed() -> Response {
+    refusal_response(&Refusal::new(
+        Class::MethodNotAllowed,
+        "method_not_allowed",
+        "This path does not take that method; see the Allow header.",
+    ))
+}

@@ -1,0 +1,53 @@
+//! Snapshots: a kept fold, so that a long stream is not folded from its start again. They only save time: one
+//! that is absent, old or unreadable is ignored.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use plenary_kernel::Version;
+use plenary_log::{Batch, Fault, Log, RowOp, StreamName};
+use serde::{Deserialize, Serialize};
+
+use crate::Room;
+
+#[derive(Serialize)]
+struct Kept<'a, S> {
+    form: u16,
+    version: Version,
+    state: &'a S,
+}
+
+#[derive(Deserialize)]
+struct Found<S> {
+    form: u16,
+    version: Version,
+    state: S,
+}
+
+fn row(stream: &StreamName) -> String {
+    format!("snapshot/{stream}")
+}
+
+/// The newest usable snapshot, or the empty state.
+pub(crate) async fn load<R: Room>(log: &Log, stream: &StreamName) -> Result<(R::State, Version), Fault> {
+    let Some(kept) = log.read_row(&row(stream)).await? else {
+        return Ok((R::State::default(), Version::ZERO));
+    };
+    match serde_json::from_slice::<Found<R::State>>(&kept.value) {
+        Ok(found) if found.form == R::SNAPSHOT_FORM => Ok((found.state, found.version)),
+        _ => Ok((R::State::default(), Version::ZERO)),
+    }
+}
+
+/// Keeps a snapshot of a committed state, in a task of its own. Best effort.
+pub(crate) fn keep<R: Room>(log: &Log, stream: &StreamName, state: Arc<R::State>, version: Version) {
+    let (log, name) = (log.clone(), row(stream));
+    tokio::spawn(async move {
+        let kept = Kept { form: R::SNAPSHOT_FORM, version, state: &*state };
+        let Ok(value) = serde_json::to_vec(&kept) else { return };
+        let op = RowOp { name, expected: None, value: Some(Bytes::from(value)) };
+        if let Err(fault) = log.append(Batch { rows: vec![op], ..Batch::default() }).await {
+            tracing::debug!(%fault, "a snapshot was not kept");
+        }
+    });
+}

@@ -1,0 +1,302 @@
+//! The streams of one room: their states in memory, and commands on them.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use plenary_kernel::{Position, Stamp, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Batch, Condition, Fault, KeyClaim, Log, Outcome, StoredEvent, StreamName};
+use quick_cache::sync::Cache;
+use tokio::sync::MutexGuard;
+
+use crate::{
+    ATTEMPTS_MAX, Clock, Command, Decision, Done, ExecuteError, Facts, KeyUse, Room, SNAPSHOT_EVERY,
+    STATES_CACHED_MAX,
+    entry::{Entry, Loaded, Unconfirmed},
+    snapshot,
+};
+
+/// The streams of one room.
+pub struct Streams<R: Room> {
+    log: Log,
+    clock: Arc<dyn Clock>,
+    cache: Cache<StreamName, Arc<Entry<R::State>>>,
+}
+
+type Guard<'a, R> = MutexGuard<'a, Option<Loaded<<R as Room>::State>>>;
+
+/// What one attempt came to.
+enum Attempt<T, J> {
+    Done(Done<T>),
+    Error(ExecuteError<J>),
+    Again,
+}
+
+impl<R: Room> Streams<R> {
+    /// The room's streams in a log.
+    #[must_use]
+    pub fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
+        Self { log, clock, cache: Cache::new(STATES_CACHED_MAX) }
+    }
+
+    /// The log they stand in.
+    #[must_use]
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The clock that stamps commands.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// The state of a stream and its version: at least everything this process has committed. The empty state
+    /// at version 0 when the stream does not exist.
+    pub async fn state(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
+        let stream = R::stream(id);
+        let entry = self.entry(&stream);
+        let mut guard = entry.loaded.lock().await;
+        let loaded = self.load(&stream, &entry, &mut guard).await?;
+        Ok((loaded.state.clone(), loaded.version))
+    }
+
+    /// The same, and on a store that several processes share also everything that others have committed.
+    pub async fn fresh(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
+        if self.log.shared() {
+            let stream = R::stream(id);
+            let entry = self.entry(&stream);
+            let known = entry.loaded.lock().await.as_ref().map(|loaded| loaded.version);
+            if let Some(known) = known
+                && !self.log.read_stream(&stream, known, 1).await?.is_empty()
+            {
+                entry.mark_stale();
+            }
+        }
+        self.state(id).await
+    }
+
+    /// The newest version of a stream that is known here to be on disk; the state may be ahead of it.
+    #[must_use]
+    pub fn committed(&self, stream: &StreamName) -> Version {
+        self.cache.peek(stream).map_or(Version::ZERO, |entry| entry.committed())
+    }
+
+    /// Takes note of a committed event; one that was written past this room's commands makes the state stale.
+    pub fn observe(&self, event: &StoredEvent) {
+        if let Some(entry) = self.cache.peek(&event.stream) {
+            entry.observe(event.version);
+        }
+    }
+
+    /// Carries out a command on the stream `id`.
+    pub async fn execute<C: Command<R>>(
+        &self,
+        id: &str,
+        command: &C,
+        key: Option<&KeyUse>,
+    ) -> Result<Done<C::Reply>, ExecuteError<C::Rejection>> {
+        let stream = R::stream(id);
+        for attempt in 0..ATTEMPTS_MAX {
+            match self.attempt(id, &stream, command, key).await? {
+                Attempt::Done(done) => return Ok(done),
+                Attempt::Error(error) => return Err(error),
+                Attempt::Again => back_off(attempt).await,
+            }
+        }
+        Err(Fault::Overloaded.into())
+    }
+
+    async fn attempt<C: Command<R>>(
+        &self,
+        id: &str,
+        stream: &StreamName,
+        command: &C,
+        key: Option<&KeyUse>,
+    ) -> Result<Attempt<C::Reply, C::Rejection>, Fault> {
+        let slot = self.log.reserve().await?;
+        let entry = self.entry(stream);
+        let mut guard = entry.loaded.lock().await;
+        let loaded = self.load(stream, &entry, &mut guard).await?;
+        let Facts { value: facts, mut conditions } = command.facts(&loaded.state).await?;
+        conditions.push(Condition { stream: stream.clone(), expected: loaded.version });
+        let stamp = self.clock.stamp();
+
+        let decision = match command.decide(&loaded.state, loaded.version, &facts, &stamp) {
+            Ok(decision) => decision,
+            Err(rejection) => {
+                let ahead = loaded.version > entry.committed();
+                drop(guard);
+                if let Some(done) = self.earlier_answer(key).await? {
+                    return Ok(done);
+                }
+                // What was seen must be on disk, and nobody elsewhere may have changed it meanwhile.
+                if (ahead || self.log.shared()) && !self.holds(slot, conditions).await? {
+                    entry.mark_stale();
+                    return Ok(Attempt::Again);
+                }
+                return Ok(Attempt::Error(ExecuteError::Rejected(rejection)));
+            }
+        };
+        let batch = batch::<R, C>(id, stream, command, key, conditions, &decision, &stamp)?;
+        let snapshot = evolve::<R>(loaded, &decision.events, &stamp);
+        let version = loaded.version;
+        entry.mark_ahead(version);
+        let unconfirmed = Unconfirmed::new(&*entry);
+        let writes = !batch.events.is_empty();
+        let pending = slot.submit(batch);
+        drop(guard);
+
+        match pending.await? {
+            Outcome::Appended(appended) => {
+                entry.mark_committed(version);
+                unconfirmed.confirm();
+                if let Some(state) = snapshot {
+                    snapshot::keep::<R>(&self.log, stream, state, version);
+                }
+                let position = writes.then_some(appended.last);
+                Ok(Attempt::Done(Done { reply: decision.reply, replayed: false, position }))
+            }
+            Outcome::AlreadyDone { outcome } => Ok(replayed(&outcome)?),
+            Outcome::KeyReused => Ok(Attempt::Error(ExecuteError::KeyReused)),
+            Outcome::Conflict { .. } | Outcome::RowConflict { .. } => Ok(Attempt::Again),
+        }
+    }
+
+    /// The answer to an earlier use of the key, in whatever state things are now.
+    async fn earlier_answer<T: serde::de::DeserializeOwned, J>(
+        &self,
+        key: Option<&KeyUse>,
+    ) -> Result<Option<Attempt<T, J>>, Fault> {
+        let Some(key) = key else { return Ok(None) };
+        match self.log.read_key(&key.scope, &key.key).await? {
+            None => Ok(None),
+            Some(record) if record.digest == key.digest => Ok(Some(replayed(&record.outcome)?)),
+            Some(_) => Ok(Some(Attempt::Error(ExecuteError::KeyReused))),
+        }
+    }
+
+    /// Whether the conditions hold once everything queued before is on disk.
+    async fn holds(&self, slot: plenary_log::Slot, conditions: Vec<Condition>) -> Result<bool, Fault> {
+        let outcome = slot.submit(Batch { conditions, ..Batch::default() }).await?;
+        Ok(matches!(outcome, Outcome::Appended(_)))
+    }
+
+    fn entry(&self, stream: &StreamName) -> Arc<Entry<R::State>> {
+        if let Some(entry) = self.cache.get(stream) {
+            return entry;
+        }
+        let made: Result<_, std::convert::Infallible> =
+            self.cache.get_or_insert_with(stream, || Ok(Entry::new()));
+        match made {
+            Ok(entry) => entry,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The state behind the lock, loaded when it is absent or stale.
+    async fn load<'g>(
+        &self,
+        stream: &StreamName,
+        entry: &Entry<R::State>,
+        guard: &'g mut Guard<'_, R>,
+    ) -> Result<&'g mut Loaded<R::State>, Fault> {
+        if entry.is_stale() || guard.is_none() {
+            // The mark goes before the read: a mark that comes during the read must stay.
+            entry.take_stale();
+            **guard = None;
+            let fold = self.fold(stream).await?;
+            entry.mark_committed(fold.version);
+            entry.mark_ahead(fold.version);
+            **guard = Some(fold);
+        }
+        guard.as_mut().ok_or_else(|| Fault::Corrupt("a state that was just loaded is gone".into()))
+    }
+
+    async fn fold(&self, stream: &StreamName) -> Result<Loaded<R::State>, Fault> {
+        let (mut state, snapshot) = snapshot::load::<R>(&self.log, stream).await?;
+        let mut version = snapshot;
+        loop {
+            let events = self.log.read_stream(stream, version, READ_ROWS_MAX).await?;
+            for stored in &events {
+                let event = R::decode(stored)?;
+                if R::folds(&event) {
+                    R::evolve(&mut state, stored.version, stored.at, &event);
+                }
+                version = stored.version;
+            }
+            if events.len() < READ_ROWS_MAX {
+                break;
+            }
+        }
+        let state = Arc::new(state);
+        if version.0 - snapshot.0 >= SNAPSHOT_EVERY {
+            snapshot::keep::<R>(&self.log, stream, state.clone(), version);
+            return Ok(Loaded { state, version, snapshot: version });
+        }
+        Ok(Loaded { state, version, snapshot })
+    }
+}
+
+/// Folds the decided events in place; gives the state back when a snapshot of it is due.
+fn evolve<R: Room>(
+    loaded: &mut Loaded<R::State>,
+    events: &[R::Event],
+    stamp: &Stamp,
+) -> Option<Arc<R::State>> {
+    for event in events {
+        loaded.version = loaded.version.next();
+        if R::folds(event) {
+            R::evolve(Arc::make_mut(&mut loaded.state), loaded.version, stamp.now, event);
+        }
+    }
+    if loaded.version.0 - loaded.snapshot.0 < SNAPSHOT_EVERY {
+        return None;
+    }
+    loaded.snapshot = loaded.version;
+    Some(loaded.state.clone())
+}
+
+fn batch<R: Room, C: Command<R>>(
+    id: &str,
+    stream: &StreamName,
+    command: &C,
+    key: Option<&KeyUse>,
+    conditions: Vec<Condition>,
+    decision: &Decision<R::Event, C::Reply>,
+    stamp: &Stamp,
+) -> Result<Batch, Fault> {
+    let mut batch = Batch { conditions, at: stamp.now, ..Batch::default() };
+    for event in &decision.events {
+        batch.index.extend(R::index(id, event));
+        batch.events.push((stream.clone(), R::encode(event)));
+    }
+    let beside = command.beside(decision, stamp);
+    batch.events.extend(beside.events);
+    batch.index.extend(beside.index);
+    batch.rows.extend(beside.rows);
+    if let Some(key) = key {
+        let outcome = serde_json::to_vec(&decision.reply)
+            .map_err(|error| Fault::Corrupt(format!("a reply can't be written: {error}")))?;
+        batch.key = Some(KeyClaim {
+            scope: key.scope.clone(),
+            key: key.key.clone(),
+            digest: key.digest,
+            outcome: Bytes::from(outcome),
+        });
+    }
+    Ok(batch)
+}
+
+fn replayed<T: serde::de::DeserializeOwned, J>(outcome: &[u8]) -> Result<Attempt<T, J>, Fault> {
+    let reply = serde_json::from_slice(outcome)
+        .map_err(|error| Fault::Corrupt(format!("a kept answer can't be read: {error}")))?;
+    Ok(Attempt::Done(Done { reply, replayed: true, position: None::<Position> }))
+}
+
+/// The first retries are at once; later ones give the other writer room.
+async fn back_off(attempt: usize) {
+    if attempt >= 2 {
+        let ms = 1_u64 << attempt.min(6);
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+    }
+}

@@ -1,0 +1,200 @@
+//! Where agents' cursors are kept, and who is online on which process. One row for each agent and node,
+//! `cursor/<handle>/<node>` = `{position, live}`: written lazily and in batches on a store of our own, and at
+//! once where several processes share it, because there the row also says that the agent is online here.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bytes::Bytes;
+use plenary_engine::Clock;
+use plenary_kernel::{AgentHandle, Position, limits::READ_ROWS_MAX};
+use plenary_log::{Batch, Fault, Log, RowOp};
+use serde::{Deserialize, Serialize};
+
+/// How long a node counts as alive after its last sign, in milliseconds.
+pub const NODE_LEASE_MS: u64 = 10_000;
+
+/// One process on the store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Node(String);
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Kept {
+    position: Position,
+    live: bool,
+}
+
+/// The kept cursors of a store, as one node sees them.
+pub struct Cursors {
+    log: Log,
+    clock: Arc<dyn Clock>,
+    node: Node,
+    /// Cursors that moved and are not written yet.
+    moved: Mutex<HashMap<AgentHandle, Kept>>,
+}
+
+fn row(handle: &AgentHandle, node: &Node) -> String {
+    format!("cursor/{handle}/{}", node.0)
+}
+
+impl Cursors {
+    /// On a store of our own there is one node, the same after every start.
+    #[must_use]
+    pub fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
+        let node = if log.shared() { clock.stamp().ulid(0).to_string() } else { "0".into() };
+        Self { log, clock, node: Node(node), moved: Mutex::new(HashMap::new()) }
+    }
+
+    /// Takes an agent's cursor up: the lowest that any node keeps for it. On a shared store it is online here
+    /// from then on, and what nodes without a connection of it keep is taken over.
+    pub async fn take_up(&self, handle: &AgentHandle) -> Result<Position, Fault> {
+        let pending = self.pending(handle);
+        let kept = self.kept(handle).await?;
+        let positions = kept.iter().map(|(node, kept)| match pending {
+            Some(newer) if *node == self.node => newer.position,
+            _ => kept.position,
+        });
+        let start = positions.chain(pending.filter(|_| kept.is_empty()).map(|kept| kept.position)).min();
+        let start = start.unwrap_or_default();
+        if self.log.shared() {
+            let alive = self.alive().await?;
+            let taken = kept.iter().filter(|(node, kept)| !kept.live || !alive.contains(node));
+            let mut rows: Vec<_> = taken
+                .filter(|(node, _)| *node != self.node)
+                .map(|(node, _)| RowOp { name: row(handle, node), expected: None, value: None })
+                .collect();
+            rows.push(self.op(handle, Kept { position: start, live: true })?);
+            self.log.append(Batch { rows, ..Batch::default() }).await?;
+        }
+        Ok(start)
+    }
+
+    /// The agent's last connection here is gone. Answers whether it is offline everywhere.
+    pub async fn put_down(&self, handle: &AgentHandle, position: Position) -> Result<bool, Fault> {
+        self.moved(handle, position, false);
+        if !self.log.shared() {
+            return Ok(true);
+        }
+        self.flush().await?;
+        Ok(!self.is_online_elsewhere(handle).await?)
+    }
+
+    /// Whether another living node has a connection of the agent.
+    pub async fn is_online_elsewhere(&self, handle: &AgentHandle) -> Result<bool, Fault> {
+        if !self.log.shared() {
+            return Ok(false);
+        }
+        let alive = self.alive().await?;
+        let kept = self.kept(handle).await?;
+        Ok(kept.iter().any(|(node, kept)| kept.live && *node != self.node && alive.contains(node)))
+    }
+
+    /// The cursor moved; it is written with the next flush.
+    pub fn moved(&self, handle: &AgentHandle, position: Position, live: bool) {
+        let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        moved.insert(handle.clone(), Kept { position, live });
+    }
+
+    /// Writes what moved.
+    pub async fn flush(&self) -> Result<(), Fault> {
+        let moved = std::mem::take(&mut *self.moved.lock().unwrap_or_else(PoisonError::into_inner));
+        let all: Vec<_> = moved.into_iter().collect();
+        for some in all.chunks(READ_ROWS_MAX) {
+            let rows = some.iter().map(|(handle, kept)| self.op(handle, *kept)).collect::<Result<_, _>>()?;
+            if let Err(fault) = self.log.append(Batch { rows, ..Batch::default() }).await {
+                let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+                for (handle, kept) in some {
+                    moved.entry(handle.clone()).or_insert(*kept);
+                }
+                return Err(fault);
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that this node is alive.
+    pub async fn beat(&self) -> Result<(), Fault> {
+        let until = self.clock.now().0 + NODE_LEASE_MS;
+        let name = format!("node/{}", self.node.0);
+        let value = Some(Bytes::from(until.to_string()));
+        self.log
+            .append(Batch { rows: vec![RowOp { name, expected: None, value }], ..Batch::default() })
+            .await?;
+        Ok(())
+    }
+
+    /// This node goes: nobody need wait for its lease.
+    pub async fn sign_off(&self) -> Result<(), Fault> {
+        let name = format!("node/{}", self.node.0);
+        self.log
+            .append(Batch { rows: vec![RowOp { name, expected: None, value: None }], ..Batch::default() })
+            .await?;
+        Ok(())
+    }
+
+    /// Agents whose row says that they are online at a node that is not alive any more. Their rows are taken off
+    /// the dead node's hands; whoever of them is online nowhere has lost its connection.
+    pub async fn orphans(&self) -> Result<Vec<AgentHandle>, Fault> {
+        let alive = self.alive().await?;
+        let (mut orphans, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let rows = self.log.read_rows("cursor/", after.as_deref(), READ_ROWS_MAX).await?;
+            after = rows.last().map(|(name, _)| name.clone());
+            for (name, found) in &rows {
+                let Some((handle, node, kept)) = parse(name, &found.value)? else { continue };
+                if kept.live && !alive.contains(&node) {
+                    let value = Some(encode(Kept { live: false, ..kept })?);
+                    let op = RowOp { name: name.clone(), expected: Some(found.revision), value };
+                    self.log.append(Batch { rows: vec![op], ..Batch::default() }).await?;
+                    orphans.push(handle);
+                }
+            }
+            if rows.len() < READ_ROWS_MAX {
+                return Ok(orphans);
+            }
+        }
+    }
+
+    fn pending(&self, handle: &AgentHandle) -> Option<Kept> {
+        self.moved.lock().unwrap_or_else(PoisonError::into_inner).get(handle).copied()
+    }
+
+    fn op(&self, handle: &AgentHandle, kept: Kept) -> Result<RowOp, Fault> {
+        Ok(RowOp { name: row(handle, &self.node), expected: None, value: Some(encode(kept)?) })
+    }
+
+    async fn kept(&self, handle: &AgentHandle) -> Result<Vec<(Node, Kept)>, Fault> {
+        let rows = self.log.read_rows(&format!("cursor/{handle}/"), None, READ_ROWS_MAX).await?;
+        let parsed = rows.iter().filter_map(|(name, row)| parse(name, &row.value).transpose());
+        parsed.map(|found| found.map(|(_, node, kept)| (node, kept))).collect()
+    }
+
+    /// The nodes that have given a sign of life lately; always this one.
+    async fn alive(&self) -> Result<HashSet<Node>, Fault> {
+        let now = self.clock.now().0;
+        let rows = self.log.read_rows("node/", None, READ_ROWS_MAX).await?;
+        let mut alive = HashSet::from([self.node.clone()]);
+        for (name, row) in rows {
+            let until = std::str::from_utf8(&row.value).ok().and_then(|text| text.parse::<u64>().ok());
+            if until.is_some_and(|until| until > now) {
+                alive.insert(Node(name.trim_start_matches("node/").to_owned()));
+            }
+        }
+        Ok(alive)
+    }
+}
+
+fn encode(kept: Kept) -> Result<Bytes, Fault> {
+    serde_json::to_vec(&kept).map(Bytes::from).map_err(|error| Fault::Corrupt(error.to_string()))
+}
+
+fn parse(name: &str, value: &[u8]) -> Result<Option<(AgentHandle, Node, Kept)>, Fault> {
+    let mut parts = name.splitn(3, '/').skip(1);
+    let (Some(handle), Some(node)) = (parts.next(), parts.next()) else { return Ok(None) };
+    let Ok(handle) = handle.parse() else { return Ok(None) };
+    let kept = serde_json::from_slice(value)
+        .map_err(|error| Fault::Corrupt(format!("the row {name} can't be read: {error}")))?;
+    Ok(Some((handle, Node(node.to_owned()), kept)))
+}

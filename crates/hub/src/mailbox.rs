@@ -1,0 +1,107 @@
+//! What one connection has to read: a set of streams with the first version it has not seen, and whether it has
+//! to close. Its size is bounded by what the agent takes part in; a stream is in it once, however much it grows.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use plenary_kernel::Version;
+use plenary_log::StreamName;
+use tokio::sync::Notify;
+
+/// Why a connection has to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    /// Its token is not valid any more.
+    Revoked,
+    /// The server goes down.
+    Shutdown,
+}
+
+/// What was marked since the last look.
+#[derive(Debug, Default)]
+pub struct Marks {
+    /// Streams with the first version that was not seen.
+    pub streams: HashMap<StreamName, Version>,
+    /// Whether what is known of the agent (its token, who blocks it) may have changed.
+    pub recheck: bool,
+    /// Whether the connection has to end.
+    pub closing: Option<Closing>,
+}
+
+/// The mailbox of one connection.
+#[derive(Debug, Default)]
+pub struct Mailbox {
+    marks: Mutex<Marks>,
+    notify: Notify,
+}
+
+impl Mailbox {
+    fn lock(&self) -> MutexGuard<'_, Marks> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// There is something to read on a stream, from this version on.
+    pub fn mark(&self, stream: &StreamName, first: Version) {
+        let mut marks = self.lock();
+        match marks.streams.get_mut(stream) {
+            Some(known) => *known = first.min(*known),
+            None => {
+                marks.streams.insert(stream.clone(), first);
+            }
+        }
+        drop(marks);
+        self.notify.notify_one();
+    }
+
+    /// What is known of the agent may have changed.
+    pub fn recheck(&self) {
+        self.lock().recheck = true;
+        self.notify.notify_one();
+    }
+
+    /// The connection has to end.
+    pub fn close(&self, why: Closing) {
+        self.lock().closing = Some(why);
+        self.notify.notify_one();
+    }
+
+    /// Waits until something was marked. A wake-up may come without anything new.
+    pub async fn woken(&self) {
+        self.notify.notified().await;
+    }
+
+    /// Takes what was marked; the order to close stays.
+    #[must_use]
+    pub fn take(&self) -> Marks {
+        let mut marks = self.lock();
+        let (streams, recheck) = (std::mem::take(&mut marks.streams), std::mem::take(&mut marks.recheck));
+        Marks { streams, recheck, closing: marks.closing }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_doubled_wake_up_reads_once_and_the_first_version_wins() {
+        let (mailbox, stream) = (Mailbox::default(), StreamName::new("a.b", "c"));
+        mailbox.mark(&stream, Version(5));
+        mailbox.mark(&stream, Version(3));
+        mailbox.mark(&stream, Version(9));
+        mailbox.woken().await;
+        assert_eq!(mailbox.take().streams, HashMap::from([(stream, Version(3))]));
+        assert!(mailbox.take().streams.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_wake_up_before_the_wait_is_not_lost() {
+        let mailbox = Mailbox::default();
+        mailbox.close(Closing::Shutdown);
+        mailbox.woken().await;
+        assert_eq!(mailbox.take().closing, Some(Closing::Shutdown));
+        assert_eq!(mailbox.take().closing, Some(Closing::Shutdown), "the order to close stays");
+    }
+}

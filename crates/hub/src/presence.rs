@@ -1,0 +1,274 @@
+//! Who is connected to this process, and how far each connection has confirmed what it was sent.
+//!
+//! An agent's stored cursor is the lowest position that its live connections have confirmed (wire.md D.9). What a
+//! connection leaves unconfirmed when it closes keeps the cursor down until the next connection has taken it up,
+//! so that one device's pong never hides another's loss.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use plenary_kernel::{AgentHandle, Position};
+
+use crate::{CONNECTIONS_PER_AGENT_MAX, Closing, Mailbox};
+
+/// Why a connection is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectError {
+    /// The agent has as many as it may.
+    #[error("the agent has too many connections")]
+    TooMany,
+    /// The server goes down.
+    #[error("the server is shutting down")]
+    ShuttingDown,
+}
+
+#[derive(Debug)]
+struct Live {
+    id: u64,
+    mailbox: Arc<Mailbox>,
+    confirmed: Position,
+    /// Whether something was sent that is not confirmed.
+    owes: bool,
+}
+
+#[derive(Debug, Default)]
+struct Agent {
+    live: Vec<Live>,
+    /// The lowest position that a closed connection left unconfirmed.
+    debt: Option<Position>,
+}
+
+impl Agent {
+    fn cursor(&self) -> Option<Position> {
+        self.live.iter().map(|live| live.confirmed).chain(self.debt).min()
+    }
+}
+
+/// Everyone who is connected to this process.
+#[derive(Debug, Default)]
+pub struct Presence {
+    agents: Mutex<HashMap<AgentHandle, Agent>>,
+    ids: AtomicU64,
+    dispatched: AtomicU64,
+    closed: std::sync::atomic::AtomicBool,
+}
+
+/// One live connection of an agent.
+#[derive(Debug)]
+pub struct Connection {
+    id: u64,
+    /// Whose it is.
+    pub handle: AgentHandle,
+    /// What it has to read.
+    pub mailbox: Arc<Mailbox>,
+    /// Whether the agent had none in this process.
+    pub first: bool,
+}
+
+/// The agent's last connection in this process is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastClosed {
+    /// The cursor it leaves; `None` when it never got as far as to have one.
+    pub cursor: Option<Position>,
+}
+
+/// Of a connection that has not started yet: it must not hold the cursor of the others down.
+const UNKNOWN: Position = Position(u64::MAX);
+
+impl Presence {
+    fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, Agent>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Registers a connection; from now on it is woken. It counts as having confirmed nothing until
+    /// [`Presence::start_at`].
+    pub fn open(&self, handle: &AgentHandle) -> Result<Connection, ConnectError> {
+        let mut agents = self.lock();
+        if self.closed.load(Ordering::Acquire) {
+            return Err(ConnectError::ShuttingDown);
+        }
+        let agent = agents.entry(handle.clone()).or_default();
+        if agent.live.len() >= CONNECTIONS_PER_AGENT_MAX {
+            return Err(ConnectError::TooMany);
+        }
+        let (id, first) = (self.ids.fetch_add(1, Ordering::Relaxed), agent.live.is_empty());
+        let mailbox = Arc::new(Mailbox::default());
+        let live = Live { id, mailbox: mailbox.clone(), confirmed: UNKNOWN, owes: false };
+        agent.live.push(live);
+        Ok(Connection { id, handle: handle.clone(), mailbox, first })
+    }
+
+    /// Where the connection starts: the lowest of the stored cursor, what the other connections have confirmed,
+    /// and what closed ones have left. It takes that debt over.
+    #[must_use]
+    pub fn start_at(&self, connection: &Connection, stored: Position) -> Position {
+        let mut agents = self.lock();
+        let Some(agent) = agents.get_mut(&connection.handle) else { return stored };
+        let start = agent.cursor().map_or(stored, |cursor| cursor.min(stored));
+        agent.debt = None;
+        if let Some(live) = agent.live.iter_mut().find(|live| live.id == connection.id) {
+            live.confirmed = start;
+        }
+        start
+    }
+
+    /// The client's stack has confirmed everything up to a position; `owes` says that more was sent since.
+    pub fn confirm(&self, connection: &Connection, position: Position, owes: bool) {
+        let mut agents = self.lock();
+        let Some(agent) = agents.get_mut(&connection.handle) else { return };
+        if let Some(live) = agent.live.iter_mut().find(|live| live.id == connection.id) {
+            live.confirmed = live.confirmed.max(position);
+            live.owes = owes;
+        }
+    }
+
+    /// Something was sent that is not confirmed yet.
+    pub fn owe(&self, connection: &Connection) {
+        let mut agents = self.lock();
+        let live = agents.get_mut(&connection.handle).map(|agent| &mut agent.live);
+        if let Some(live) = live.and_then(|live| live.iter_mut().find(|live| live.id == connection.id)) {
+            live.owes = true;
+        }
+    }
+
+    /// Takes a connection off. `Some` when it was the agent's last one in this process.
+    pub fn close(&self, connection: &Connection) -> Option<LastClosed> {
+        let mut agents = self.lock();
+        let agent = agents.get_mut(&connection.handle)?;
+        let nth = agent.live.iter().position(|live| live.id == connection.id)?;
+        let gone = agent.live.swap_remove(nth);
+        if gone.owes {
+            agent.debt = Some(agent.debt.map_or(gone.confirmed, |debt| debt.min(gone.confirmed)));
+        }
+        if !agent.live.is_empty() {
+            return None;
+        }
+        let cursor = agent.debt.map_or(gone.confirmed, |debt| debt.min(gone.confirmed));
+        agents.remove(&connection.handle);
+        Some(LastClosed { cursor: (cursor != UNKNOWN).then_some(cursor) })
+    }
+
+    /// The cursor of an agent that is connected here, as its connections stand.
+    #[must_use]
+    pub fn cursor(&self, handle: &AgentHandle) -> Option<Position> {
+        self.lock().get(handle).and_then(Agent::cursor).filter(|cursor| *cursor != UNKNOWN)
+    }
+
+    /// Whether the agent has a connection to this process.
+    #[must_use]
+    pub fn is_online(&self, handle: &AgentHandle) -> bool {
+        self.lock().contains_key(handle)
+    }
+
+    /// The mailboxes of those of the agents that are connected.
+    pub fn mailboxes<'a>(&self, handles: impl Iterator<Item = &'a AgentHandle>) -> Vec<Arc<Mailbox>> {
+        let agents = self.lock();
+        if agents.is_empty() {
+            return Vec::new();
+        }
+        let live = handles.filter_map(|handle| agents.get(handle)).flat_map(|agent| &agent.live);
+        live.map(|live| live.mailbox.clone()).collect()
+    }
+
+    /// Tells every connection to end, and refuses new ones.
+    pub fn close_all(&self, why: Closing) {
+        self.closed.store(true, Ordering::Release);
+        for live in self.lock().values().flat_map(|agent| &agent.live) {
+            live.mailbox.close(why);
+        }
+    }
+
+    /// Whether the server is going down: the end of a connection then is no news (2.5 row 12).
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// How many connections there are.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.lock().values().map(|agent| agent.live.len()).sum()
+    }
+
+    /// Every agent that is connected here.
+    #[must_use]
+    pub fn online(&self) -> Vec<AgentHandle> {
+        self.lock().keys().cloned().collect()
+    }
+
+    pub(crate) fn mark_dispatched(&self, position: Position) {
+        self.dispatched.fetch_max(position.0, Ordering::AcqRel);
+    }
+
+    /// The position up to which every connection that is concerned has been marked.
+    #[must_use]
+    pub fn dispatched(&self) -> Position {
+        Position(self.dispatched.load(Ordering::Acquire))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent() -> AgentHandle {
+        "@a.b".parse().unwrap()
+    }
+
+    fn open(presence: &Presence, stored: u64) -> (Connection, Position) {
+        let connection = presence.open(&agent()).unwrap();
+        let start = presence.start_at(&connection, Position(stored));
+        (connection, start)
+    }
+
+    #[test]
+    fn asp_41_online_is_having_a_connection() {
+        let presence = Presence::default();
+        let (a, _) = open(&presence, 0);
+        let (b, _) = open(&presence, 0);
+        assert!(a.first && !b.first && presence.is_online(&agent()));
+        assert_eq!(presence.close(&a), None);
+        assert!(presence.close(&b).is_some() && !presence.is_online(&agent()));
+    }
+
+    #[test]
+    fn asp_43_the_cursor_is_the_lowest_that_live_connections_confirmed() {
+        let presence = Presence::default();
+        let (a, start) = open(&presence, 7);
+        assert_eq!(start, Position(7));
+        let (b, _) = open(&presence, 7);
+        presence.confirm(&a, Position(20), false);
+        assert_eq!(presence.cursor(&agent()), Some(Position(7)));
+        presence.confirm(&b, Position(12), false);
+        assert_eq!(presence.cursor(&agent()), Some(Position(12)));
+    }
+
+    #[test]
+    fn asp_43_what_one_connection_left_unconfirmed_is_not_hidden_by_another() {
+        let presence = Presence::default();
+        let (a, _) = open(&presence, 0);
+        let (b, _) = open(&presence, 0);
+        presence.confirm(&a, Position(20), false);
+        presence.confirm(&b, Position(5), true);
+        assert_eq!(presence.close(&b), None);
+        assert_eq!(presence.cursor(&agent()), Some(Position(5)));
+        let (_c, start) = open(&presence, 20);
+        assert_eq!(start, Position(5), "the next connection gets what b lost");
+    }
+
+    #[test]
+    fn past_its_limit_an_agents_next_connection_is_refused() {
+        let presence = Presence::default();
+        for _ in 0..CONNECTIONS_PER_AGENT_MAX {
+            presence.open(&agent()).unwrap();
+        }
+        assert_eq!(presence.open(&agent()).unwrap_err(), ConnectError::TooMany);
+        presence.close_all(Closing::Shutdown);
+        assert_eq!(presence.open(&"@x.y".parse().unwrap()).unwrap_err(), ConnectError::ShuttingDown);
+    }
+}

@@ -1,0 +1,157 @@
+//! The shared tail: recently committed events of streams that somebody reads live, encoded once for all of them.
+//! A reader that falls off it reads storage.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use plenary_kernel::Version;
+use plenary_log::{StoredEvent, StreamName};
+
+/// An event with what a protocol makes of it once, `E`.
+#[derive(Debug)]
+pub struct Row<E> {
+    /// The event.
+    pub event: StoredEvent,
+    /// What was made of it.
+    pub encoded: E,
+}
+
+impl<E: Default> From<StoredEvent> for Row<E> {
+    fn from(event: StoredEvent) -> Self {
+        Self { event, encoded: E::default() }
+    }
+}
+
+/// Recent events by stream.
+#[derive(Debug)]
+pub struct Tail<E> {
+    inner: Mutex<Inner<E>>,
+    octets_max: usize,
+}
+
+#[derive(Debug)]
+struct Inner<E> {
+    streams: HashMap<StreamName, VecDeque<Arc<Row<E>>>>,
+    order: VecDeque<StreamName>,
+    octets: usize,
+}
+
+fn octets(event: &StoredEvent) -> usize {
+    // Three encoded forms may come to hang on it.
+    512 + 4 * (event.envelope.len() + event.payload.len())
+}
+
+impl<E: Default> Tail<E> {
+    /// An empty tail that holds about this many octets.
+    #[must_use]
+    pub fn new(octets_max: usize) -> Self {
+        let inner = Inner { streams: HashMap::new(), order: VecDeque::new(), octets: 0 };
+        Self { inner: Mutex::new(inner), octets_max }
+    }
+
+    /// Takes in committed events of one stream, in order.
+    pub fn push<'a>(&self, events: impl Iterator<Item = &'a StoredEvent>) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        for event in events {
+            inner.push(event);
+        }
+        inner.shrink(self.octets_max);
+    }
+
+    /// Up to `max` events behind `after`; `None` when the tail does not reach back that far, or has none.
+    pub fn read(&self, stream: &StreamName, after: Version, max: usize) -> Option<Vec<Arc<Row<E>>>> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = inner.streams.get(stream)?;
+        let first = rows.front()?.event.version;
+        let skip = usize::try_from(after.next().0.checked_sub(first.0)?).ok()?;
+        if skip >= rows.len() {
+            return None;
+        }
+        Some(rows.iter().skip(skip).take(max).cloned().collect())
+    }
+}
+
+impl<E: Default> Inner<E> {
+    fn push(&mut self, event: &StoredEvent) {
+        let rows = self.streams.entry(event.stream.clone()).or_default();
+        if let Some(last) = rows.back()
+            && last.event.version.next() != event.version
+        {
+            // What lies between was not wanted by anybody then: the run begins anew.
+            self.octets -= rows.iter().map(|row| octets(&row.event)).sum::<usize>();
+            rows.clear();
+        }
+        self.octets += octets(event);
+        rows.push_back(Arc::new(Row::from(event.clone())));
+        self.order.push_back(event.stream.clone());
+    }
+
+    fn shrink(&mut self, octets_max: usize) {
+        while self.octets > octets_max {
+            let Some(stream) = self.order.pop_front() else { return };
+            let Some(rows) = self.streams.get_mut(&stream) else { continue };
+            if let Some(row) = rows.pop_front() {
+                self.octets -= octets(&row.event);
+            }
+            if rows.is_empty() {
+                self.streams.remove(&stream);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::{Position, TimestampMs};
+
+    use super::*;
+
+    fn event(stream: &str, version: u64) -> StoredEvent {
+        StoredEvent {
+            position: Position(version),
+            stream: StreamName::new("t.t", stream),
+            version: Version(version),
+            kind: "K".into(),
+            form: 1,
+            at: TimestampMs(0),
+            envelope: bytes::Bytes::new(),
+            payload: bytes::Bytes::from_static(&[0; 100]),
+        }
+    }
+
+    fn versions(tail: &Tail<()>, stream: &str, after: u64) -> Option<Vec<u64>> {
+        let rows = tail.read(&StreamName::new("t.t", stream), Version(after), 10)?;
+        Some(rows.iter().map(|row| row.event.version.0).collect())
+    }
+
+    #[test]
+    fn a_reader_gets_what_is_behind_its_cursor_or_nothing_at_all() {
+        let tail = Tail::<()>::new(1 << 20);
+        tail.push([event("a", 4), event("a", 5), event("b", 1)].iter());
+        assert_eq!(versions(&tail, "a", 3), Some(vec![4, 5]));
+        assert_eq!(versions(&tail, "a", 4), Some(vec![5]));
+        assert_eq!(versions(&tail, "a", 2), None, "3 is not there: storage has it");
+        assert_eq!(versions(&tail, "a", 5), None);
+        assert_eq!(versions(&tail, "c", 0), None);
+    }
+
+    #[test]
+    fn a_run_with_a_hole_begins_anew() {
+        let tail = Tail::<()>::new(1 << 20);
+        tail.push([event("a", 1), event("a", 2), event("a", 5)].iter());
+        assert_eq!(versions(&tail, "a", 0), None);
+        assert_eq!(versions(&tail, "a", 4), Some(vec![5]));
+    }
+
+    #[test]
+    fn past_its_limit_the_oldest_go() {
+        let tail = Tail::<()>::new(10 * octets(&event("a", 1)));
+        for version in 1..=100 {
+            tail.push([event("a", version)].iter());
+        }
+        assert_eq!(versions(&tail, "a", 89), None);
+        assert_eq!(versions(&tail, "a", 90).map(|v| v.len()), Some(10));
+    }
+}

@@ -1,0 +1,153 @@
+//! What can be asked of a session. Bodies arrive checked or with the reason why they are refused: a stranger
+//! is told "not found" before anything about its body (wire.md D.9, order of checks).
+
+use bytes::Bytes;
+use plenary_accounts::TokenDigest;
+use plenary_kernel::{AgentHandle, Refusal, Version};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Who asks, and with which token: both are checked again inside the append.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The authenticated agent.
+    pub handle: AgentHandle,
+    /// The digest of its token.
+    pub token: TokenDigest,
+}
+
+/// A message as it was sent: the members `content`, `idempotency_key`, `metadata`, raw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// See [`crate::event::MessageSent::members`].
+    pub members: Bytes,
+}
+
+/// `POST /sessions`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateSession {
+    /// Who creates it.
+    pub caller: Caller,
+    /// The body, or why it is refused.
+    pub body: Result<CreateBody, Refusal>,
+}
+
+/// A checked body of `POST /sessions`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CreateBody {
+    /// Whom to invite, each once.
+    pub invite: Vec<AgentHandle>,
+    /// What it is about.
+    pub topic: Option<String>,
+    /// The first message.
+    pub initial_message: Option<Draft>,
+    /// Whether it ends at once (ASP-29).
+    pub end_after_send: bool,
+}
+
+/// `POST /sessions/{id}/reopen`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReopenSession {
+    /// Who reopens it.
+    pub caller: Caller,
+    /// The body, or why it is refused.
+    pub body: Result<ReopenBody, Refusal>,
+}
+
+/// A checked body of `POST …/reopen`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReopenBody {
+    /// Whom to invite; absent: everyone else who was joined at the end.
+    pub invite: Option<Vec<AgentHandle>>,
+    /// A message that goes with it.
+    pub initial_message: Option<Draft>,
+}
+
+/// `POST /sessions/{id}/invite`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InviteAgents {
+    /// Who invites.
+    pub caller: Caller,
+    /// Whom, each once, or why the body is refused.
+    pub invite: Result<Vec<AgentHandle>, Refusal>,
+}
+
+/// `POST /sessions/{id}/messages`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SendMessage {
+    /// Who sends.
+    pub caller: Caller,
+    /// What, or why the body is refused.
+    pub draft: Result<Draft, Refusal>,
+}
+
+/// `POST /sessions/{id}/join`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoinSession(pub Caller);
+
+/// `POST /sessions/{id}/leave`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaveSession(pub Caller);
+
+/// `POST /sessions/{id}/end`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndSession(pub Caller);
+
+/// An agent's last connection dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteDisconnect(pub AgentHandle);
+
+/// An agent's first connection came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteReconnect(pub AgentHandle);
+
+/// The grace window is over for an agent whose `AgentDisconnected` stands at `since`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpireGrace {
+    /// The agent.
+    pub agent: AgentHandle,
+    /// The disconnect that the window began with; a later one has a window of its own.
+    pub since: Version,
+}
+
+/// Makes an agent leave: because another one blocked it, or because it was deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvictAgent {
+    /// Who has to leave.
+    pub agent: AgentHandle,
+    /// Who blocked it; it must be present. `None`: the agent was deleted.
+    pub blocker: Option<AgentHandle>,
+}
+
+/// The answer to `POST /sessions`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionOpened {
+    /// The new session.
+    pub session_id: plenary_kernel::SessionId,
+    /// The sequence of the initial message; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<u64>,
+}
+
+/// The answer to `POST …/messages`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageAccepted {
+    /// The message.
+    pub message_id: plenary_kernel::MessageId,
+    /// Its place in the session.
+    pub sequence: u64,
+}
+
+/// The answer to `POST …/invite`: those newly invited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Invited {
+    /// Newly invited, reachable ones.
+    pub invited: Vec<AgentHandle>,
+}
+
+/// The answer to what has nothing else to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ok {
+    /// Always true.
+    pub ok: bool,
+}

@@ -1,0 +1,366 @@
+//! The deciders of the Agent Session Protocol. Pure: no I/O, clock, randomness or async.
+//! Order of checks everywhere: the caller's token, participation (404), the body (400), the state (409).
+
+use std::collections::BTreeMap;
+
+use plenary_accounts::{Known, may_contact};
+use plenary_engine::Decision;
+use plenary_kernel::{AgentHandle, MessageId, Refusal, SessionId, Stamp, Version};
+
+use crate::{
+    PARTICIPANTS_MAX,
+    command::{
+        Caller, CreateBody, CreateSession, Draft, EndSession, EvictAgent, ExpireGrace, InviteAgents, Invited,
+        JoinSession, LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect, Ok as Done, ReopenSession,
+        SendMessage, SessionOpened,
+    },
+    event::{
+        AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, SessionCreated, SessionEnded,
+        SessionEvent, SessionReopened, sequence,
+    },
+    state::{Participant, Phase, SessionState, Standing},
+};
+
+/// A normal "no".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rejection {
+    /// The token was revoked meanwhile.
+    Unauthenticated,
+    /// No such session, not the caller's, or a contact that trust denies: never told apart (ASP-18, ASP-19).
+    NotFound,
+    /// The body is refused.
+    Body(Refusal),
+    /// The caller takes part, and is not joined.
+    NotJoined,
+    /// The session has ended.
+    SessionEnded,
+    /// The session is active.
+    SessionActive,
+    /// The caller was not joined when the session ended.
+    NotReopenable,
+    /// The session has as many participants as it may.
+    SessionFull,
+}
+
+/// What the trust layer knows of the agents that a command touches.
+#[derive(Debug, Clone)]
+pub struct People {
+    /// The caller.
+    pub caller: Known,
+    /// Everyone named and everyone present, the caller excepted.
+    pub others: BTreeMap<AgentHandle, Known>,
+}
+
+impl People {
+    fn checked(&self, caller: &Caller) -> Result<(), Rejection> {
+        let valid = self.caller.state.is_live() && self.caller.state.accepts_token(&caller.token);
+        if valid { Ok(()) } else { Err(Rejection::Unauthenticated) }
+    }
+
+    /// Whether the caller may contact `invitee`, and nobody of `company` blocks it or is blocked by it
+    /// (ASP-6 to ASP-13, wire.md D.9).
+    fn reaches<'a>(&self, invitee: &AgentHandle, mut company: impl Iterator<Item = &'a AgentHandle>) -> bool {
+        let Some(known) = self.others.get(invitee) else { return false };
+        may_contact(&self.caller, known)
+            && company.all(|other| {
+                other == invitee
+                    || self.others.get(other).is_none_or(|other| {
+                        !other.state.blocks(invitee) && !known.state.blocks(&other.handle)
+                    })
+            })
+    }
+}
+
+type Answer<T> = Result<Decision<SessionEvent, T>, Rejection>;
+
+/// Mints the ids of one decision in order.
+struct Ids<'a>(&'a Stamp, u64);
+
+impl Ids<'_> {
+    fn next(&mut self) -> String {
+        self.1 += 1;
+        self.0.ulid(self.1).to_string()
+    }
+}
+
+fn message_id(ulid: &str) -> MessageId {
+    format!("msg_{ulid}").parse().expect("a ULID is upper-case letters and digits")
+}
+
+fn participant<'a>(state: &'a SessionState, caller: &Caller) -> Result<&'a Participant, Rejection> {
+    state.participant(&caller.handle).ok_or(Rejection::NotFound)
+}
+
+/// What needs a joined caller in an active session (ASP-72, ASP-73).
+fn joined(state: &SessionState, participant: &Participant) -> Result<(), Rejection> {
+    if state.phase == Phase::Ended {
+        return Err(Rejection::SessionEnded);
+    }
+    if participant.standing != Standing::Joined {
+        return Err(Rejection::NotJoined);
+    }
+    Ok(())
+}
+
+fn message(ids: &mut Ids<'_>, sender: &AgentHandle, draft: Draft) -> MessageSent {
+    MessageSent { id: ids.next(), sender: sender.clone(), members: draft.members }
+}
+
+fn invitation(ids: &mut Ids<'_>, by: &AgentHandle, invitee: &AgentHandle, inline: bool) -> SessionEvent {
+    SessionEvent::AgentInvited(AgentInvited {
+        id: ids.next(),
+        invitee: invitee.clone(),
+        by: by.clone(),
+        inline,
+    })
+}
+
+fn moved(ids: &mut Ids<'_>, agent: &AgentHandle) -> AgentMoved {
+    AgentMoved { id: ids.next(), agent: agent.clone() }
+}
+
+fn ended(ids: &mut Ids<'_>, by: Option<&AgentHandle>, joined: Vec<AgentHandle>) -> SessionEvent {
+    SessionEvent::SessionEnded(SessionEnded { id: ids.next(), by: by.cloned(), joined })
+}
+
+/// Creates a session (ASP-22, ASP-55, ASP-61, ASP-64). One unreachable invitee refuses the whole (2.5 row 5).
+pub fn create(
+    id: &SessionId,
+    command: &CreateSession,
+    people: &People,
+    stamp: &Stamp,
+) -> Answer<SessionOpened> {
+    let creator = &command.caller.handle;
+    people.checked(&command.caller)?;
+    let CreateBody { invite, topic, initial_message, end_after_send } =
+        command.body.clone().map_err(Rejection::Body)?;
+    let invite: Vec<_> = invite.into_iter().filter(|invitee| invitee != creator).collect();
+    if !invite.iter().all(|invitee| people.reaches(invitee, invite.iter())) {
+        return Err(Rejection::NotFound);
+    }
+    let mut ids = Ids(stamp, 0);
+    let mut events = vec![SessionEvent::SessionCreated(SessionCreated { creator: creator.clone(), topic })];
+    let first = initial_message.map(|draft| message(&mut ids, creator, draft));
+    let has_message = first.is_some();
+    events.extend(first.map(SessionEvent::MessageSent));
+    events.extend(invite.iter().map(|invitee| invitation(&mut ids, creator, invitee, end_after_send)));
+    if end_after_send {
+        let mut joined = invite;
+        joined.push(creator.clone());
+        joined.sort();
+        events.push(ended(&mut ids, Some(creator), joined));
+    }
+    Ok(Decision::new(events, SessionOpened { session_id: id.clone(), sequence: has_message.then_some(1) }))
+}
+
+/// Joins (ASP-42, ASP-58). Joining twice changes nothing.
+pub fn join(state: &SessionState, command: &JoinSession, people: &People, stamp: &Stamp) -> Answer<Done> {
+    people.checked(&command.0)?;
+    let me = participant(state, &command.0)?;
+    if state.phase == Phase::Ended {
+        return Err(Rejection::SessionEnded);
+    }
+    match me.standing {
+        Standing::Joined => Ok(Decision::unchanged(Done { ok: true })),
+        Standing::Left => Err(Rejection::NotJoined),
+        Standing::Invited => {
+            let joined = moved(&mut Ids(stamp, 0), &command.0.handle);
+            Ok(Decision::new(vec![SessionEvent::AgentJoined(joined)], Done { ok: true }))
+        }
+    }
+}
+
+/// Sends a message (ASP-32 to ASP-38).
+pub fn send(
+    state: &SessionState,
+    at: Version,
+    command: &SendMessage,
+    people: &People,
+    stamp: &Stamp,
+) -> Answer<MessageAccepted> {
+    people.checked(&command.caller)?;
+    let me = participant(state, &command.caller)?;
+    let draft = command.draft.clone().map_err(Rejection::Body)?;
+    joined(state, me)?;
+    let message = message(&mut Ids(stamp, 0), &command.caller.handle, draft);
+    let reply = MessageAccepted { message_id: message_id(&message.id), sequence: sequence(at.next()) };
+    Ok(Decision::new(vec![SessionEvent::MessageSent(message)], reply))
+}
+
+/// Invites (ASP-17, ASP-66, ASP-76): each invitee on its own; when trust denies some and nobody is invited,
+/// the answer is the one 404.
+pub fn invite(
+    state: &SessionState,
+    command: &InviteAgents,
+    people: &People,
+    stamp: &Stamp,
+) -> Answer<Invited> {
+    let caller = &command.caller.handle;
+    people.checked(&command.caller)?;
+    let me = participant(state, &command.caller)?;
+    let named = command.invite.clone().map_err(Rejection::Body)?;
+    joined(state, me)?;
+    let absent = |invitee: &&AgentHandle| {
+        *invitee != caller && !state.participant(invitee).is_some_and(Participant::is_present)
+    };
+    let (invited, denied): (Vec<_>, Vec<_>) = named
+        .iter()
+        .filter(absent)
+        .partition(|invitee| people.reaches(invitee, state.present().chain(named.iter())));
+    if invited.is_empty() && !denied.is_empty() {
+        return Err(Rejection::NotFound);
+    }
+    room_for(state, &invited)?;
+    let mut ids = Ids(stamp, 0);
+    let events = invited.iter().map(|invitee| invitation(&mut ids, caller, invitee, false)).collect();
+    Ok(Decision::new(events, Invited { invited: invited.into_iter().cloned().collect() }))
+}
+
+fn room_for(state: &SessionState, invited: &[&AgentHandle]) -> Result<(), Rejection> {
+    let new = invited.iter().filter(|invitee| state.participant(invitee).is_none()).count();
+    if state.participants.len() + new > PARTICIPANTS_MAX { Err(Rejection::SessionFull) } else { Ok(()) }
+}
+
+/// The events of somebody's leaving, with the end when nobody is joined any more (ASP-23), or when a block
+/// leaves only the blocker and nobody is invited (ASP-14).
+fn left(
+    state: &SessionState,
+    ids: &mut Ids<'_>,
+    agent: &AgentHandle,
+    reason: LeftReason,
+    forced_by: Option<&AgentHandle>,
+    forced: bool,
+) -> Vec<SessionEvent> {
+    let gone = AgentLeft { id: ids.next(), agent: agent.clone(), reason, forced };
+    let mut events = vec![SessionEvent::AgentLeft(gone)];
+    let remaining: Vec<_> =
+        state.standing(Standing::Joined).filter(|handle| *handle != agent).cloned().collect();
+    let invited = state.standing(Standing::Invited).any(|handle| handle != agent);
+    let only_blocker = forced_by.is_some_and(|by| remaining == [by.clone()]) && !invited;
+    if remaining.is_empty() || only_blocker {
+        events.push(ended(ids, None, remaining));
+    }
+    events
+}
+
+/// Leaves (ASP-60, ASP-68).
+pub fn leave(state: &SessionState, command: &LeaveSession, people: &People, stamp: &Stamp) -> Answer<Done> {
+    people.checked(&command.0)?;
+    joined(state, participant(state, &command.0)?)?;
+    let events = left(state, &mut Ids(stamp, 0), &command.0.handle, LeftReason::Left, None, false);
+    Ok(Decision::new(events, Done { ok: true }))
+}
+
+/// Ends the session (ASP-60, ASP-68, ASP-75).
+pub fn end(state: &SessionState, command: &EndSession, people: &People, stamp: &Stamp) -> Answer<Done> {
+    people.checked(&command.0)?;
+    joined(state, participant(state, &command.0)?)?;
+    let remaining = state.standing(Standing::Joined).cloned().collect();
+    let event = ended(&mut Ids(stamp, 0), Some(&command.0.handle), remaining);
+    Ok(Decision::new(vec![event], Done { ok: true }))
+}
+
+/// Reopens (ASP-24, ASP-62, ASP-69): whom trust denies is left out in silence.
+pub fn reopen(state: &SessionState, command: &ReopenSession, people: &People, stamp: &Stamp) -> Answer<Done> {
+    let caller = &command.caller.handle;
+    people.checked(&command.caller)?;
+    let me = participant(state, &command.caller)?;
+    if me.forced {
+        return Err(Rejection::NotFound);
+    }
+    let body = command.body.clone().map_err(Rejection::Body)?;
+    if state.phase == Phase::Active {
+        return Err(Rejection::SessionActive);
+    }
+    if !me.may_reopen {
+        return Err(Rejection::NotReopenable);
+    }
+    let candidates: Vec<_> = match body.invite {
+        Some(named) => named,
+        None => state
+            .participants
+            .iter()
+            .filter(|(_, p)| p.may_reopen)
+            .map(|(handle, _)| handle.clone())
+            .collect(),
+    };
+    let invited: Vec<_> = candidates
+        .iter()
+        .filter(|invitee| *invitee != caller && people.reaches(invitee, candidates.iter()))
+        .collect();
+    room_for(state, &invited)?;
+    let mut returning: Vec<_> =
+        invited.iter().copied().filter(|invitee| state.participant(invitee).is_some()).cloned().collect();
+    returning.sort();
+    let mut ids = Ids(stamp, 0);
+    let reopened = SessionReopened { id: ids.next(), by: caller.clone(), returning };
+    let mut events = vec![SessionEvent::SessionReopened(reopened)];
+    if let Some(draft) = body.initial_message {
+        events.push(SessionEvent::MessageSent(message(&mut ids, caller, draft)));
+    }
+    events.extend(invited.into_iter().map(|invitee| invitation(&mut ids, caller, invitee, false)));
+    Ok(Decision::new(events, Done { ok: true }))
+}
+
+/// The agent's participation where it is joined in an active session.
+fn active<'a>(state: &'a SessionState, agent: &AgentHandle) -> Option<&'a Participant> {
+    let participant = state.participant(agent)?;
+    (state.phase == Phase::Active && participant.standing == Standing::Joined).then_some(participant)
+}
+
+/// The last connection dropped (ASP-49).
+pub fn disconnect(
+    state: &SessionState,
+    command: &NoteDisconnect,
+    stamp: &Stamp,
+) -> Decision<SessionEvent, Done> {
+    match active(state, &command.0) {
+        Some(participant) if participant.away.is_none() => {
+            let event = SessionEvent::AgentDisconnected(moved(&mut Ids(stamp, 0), &command.0));
+            Decision::new(vec![event], Done { ok: true })
+        }
+        _ => Decision::unchanged(Done { ok: true }),
+    }
+}
+
+/// The first connection came back (ASP-50); only ever after a disconnect.
+pub fn reconnect(
+    state: &SessionState,
+    command: &NoteReconnect,
+    stamp: &Stamp,
+) -> Decision<SessionEvent, Done> {
+    match active(state, &command.0) {
+        Some(participant) if participant.away.is_some() => {
+            let event = SessionEvent::AgentReconnected(moved(&mut Ids(stamp, 0), &command.0));
+            Decision::new(vec![event], Done { ok: true })
+        }
+        _ => Decision::unchanged(Done { ok: true }),
+    }
+}
+
+/// The grace window is over (ASP-51).
+pub fn expire(state: &SessionState, command: &ExpireGrace, stamp: &Stamp) -> Decision<SessionEvent, Done> {
+    match active(state, &command.agent) {
+        Some(participant) if participant.away == Some(command.since) => {
+            let mut ids = Ids(stamp, 0);
+            let events = left(state, &mut ids, &command.agent, LeftReason::GraceExpired, None, false);
+            Decision::new(events, Done { ok: true })
+        }
+        _ => Decision::unchanged(Done { ok: true }),
+    }
+}
+
+/// Makes an agent leave (ASP-14): it looks like any leaving. A pending invitation dies with it.
+pub fn evict(state: &SessionState, command: &EvictAgent, stamp: &Stamp) -> Decision<SessionEvent, Done> {
+    let is_present = |handle| state.participant(handle).is_some_and(Participant::is_present);
+    let applies = state.phase == Phase::Active
+        && is_present(&command.agent)
+        && command.blocker.as_ref().is_none_or(is_present);
+    if !applies {
+        return Decision::unchanged(Done { ok: true });
+    }
+    let mut ids = Ids(stamp, 0);
+    let blocker = command.blocker.as_ref();
+    let events = left(state, &mut ids, &command.agent, LeftReason::Left, blocker, blocker.is_some());
+    Decision::new(events, Done { ok: true })
+}

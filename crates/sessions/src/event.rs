@@ -1,0 +1,187 @@
+//! What stands on a session's stream, and its stored form. The forms are frozen: a change of one is a new form,
+//! and the old one is read on. The first event is `SessionCreated`; every later one is exactly one event on the
+//! wire, so that `sequence` = version - 1 (ASP-33).
+
+use bytes::Bytes;
+use plenary_kernel::{AgentHandle, Version};
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+/// The number of an event on the wire: gap-free from 1 over all events of a session but its creation.
+#[must_use]
+pub const fn sequence(version: Version) -> u64 {
+    version.0.saturating_sub(1)
+}
+
+/// The version of the event with this sequence number.
+#[must_use]
+pub const fn version(sequence: u64) -> Version {
+    Version(sequence.saturating_add(1))
+}
+
+/// Why a participant left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftReason {
+    /// It left, or was made to leave by a block: the two look the same (ASP-14).
+    Left,
+    /// Its transport did not come back within the grace window (ASP-51).
+    GraceExpired,
+}
+
+/// An event of a session. `id` is the ULID that the wire shows as `evt_…` (and `msg_…` of a message).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionEvent {
+    /// The session came into being, its creator joined (ASP-22).
+    SessionCreated(SessionCreated),
+    /// A message was sent.
+    MessageSent(MessageSent),
+    /// An agent was invited.
+    AgentInvited(AgentInvited),
+    /// An invited agent joined.
+    AgentJoined(AgentMoved),
+    /// A joined agent's last connection dropped (ASP-49).
+    AgentDisconnected(AgentMoved),
+    /// It came back within the grace window (ASP-50).
+    AgentReconnected(AgentMoved),
+    /// A participant left.
+    AgentLeft(AgentLeft),
+    /// The session ended.
+    SessionEnded(SessionEnded),
+    /// An ended session was reopened.
+    SessionReopened(SessionReopened),
+}
+
+/// See [`SessionEvent::SessionCreated`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionCreated {
+    /// Who created it.
+    pub creator: AgentHandle,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+}
+
+/// See [`SessionEvent::MessageSent`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageSent {
+    /// The ULID of event and message.
+    pub id: String,
+    /// Who sent it: always the authenticated agent (ASP-4).
+    pub sender: AgentHandle,
+    /// The members `content`, `idempotency_key`, `metadata` as JSON, without the braces around them: each value
+    /// is the bytes that the sender sent.
+    #[serde(skip)]
+    pub members: Bytes,
+}
+
+/// See [`SessionEvent::AgentInvited`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentInvited {
+    /// The ULID of the event.
+    pub id: String,
+    /// Who was invited.
+    pub invitee: AgentHandle,
+    /// By whom.
+    pub by: AgentHandle,
+    /// Whether the invitation carries the session's first message (ASP-29: send-and-end only).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inline: bool,
+}
+
+/// A change that concerns one agent only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentMoved {
+    /// The ULID of the event.
+    pub id: String,
+    /// The agent.
+    pub agent: AgentHandle,
+}
+
+/// See [`SessionEvent::AgentLeft`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentLeft {
+    /// The ULID of the event.
+    pub id: String,
+    /// Who left.
+    pub agent: AgentHandle,
+    /// Why, as the wire says it.
+    pub reason: LeftReason,
+    /// Whether a block made it leave; never shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forced: bool,
+}
+
+/// See [`SessionEvent::SessionEnded`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionEnded {
+    /// The ULID of the event.
+    pub id: String,
+    /// Who ended it; absent when the last participant left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<AgentHandle>,
+    /// Who was joined then, and may reopen it (ASP-62).
+    pub joined: Vec<AgentHandle>,
+}
+
+/// See [`SessionEvent::SessionReopened`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionReopened {
+    /// The ULID of the event.
+    pub id: String,
+    /// Who reopened it.
+    pub by: AgentHandle,
+    /// The prior participants that are re-invited with it.
+    pub returning: Vec<AgentHandle>,
+}
+
+const FORM: u16 = 1;
+
+impl SessionEvent {
+    /// The stored form.
+    pub(crate) fn encode(&self) -> NewEvent {
+        fn written(kind: &'static str, envelope: &impl Serialize, payload: Bytes) -> NewEvent {
+            let envelope = serde_json::to_vec(envelope).expect("strings, lists and flags can be written");
+            NewEvent { kind, form: FORM, envelope: envelope.into(), payload }
+        }
+        match self {
+            Self::SessionCreated(event) => written("SessionCreated", event, Bytes::new()),
+            Self::MessageSent(event) => written("MessageSent", event, event.members.clone()),
+            Self::AgentInvited(event) => written("AgentInvited", event, Bytes::new()),
+            Self::AgentJoined(event) => written("AgentJoined", event, Bytes::new()),
+            Self::AgentDisconnected(event) => written("AgentDisconnected", event, Bytes::new()),
+            Self::AgentReconnected(event) => written("AgentReconnected", event, Bytes::new()),
+            Self::AgentLeft(event) => written("AgentLeft", event, Bytes::new()),
+            Self::SessionEnded(event) => written("SessionEnded", event, Bytes::new()),
+            Self::SessionReopened(event) => written("SessionReopened", event, Bytes::new()),
+        }
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        fn read<'a, T: Deserialize<'a>>(stored: &'a StoredEvent) -> Result<T, Fault> {
+            serde_json::from_slice(&stored.envelope).map_err(|error| corrupt(stored, &error.to_string()))
+        }
+        if stored.form != FORM {
+            return Err(corrupt(stored, "unknown form"));
+        }
+        Ok(match &*stored.kind {
+            "SessionCreated" => Self::SessionCreated(read(stored)?),
+            "MessageSent" => {
+                Self::MessageSent(MessageSent { members: stored.payload.clone(), ..read(stored)? })
+            }
+            "AgentInvited" => Self::AgentInvited(read(stored)?),
+            "AgentJoined" => Self::AgentJoined(read(stored)?),
+            "AgentDisconnected" => Self::AgentDisconnected(read(stored)?),
+            "AgentReconnected" => Self::AgentReconnected(read(stored)?),
+            "AgentLeft" => Self::AgentLeft(read(stored)?),
+            "SessionEnded" => Self::SessionEnded(read(stored)?),
+            "SessionReopened" => Self::SessionReopened(read(stored)?),
+            _ => return Err(corrupt(stored, "unknown kind")),
+        })
+    }
+}
+
+fn corrupt(stored: &StoredEvent, why: &str) -> Fault {
+    Fault::Corrupt(format!("{} at {} of {}: {why}", stored.kind, stored.version, stored.stream))
+}
