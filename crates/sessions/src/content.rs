@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, value::RawValue};
 
 /// Most parts of one message; past it 400.
-pub const PARTS_MAX: usize = 256;
+pub(crate) const PARTS_MAX: usize = 256;
 
 /// Checks content; the error says what is wrong, for people.
 pub(crate) fn check(raw: &RawValue) -> Result<(), String> {

@@ -196,7 +196,8 @@ impl<'a, S: Socket> Pump<'a, S> {
         if !me.state.is_live() || !me.state.accepts_token(&self.caller.token) {
             return Err(End::REVOKED);
         }
-        self.blockers = accounts.blockers(&self.connection.handle).await?;
+        self.blockers =
+            accounts.blockers(&self.connection.handle).await?.into_iter().map(|(by, _)| by).collect();
         Ok(())
     }
 
@@ -278,8 +279,9 @@ impl<'a, S: Socket> Pump<'a, S> {
             let Some(last) = events.last() else { return Ok(shown) };
             cursor = last.version;
             for event in &events {
-                let text = plenary_accounts::notice(event)?;
-                self.feed(Utf8Bytes::from(text)).await?;
+                let text = Utf8Bytes::try_from(plenary_accounts::notice(event)?)
+                    .map_err(|error| Fault::Corrupt(error.to_string()))?;
+                self.feed(text).await?;
                 shown = true;
             }
             self.keep(stream, Reading::at(cursor));

@@ -1,7 +1,7 @@
 //! One exhaustive mapping from what went wrong to what the peer is told (wire.md D.3, D.9).
 
 use axum::response::{IntoResponse, Response};
-use plenary_edge::refusal_response;
+use plenary_accounts::{asp_error, fault_refusal};
 use plenary_engine::ExecuteError;
 use plenary_kernel::{Class, Refusal};
 use plenary_log::Fault;
@@ -13,7 +13,7 @@ pub(crate) struct Refused(pub(crate) Refusal);
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        refusal_response(&self.0)
+        asp_error(self.0)
     }
 }
 
@@ -55,28 +55,8 @@ impl From<Rejection> for Refused {
 
 impl From<Fault> for Refused {
     fn from(fault: Fault) -> Self {
-        tracing::warn!(%fault, "a request failed");
-        Self(match fault {
-            Fault::Unavailable(_) => unavailable("unavailable", "The store can't be reached now; retry."),
-            Fault::OutcomeUnknown(_) => unavailable(
-                "outcome_unknown",
-                "It is unknown whether it was done; retry with the same idempotency key.",
-            ),
-            Fault::Overloaded => unavailable("overloaded", "Too much is waiting; retry in a moment."),
-            Fault::Full(_) => {
-                Refusal::new(Class::StorageFull, "storage_full", "The server has no room left on its disk.")
-            }
-            Fault::Corrupt(_) => Refusal::new(
-                Class::Internal,
-                "internal",
-                "Stored data can't be read; the operator has been told.",
-            ),
-        })
+        Self(fault_refusal(&fault))
     }
-}
-
-fn unavailable(code: &'static str, message: &'static str) -> Refusal {
-    Refusal::new(Class::Unavailable, code, message)
 }
 
 impl<J: Into<Self>> From<ExecuteError<J>> for Refused {

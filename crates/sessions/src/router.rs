@@ -64,7 +64,7 @@ impl Sessions {
     fn accounts_changed(&self, run: &[&StoredEvent]) {
         for event in run {
             let concerned = plenary_accounts::concerned(event);
-            for mailbox in self.0.presence.mailboxes(concerned.iter()) {
+            for mailbox in self.0.presence.mailboxes(concerned.as_ref().into_iter()) {
                 mailbox.recheck();
             }
         }

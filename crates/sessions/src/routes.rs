@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use plenary_accounts::{Accounts, AgentCaller, StreamCaller};
+use plenary_accounts::{Accounts, AgentCaller, ConnectCaller};
 use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault};
 use plenary_engine::{Done, KeyUse};
 use plenary_kernel::{AgentHandle, Class, Refusal, SessionId, limits::PAGE_EVENTS_MAX};
@@ -360,7 +360,7 @@ async fn events(
 
 async fn connect(
     State(sessions): State<Sessions>,
-    StreamCaller(agent): StreamCaller,
+    ConnectCaller(agent): ConnectCaller,
     query: Result<Query<ConnectQuery>, QueryRejection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Answer {

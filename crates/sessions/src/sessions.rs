@@ -138,10 +138,10 @@ impl plenary_accounts::Consequences for Sessions {
         &'a self,
         blocker: &'a AgentHandle,
         blocked: &'a AgentHandle,
-    ) -> plenary_accounts::Consequence<'a> {
+    ) -> plenary_accounts::Following<'a> {
         Box::pin(self.evict(blocked, Some(blocker)))
     }
-    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> plenary_accounts::Consequence<'a> {
+    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> plenary_accounts::Following<'a> {
         Box::pin(self.evict(agent, None))
     }
 }

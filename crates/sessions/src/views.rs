@@ -187,7 +187,15 @@ impl Sessions {
             SessionEvent::AgentInvited(invited) if invited.inline => {
                 self.log().read_stream(stream, Version(1), 1).await?.pop()
             }
-            _ => None,
+            SessionEvent::AgentInvited(_)
+            | SessionEvent::SessionCreated(_)
+            | SessionEvent::MessageSent(_)
+            | SessionEvent::AgentJoined(_)
+            | SessionEvent::AgentDisconnected(_)
+            | SessionEvent::AgentReconnected(_)
+            | SessionEvent::AgentLeft(_)
+            | SessionEvent::SessionEnded(_)
+            | SessionEvent::SessionReopened(_) => None,
         };
         wire::write(id, topic, stored, &event, first.as_ref(), form)
     }
