@@ -20,6 +20,7 @@ struct Pair {
 fn pair(name: &str) -> Pair {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let name = format!("{name}-{}", std::process::id());
     let (certificate, key) = (directory.join(format!("{name}.crt")), directory.join(format!("{name}.key")));
     std::fs::write(&certificate, made.cert.pem()).unwrap();
     std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
