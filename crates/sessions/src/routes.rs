@@ -10,7 +10,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use plenary_accounts::{Accounts, AgentCaller, ConnectCaller};
-use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault};
+use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
 use plenary_engine::{Done, KeyUse};
 use plenary_kernel::{AgentHandle, Class, Refusal, SessionId, limits::PAGE_EVENTS_MAX};
 use schemars::JsonSchema;
@@ -150,6 +150,14 @@ pub fn operations() -> Vec<Operation<Sessions>> {
     ]
 }
 
+/// No body at all is no JSON.
+fn required(body: StrictJson) -> Result<StrictJson, Refused> {
+    if body.is_empty() {
+        return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
+    }
+    Ok(body)
+}
+
 fn caller(caller: AgentCaller) -> Caller {
     Caller { handle: caller.handle, token: caller.token }
 }
@@ -215,7 +223,7 @@ async fn send(
     headers: HeaderMap,
     Received(body): Received,
 ) -> Answer {
-    let body = body?;
+    let body = required(body?)?;
     let id = session(&id)?;
     let read = Fields::read(body.bytes());
     let fields = read.as_ref().map_err(Clone::clone);
@@ -239,7 +247,7 @@ async fn invite(
     Path(id): Path<String>,
     Received(body): Received,
 ) -> Answer {
-    let body = body?;
+    let body = required(body?)?;
     let invite = Fields::read(body.bytes()).and_then(|fields| fields.invitees());
     let command = InviteAgents { caller: caller(agent), invite };
     Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
