@@ -1,2 +1,43 @@
-//! Placeholder.
-fn main() {}
+//! The automation of this repository: one subcommand, one module with `Args` and `run`.
+//! Must not know: how a subcommand does its work. To add one: its `mod`, its variant, its arm.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod console;
+mod needs;
+mod process;
+mod suite;
+mod tidy;
+mod workspace;
+
+/// Checks, tests and measures Plenary.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run every check and test; installs what is missing
+    Test(suite::Args),
+    /// Check the rules that the compiler does not know
+    Tidy(tidy::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().task {
+        Task::Test(args) => suite::run(&args),
+        Task::Tidy(args) => tidy::run(&args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            console::say(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -88,19 +88,19 @@ impl Accounts {
     }
 }
 
-/// The agent whose token died with this event, so that its open connections must close.
+/// The agent whose open connections must look again at what they may do: its token died with this event, or
+/// somebody has blocked it, or does so no longer.
 #[must_use]
-pub fn revoked(event: &StoredEvent) -> Option<AgentHandle> {
+pub fn concerned(event: &StoredEvent) -> Option<AgentHandle> {
     if event.stream.category() != <AgentRoom as plenary_engine::Room>::CATEGORY {
         return None;
     }
     match AgentEvent::decode(event).ok()? {
         AgentEvent::TokenRotated(_) | AgentEvent::AgentDeleted(_) => event.stream.id().parse().ok(),
+        AgentEvent::AgentBlocked(event) | AgentEvent::AgentUnblocked(event) => Some(event.blocked),
         AgentEvent::AgentRegistered(_)
         | AgentEvent::AgentConfigured(_)
         | AgentEvent::EntriesAllowed(_)
-        | AgentEvent::EntriesDisallowed(_)
-        | AgentEvent::AgentBlocked(_)
-        | AgentEvent::AgentUnblocked(_) => None,
+        | AgentEvent::EntriesDisallowed(_) => None,
     }
 }

@@ -31,7 +31,7 @@ pub use accounts::{Accounts, Failure};
 pub use actor::{Actor, Authority, Principal, Who};
 pub use agent::{AgentRoom, state::AgentState};
 pub use answer::{asp_error, fault_refusal};
-pub use authentication::revoked;
+pub use authentication::concerned;
 pub use eviction::{Consequences, Following};
 pub use extract::{AgentCaller, Caller, ConnectCaller};
 pub use inbox::{INBOX, notice};

@@ -1,1 +1,29 @@
-//! Placeholder.
+//! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, and live events
+//! over WebSocket. Used by the command line and by tests.
+//! Must not know: the server's crates, terminals, files but for a CA bundle, where identities come from.
+
+pub mod accounts;
+mod base_url;
+mod client;
+pub mod contacts;
+mod error;
+mod event;
+mod exchange;
+pub mod health;
+pub mod live;
+pub mod me;
+mod net;
+mod reply;
+mod retry;
+mod secret;
+pub mod sessions;
+
+pub use base_url::BaseUrl;
+pub use client::{Builder, Client};
+pub use error::{Error, FaultKind, NetworkFault, Refused, Result};
+pub use event::{Event, EventBody, LeftReason};
+pub use exchange::RawReply;
+pub use net::Roots;
+pub use reply::Reply;
+pub use retry::{Backoff, IdempotencyKey, Retry};
+pub use secret::{Token, TokenKind};

@@ -10,7 +10,7 @@ use plenary_kernel::{Class, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// `{"error":{"code","message"}}`.
+/// The form of a refusal.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Error")]
 pub struct ErrorBody<'a> {
@@ -18,7 +18,7 @@ pub struct ErrorBody<'a> {
     pub error: ErrorDetail<'a>,
 }
 
-/// The inside of [`ErrorBody`].
+/// A refusal.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ErrorDetail<'a> {
     /// Stable, for machines.
@@ -39,6 +39,13 @@ pub fn refused(class: Class, json: impl Into<Body>) -> Response {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
+}
+
+/// The answer to a request whose handler panicked; the panic hook has said what and where.
+pub(crate) fn bug_response() -> Response {
+    tracing::error!("a handler panicked; the request was answered with 500");
+    let message = "Something broke on our side; please report it.";
+    refusal_response(&Refusal::new(Class::Internal, "internal", message))
 }
 
 /// The refusal in the house form.

@@ -75,6 +75,12 @@ impl<R: Room> Streams<R> {
         self.state(id).await
     }
 
+    /// The newest version of a stream that is known here to be on disk; the state may be ahead of it.
+    #[must_use]
+    pub fn committed(&self, stream: &StreamName) -> Version {
+        self.cache.peek(stream).map_or(Version::ZERO, |entry| entry.committed())
+    }
+
     /// Takes note of a committed event; one that was written past this room's commands makes the state stale.
     pub fn observe(&self, event: &StoredEvent) {
         if let Some(entry) = self.cache.peek(&event.stream) {

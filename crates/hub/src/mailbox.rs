@@ -24,6 +24,8 @@ pub enum Closing {
 pub struct Marks {
     /// Streams with the first version that was not seen.
     pub streams: HashMap<StreamName, Version>,
+    /// Whether what is known of the agent (its token, who blocks it) may have changed.
+    pub recheck: bool,
     /// Whether the connection has to end.
     pub closing: Option<Closing>,
 }
@@ -53,6 +55,12 @@ impl Mailbox {
         self.notify.notify_one();
     }
 
+    /// What is known of the agent may have changed.
+    pub fn recheck(&self) {
+        self.lock().recheck = true;
+        self.notify.notify_one();
+    }
+
     /// The connection has to end.
     pub fn close(&self, why: Closing) {
         self.lock().closing = Some(why);
@@ -68,7 +76,8 @@ impl Mailbox {
     #[must_use]
     pub fn take(&self) -> Marks {
         let mut marks = self.lock();
-        Marks { streams: std::mem::take(&mut marks.streams), closing: marks.closing }
+        let (streams, recheck) = (std::mem::take(&mut marks.streams), std::mem::take(&mut marks.recheck));
+        Marks { streams, recheck, closing: marks.closing }
     }
 }
 

@@ -165,29 +165,14 @@ impl Presence {
         self.lock().contains_key(handle)
     }
 
-    /// Does something with the mailboxes of those of the agents that are connected; says whether there was any.
-    pub fn each<'a>(
-        &self,
-        handles: impl Iterator<Item = &'a AgentHandle>,
-        mut with: impl FnMut(&AgentHandle, &Mailbox),
-    ) -> bool {
+    /// The mailboxes of those of the agents that are connected.
+    pub fn mailboxes<'a>(&self, handles: impl Iterator<Item = &'a AgentHandle>) -> Vec<Arc<Mailbox>> {
         let agents = self.lock();
-        let mut any = false;
         if agents.is_empty() {
-            return false;
+            return Vec::new();
         }
-        for handle in handles {
-            for live in agents.get(handle).into_iter().flat_map(|agent| &agent.live) {
-                any = true;
-                with(handle, &live.mailbox);
-            }
-        }
-        any
-    }
-
-    /// Tells every connection of an agent to end.
-    pub fn close_agent(&self, handle: &AgentHandle, why: Closing) {
-        self.each(std::iter::once(handle), |_, mailbox| mailbox.close(why));
+        let live = handles.filter_map(|handle| agents.get(handle)).flat_map(|agent| &agent.live);
+        live.map(|live| live.mailbox.clone()).collect()
     }
 
     /// Tells every connection to end, and refuses new ones.

@@ -2,6 +2,8 @@
 //! It knows bytes, streams and versions. Must not know: any protocol, or any database.
 
 mod batch;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod event;
 mod facade;
 mod fault;

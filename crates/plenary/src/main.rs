@@ -1,2 +1,66 @@
-//! Placeholder.
-fn main() {}
+//! The `plenary` binary: its command line, and which part carries a command out.
+//! Must not know: what any command does.
+
+mod cli;
+mod demo;
+mod out;
+mod paths;
+mod serve;
+mod server;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// One server for networks of AI agents, and its command line.
+#[derive(Parser)]
+#[command(name = "plenary", version, about, after_help = cli::EXIT_CODES_HELP, arg_required_else_help = true)]
+struct Plenary {
+    #[command(flatten)]
+    global: cli::Global,
+    #[command(subcommand)]
+    command: Cli,
+}
+
+/// What can be asked of the binary.
+#[derive(Subcommand)]
+enum Cli {
+    /// Run the server
+    Serve(serve::ServeArgs),
+    /// Watch two agents hold a conversation, on a server made for it
+    Demo(demo::DemoArgs),
+    #[command(flatten)]
+    Client(cli::Command),
+}
+
+fn main() -> ExitCode {
+    let Plenary { global, command } = Plenary::parse();
+    let out = out::Out::new(global.json, global.no_color);
+    match command {
+        Cli::Serve(args) => finish(&out, serve::run(&args, &out)),
+        Cli::Demo(args) => finish(&out, demo::run(&args, &out)),
+        Cli::Client(command) => cli::run(global, command, out),
+    }
+}
+
+fn finish(out: &out::Out, result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            out.error(&format!("{error:#}"), None);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Plenary::command().debug_assert();
+    }
+}

@@ -15,8 +15,8 @@ use crate::{
         SendMessage, SessionOpened,
     },
     event::{
-        AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, SessionCreated, SessionEnded, SessionEvent,
-        SessionReopened, sequence,
+        AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, SessionCreated, SessionEnded,
+        SessionEvent, SessionReopened, sequence,
     },
     state::{Participant, Phase, SessionState, Standing},
 };
@@ -59,11 +59,7 @@ impl People {
 
     /// Whether the caller may contact `invitee`, and nobody of `company` blocks it or is blocked by it
     /// (ASP-6 to ASP-13, wire.md D.9).
-    fn reaches<'a>(
-        &self,
-        invitee: &AgentHandle,
-        mut company: impl Iterator<Item = &'a AgentHandle>,
-    ) -> bool {
+    fn reaches<'a>(&self, invitee: &AgentHandle, mut company: impl Iterator<Item = &'a AgentHandle>) -> bool {
         let Some(known) = self.others.get(invitee) else { return false };
         may_contact(&self.caller, known)
             && company.all(|other| {
@@ -85,12 +81,6 @@ impl Ids<'_> {
         self.1 += 1;
         self.0.ulid(self.1).to_string()
     }
-}
-
-/// The id of the session that a stamp creates.
-#[must_use]
-pub fn session_id(stamp: &Stamp) -> SessionId {
-    SessionId::mint(stamp, 0)
 }
 
 fn message_id(ulid: &str) -> MessageId {
@@ -134,7 +124,12 @@ fn ended(ids: &mut Ids<'_>, by: Option<&AgentHandle>, joined: Vec<AgentHandle>) 
 }
 
 /// Creates a session (ASP-22, ASP-55, ASP-61, ASP-64). One unreachable invitee refuses the whole (2.5 row 5).
-pub fn create(id: &SessionId, command: &CreateSession, people: &People, stamp: &Stamp) -> Answer<SessionOpened> {
+pub fn create(
+    id: &SessionId,
+    command: &CreateSession,
+    people: &People,
+    stamp: &Stamp,
+) -> Answer<SessionOpened> {
     let creator = &command.caller.handle;
     people.checked(&command.caller)?;
     let CreateBody { invite, topic, initial_message, end_after_send } =
@@ -194,7 +189,12 @@ pub fn send(
 
 /// Invites (ASP-17, ASP-66, ASP-76): each invitee on its own; when trust denies some and nobody is invited,
 /// the answer is the one 404.
-pub fn invite(state: &SessionState, command: &InviteAgents, people: &People, stamp: &Stamp) -> Answer<Invited> {
+pub fn invite(
+    state: &SessionState,
+    command: &InviteAgents,
+    people: &People,
+    stamp: &Stamp,
+) -> Answer<Invited> {
     let caller = &command.caller.handle;
     people.checked(&command.caller)?;
     let me = participant(state, &command.caller)?;
@@ -277,9 +277,12 @@ pub fn reopen(state: &SessionState, command: &ReopenSession, people: &People, st
     }
     let candidates: Vec<_> = match body.invite {
         Some(named) => named,
-        None => {
-            state.participants.iter().filter(|(_, p)| p.may_reopen).map(|(handle, _)| handle.clone()).collect()
-        }
+        None => state
+            .participants
+            .iter()
+            .filter(|(_, p)| p.may_reopen)
+            .map(|(handle, _)| handle.clone())
+            .collect(),
     };
     let invited: Vec<_> = candidates
         .iter()
@@ -306,7 +309,11 @@ fn active<'a>(state: &'a SessionState, agent: &AgentHandle) -> Option<&'a Partic
 }
 
 /// The last connection dropped (ASP-49).
-pub fn disconnect(state: &SessionState, command: &NoteDisconnect, stamp: &Stamp) -> Decision<SessionEvent, Done> {
+pub fn disconnect(
+    state: &SessionState,
+    command: &NoteDisconnect,
+    stamp: &Stamp,
+) -> Decision<SessionEvent, Done> {
     match active(state, &command.0) {
         Some(participant) if participant.away.is_none() => {
             let event = SessionEvent::AgentDisconnected(moved(&mut Ids(stamp, 0), &command.0));
@@ -317,7 +324,11 @@ pub fn disconnect(state: &SessionState, command: &NoteDisconnect, stamp: &Stamp)
 }
 
 /// The first connection came back (ASP-50); only ever after a disconnect.
-pub fn reconnect(state: &SessionState, command: &NoteReconnect, stamp: &Stamp) -> Decision<SessionEvent, Done> {
+pub fn reconnect(
+    state: &SessionState,
+    command: &NoteReconnect,
+    stamp: &Stamp,
+) -> Decision<SessionEvent, Done> {
     match active(state, &command.0) {
         Some(participant) if participant.away.is_some() => {
             let event = SessionEvent::AgentReconnected(moved(&mut Ids(stamp, 0), &command.0));

@@ -167,7 +167,9 @@ impl SessionEvent {
         }
         Ok(match &*stored.kind {
             "SessionCreated" => Self::SessionCreated(read(stored)?),
-            "MessageSent" => Self::MessageSent(MessageSent { members: stored.payload.clone(), ..read(stored)? }),
+            "MessageSent" => {
+                Self::MessageSent(MessageSent { members: stored.payload.clone(), ..read(stored)? })
+            }
             "AgentInvited" => Self::AgentInvited(read(stored)?),
             "AgentJoined" => Self::AgentJoined(read(stored)?),
             "AgentDisconnected" => Self::AgentDisconnected(read(stored)?),

@@ -1,1 +1,42 @@
-//! Placeholder.
+//! Agent Session Protocol: durable multi-party sessions between agents (wire.md section 2, decisions D.4, D.9).
+//! Must not know: another protocol, or any database.
+
+pub mod command;
+mod connect;
+mod content;
+pub mod decide;
+pub mod event;
+mod pump;
+mod reading;
+mod refusals;
+pub mod request;
+mod room;
+mod router;
+mod routes;
+mod sessions;
+pub mod state;
+mod transport;
+pub mod views;
+pub mod wire;
+
+pub use routes::{operations, routes};
+pub use sessions::{Config, Sessions};
+
+/// Most agents that one request invites; past it 400 `invalid_invite`.
+pub const INVITE_MAX: usize = 50;
+/// Most participants of a session, former ones included; past it 409 `session_full`.
+pub const PARTICIPANTS_MAX: usize = 2_048;
+/// Longest topic, in characters; past it 400 `invalid_topic`.
+pub const TOPIC_CHARS_MAX: usize = 512;
+/// Most sessions of one `GET /sessions`; past it 400 `invalid_limit`.
+pub const LIST_MAX: usize = 1_000;
+/// Largest frame that a client may send on `/connect`, in octets; past it the connection is closed (1009).
+pub const CLIENT_FRAME_OCTETS_MAX: usize = 256 << 10;
+/// How long a client may leave a write waiting before its connection is closed with "resume".
+pub const STALLED_MS_MAX: u64 = 20_000;
+/// How long a client may leave a ping unanswered before its connection is closed.
+pub const PONG_MS_MAX: u64 = 90_000;
+/// After how long without unconfirmed events the server pings, to notice a peer that is gone.
+pub const KEEPALIVE_MS: u64 = 30_000;
+/// How long after an event the ping that asks for its confirmation goes out.
+pub const CONFIRM_MS: u64 = 250;

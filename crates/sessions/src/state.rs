@@ -42,6 +42,8 @@ pub struct Participant {
     pub left_at: Option<TimestampMs>,
     /// The version at which its present stay began; it then reads everything (ASP-26, ASP-47).
     pub stay: Option<Version>,
+    /// The version at which its last stay began, present or past.
+    pub since: Version,
     /// It reads everything up to here, from former stays (ASP-80).
     pub frozen: Version,
     /// Single events it may read besides: its invitations, the end that overtook them, the reopening that
@@ -62,6 +64,7 @@ impl Participant {
             joined_at: None,
             left_at: None,
             stay: None,
+            since: Version::ZERO,
             frozen: Version::ZERO,
             glimpses: Vec::new(),
             away: None,
@@ -103,6 +106,7 @@ impl Participant {
         self.joined_at = Some(at);
         self.left_at = None;
         self.stay = Some(version);
+        self.since = version;
         self.away = None;
         self.forced = false;
     }

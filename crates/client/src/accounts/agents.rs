@@ -1,0 +1,149 @@
+//! Agents: made, listed, changed, given a new token, removed.
+//! Must not know: what an agent does in a session.
+
+use plenary_kernel::{AgentHandle, AllowEntry};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Policy;
+use crate::{Client, Reply, Result, client::segment};
+
+/// An agent's settings, as its owner or the agent itself reads them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Agent {
+    /// Its address.
+    pub handle: AgentHandle,
+    /// Who may reach it.
+    #[serde(alias = "inbound_policy")]
+    pub policy: Policy,
+    /// Whom it may reach and be reached by, under policy `allowlist`.
+    #[serde(default)]
+    pub allowlist: Vec<AllowEntry>,
+    /// Whether it may change its own trust.
+    #[serde(default)]
+    pub self_service: Option<bool>,
+    /// When it was made, in the form the server gives it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub created_at: Value,
+}
+
+/// The answer of `GET /_admin/agents`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AgentList {
+    /// The agents the token may configure.
+    pub agents: Vec<Agent>,
+}
+
+/// The body of `POST /_admin/agents`.
+#[derive(Clone, Serialize)]
+pub struct CreateAgent {
+    /// The new agent's address; its owner is made if new and the operator asks.
+    pub handle: AgentHandle,
+    /// Default: `allowlist`, which with an empty list is closed (ASP-6).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
+    /// The first entries.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allowlist: Vec<AllowEntry>,
+    /// A token of one's own choice; default: the server makes one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// Whether it may change its own trust; default: no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_service: Option<bool>,
+}
+
+impl CreateAgent {
+    /// An agent with the server's defaults.
+    #[must_use]
+    pub fn new(handle: AgentHandle) -> Self {
+        Self { handle, policy: None, allowlist: Vec::new(), token: None, self_service: None }
+    }
+}
+
+/// The answer of `POST /_admin/agents`. The token is shown this once.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct CreatedAgent {
+    /// Its address.
+    pub handle: AgentHandle,
+    /// Its token, `pla_…`.
+    pub token: String,
+    /// Who may reach it.
+    pub policy: Policy,
+    /// Its allowlist.
+    #[serde(default)]
+    pub allowlist: Vec<AllowEntry>,
+}
+
+/// The body of `PATCH /_admin/agents/{handle}`: what is absent stays as it is.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ChangeAgent {
+    /// Who may reach it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
+    /// Whether it may change its own trust.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_service: Option<bool>,
+}
+
+/// The answer of `POST …/rotate-token`. The token is shown this once; the old one is dead.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct NewToken {
+    /// The new token.
+    pub token: String,
+}
+
+/// `/_admin/agents/{handle}` and what stands below it.
+pub(super) fn agent_path(handle: &AgentHandle, below: &str) -> String {
+    format!("/_admin/agents/{}{below}", segment(handle.as_str()))
+}
+
+impl Client {
+    /// `POST /_admin/agents`; the operator's token, or its owner's.
+    ///
+    /// # Errors
+    /// As every call; 409 `agent_exists`.
+    pub async fn create_agent(&self, agent: &CreateAgent) -> Result<Reply<CreatedAgent>> {
+        self.post("/_admin/agents", agent).await
+    }
+
+    /// `GET /_admin/agents`: all for the operator, its own for an owner.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn agents(&self) -> Result<Reply<AgentList>> {
+        self.get("/_admin/agents").await
+    }
+
+    /// `GET /_admin/agents/{handle}`.
+    ///
+    /// # Errors
+    /// As every call; 404 also for another owner's agent.
+    pub async fn agent(&self, handle: &AgentHandle) -> Result<Reply<Agent>> {
+        self.get(&agent_path(handle, "")).await
+    }
+
+    /// `PATCH /_admin/agents/{handle}`.
+    ///
+    /// # Errors
+    /// As [`Client::agent`].
+    pub async fn change_agent(&self, handle: &AgentHandle, change: &ChangeAgent) -> Result<Reply<Agent>> {
+        self.patch(&agent_path(handle, ""), change).await
+    }
+
+    /// `DELETE /_admin/agents/{handle}`: for good; the handle stays reserved.
+    ///
+    /// # Errors
+    /// As [`Client::agent`].
+    pub async fn delete_agent(&self, handle: &AgentHandle) -> Result<Reply<Value>> {
+        self.delete(&agent_path(handle, "")).await
+    }
+
+    /// `POST /_admin/agents/{handle}/rotate-token`: open connections close within a second.
+    ///
+    /// # Errors
+    /// As [`Client::agent`].
+    pub async fn rotate_token(&self, handle: &AgentHandle) -> Result<Reply<NewToken>> {
+        self.post_empty(&agent_path(handle, "/rotate-token")).await
+    }
+}

@@ -1,0 +1,12 @@
+//! Owners, agents, trust and organisations, as their owner or the operator configures them (wire.md D.1).
+//! Must not know: sessions, or how trust is decided.
+
+mod agents;
+mod orgs;
+mod owners;
+mod trust;
+
+pub use agents::{Agent, AgentList, ChangeAgent, CreateAgent, CreatedAgent, NewToken};
+pub use owners::{CreatedOwner, OwnerEntry, OwnerList};
+pub use trust::{Allowlist, Policy};
+pub(crate) use trust::{Entries, Target};

@@ -1,0 +1,93 @@
+//! Policies, allowlists and blocks of one's own agents (ASP-6 to ASP-16).
+//! Must not know: how the server decides by them.
+
+use std::{fmt, str::FromStr};
+
+use plenary_kernel::{AgentHandle, AllowEntry};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::agents::agent_path;
+use crate::{Client, Error, Reply, Result, client::segment};
+
+/// Who may reach an agent (ASP-6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// Only those on its list, and it reaches only them; empty means closed.
+    Allowlist,
+    /// Anyone.
+    Open,
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Allowlist => "allowlist",
+            Self::Open => "open",
+        })
+    }
+}
+
+impl FromStr for Policy {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "allowlist" => Ok(Self::Allowlist),
+            "open" => Ok(Self::Open),
+            _ => Err(Error::Invalid("a policy is `open` or `allowlist`".into())),
+        }
+    }
+}
+
+/// An allowlist as it stands after the call.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Allowlist {
+    /// Its entries.
+    pub entries: Vec<AllowEntry>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Entries<'a> {
+    pub(crate) entries: &'a [AllowEntry],
+}
+
+#[derive(Serialize)]
+pub(crate) struct Target<'a> {
+    pub(crate) handle: &'a AgentHandle,
+}
+
+impl Client {
+    /// `POST /_admin/agents/{handle}/allowlist {entries}`: adds to the list.
+    ///
+    /// # Errors
+    /// As [`Client::agent`].
+    pub async fn allow(&self, handle: &AgentHandle, entries: &[AllowEntry]) -> Result<Reply<Allowlist>> {
+        self.post(&agent_path(handle, "/allowlist"), &Entries { entries }).await
+    }
+
+    /// `DELETE /_admin/agents/{handle}/allowlist/{entry}`: future contact only (ASP-16).
+    ///
+    /// # Errors
+    /// As [`Client::agent`].
+    pub async fn disallow(&self, handle: &AgentHandle, entry: &AllowEntry) -> Result<Reply<Allowlist>> {
+        self.delete(&agent_path(handle, &format!("/allowlist/{}", segment(entry.as_str())))).await
+    }
+
+    /// `POST /_admin/agents/{handle}/blocks {handle}`: wins over every policy, and force-leaves the blocked
+    /// agent from shared sessions (ASP-12 to ASP-14).
+    ///
+    /// # Errors
+    /// As [`Client::agent`].
+    pub async fn block(&self, handle: &AgentHandle, target: &AgentHandle) -> Result<Reply<Value>> {
+        self.post(&agent_path(handle, "/blocks"), &Target { handle: target }).await
+    }
+
+    /// `DELETE /_admin/agents/{handle}/blocks/{target}`.
+    ///
+    /// # Errors
+    /// As [`Client::agent`].
+    pub async fn unblock(&self, handle: &AgentHandle, target: &AgentHandle) -> Result<Reply<Value>> {
+        self.delete(&agent_path(handle, &format!("/blocks/{}", segment(target.as_str())))).await
+    }
+}

@@ -1,0 +1,264 @@
+//! The client itself: which server, which token, and the one way every operation goes.
+//! Must not know: any operation; those stand in `accounts`, `sessions`, `me`, `contacts`, `health`, `live`.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, Request, header};
+use http_body_util::Full;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use plenary_kernel::AgentHandle;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{BaseUrl, Error, RawReply, Reply, Result, Retry, Roots, Token, exchange::Http, net::Connector};
+
+/// The header by which a client names the agent its token must belong to (wire.md D.1).
+pub(crate) const AGENT_HEADER: HeaderName = HeaderName::from_static("x-asp-agent");
+/// What stays as it is inside one segment of a path.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
+
+/// Settings of a client, each with a default.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    base: BaseUrl,
+    roots: Roots,
+    connect_timeout: Duration,
+    request_timeout: Duration,
+    reply_octets_max: usize,
+    retry: Retry,
+}
+
+impl Builder {
+    /// Which certificate authorities to trust; default: the system's.
+    #[must_use]
+    pub fn roots(mut self, roots: Roots) -> Self {
+        self.roots = roots;
+        self
+    }
+
+    /// Longest time to a connection, TLS included; default 5 s.
+    #[must_use]
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.connect_timeout = limit;
+        self
+    }
+
+    /// Longest time from a request to the end of its reply; default 30 s.
+    #[must_use]
+    pub fn request_timeout(mut self, limit: Duration) -> Self {
+        self.request_timeout = limit;
+        self
+    }
+
+    /// Largest reply that is read, in octets; default 64 MiB.
+    #[must_use]
+    pub fn reply_octets_max(mut self, limit: usize) -> Self {
+        self.reply_octets_max = limit;
+        self
+    }
+
+    /// How calls with an idempotency key are repeated; default: five attempts.
+    #[must_use]
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// Makes the client. Nothing is connected yet.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the URL is `https` and the certificate authorities cannot be read.
+    pub fn build(self) -> Result<Client> {
+        let tls = if self.base.is_secure() { Some(self.roots.client_config()?) } else { None };
+        let connector = Connector::new(tls, self.connect_timeout);
+        let http = Http::new(connector.clone(), self.request_timeout, self.reply_octets_max);
+        let shared = Shared { base: self.base, http, connector, retry: self.retry };
+        Ok(Client { shared: Arc::new(shared), token: None, agent: None })
+    }
+}
+
+struct Shared {
+    base: BaseUrl,
+    http: Http,
+    connector: Connector,
+    retry: Retry,
+}
+
+/// A client of one server; clones share their connections. Must be used inside a tokio runtime.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+    token: Option<Token>,
+    agent: Option<AgentHandle>,
+}
+
+impl Client {
+    /// Begins to set up a client of this server.
+    #[must_use]
+    pub fn builder(base: BaseUrl) -> Builder {
+        Builder {
+            base,
+            roots: Roots::default(),
+            connect_timeout: Duration::from_secs(5),
+            request_timeout: Duration::from_secs(30),
+            reply_octets_max: 64 << 20,
+            retry: Retry::default(),
+        }
+    }
+
+    /// A client with default settings.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn new(base: BaseUrl) -> Result<Self> {
+        Self::builder(base).build()
+    }
+
+    /// The same client speaking with this token.
+    #[must_use]
+    pub fn with_token(&self, token: Token) -> Self {
+        Self { token: Some(token), ..self.clone() }
+    }
+
+    /// The same client, naming in every request the agent its token must belong to: the server answers 401
+    /// where it does not (wire.md D.1).
+    #[must_use]
+    pub fn expecting(&self, agent: AgentHandle) -> Self {
+        Self { agent: Some(agent), ..self.clone() }
+    }
+
+    /// The server this client speaks to.
+    #[must_use]
+    pub fn base(&self) -> &BaseUrl {
+        &self.shared.base
+    }
+
+    pub(crate) fn connector(&self) -> &Connector {
+        &self.shared.connector
+    }
+
+    pub(crate) fn retry(&self) -> Retry {
+        self.shared.retry
+    }
+
+    /// The headers that say who is speaking.
+    pub(crate) fn credentials(&self) -> Result<Vec<(HeaderName, HeaderValue)>> {
+        let mut headers = Vec::with_capacity(2);
+        if let Some(token) = &self.token {
+            headers.push((header::AUTHORIZATION, token.header()?));
+        }
+        if let Some(agent) = &self.agent {
+            let value = HeaderValue::from_str(agent.as_str())
+                .map_err(|_| Error::Invalid("the handle cannot stand in a header".into()))?;
+            headers.push((AGENT_HEADER, value));
+        }
+        Ok(headers)
+    }
+
+    /// Sends one request and returns the answer whatever its status: for tests, demonstrations and operations
+    /// this client has no method for. `path` begins with `/` and is percent-encoded; `body` is JSON.
+    ///
+    /// # Errors
+    /// Every [`Error`] but [`Error::Refused`].
+    pub async fn raw(&self, method: Method, path: &str, body: Option<Bytes>) -> Result<RawReply> {
+        let mut request = Request::builder().method(method).uri(self.base().http(path)?);
+        for (name, value) in self.credentials()? {
+            request = request.header(name, value);
+        }
+        if body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let request = request
+            .header(header::ACCEPT, "application/json")
+            .body(Full::new(body.unwrap_or_default()))
+            .map_err(|e| Error::Invalid(e.to_string()))?;
+        self.shared.http.exchange(self.base(), request).await
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Bytes>,
+    ) -> Result<Reply<T>> {
+        Reply::read(self.raw(method, path, body).await?.into_success()?)
+    }
+
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<Reply<T>> {
+        self.call(Method::GET, path, None).await
+    }
+
+    pub(crate) async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<Reply<T>> {
+        self.call(Method::DELETE, path, None).await
+    }
+
+    /// A POST without a body, as `join`, `leave` and `end` are (ASP-65).
+    pub(crate) async fn post_empty<T: DeserializeOwned>(&self, path: &str) -> Result<Reply<T>> {
+        self.call(Method::POST, path, None).await
+    }
+
+    pub(crate) async fn post<B: Serialize + Sync, T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &B,
+    ) -> Result<Reply<T>> {
+        self.call(Method::POST, path, Some(json(body)?)).await
+    }
+
+    pub(crate) async fn patch<B: Serialize + Sync, T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &B,
+    ) -> Result<Reply<T>> {
+        self.call(Method::PATCH, path, Some(json(body)?)).await
+    }
+
+    pub(crate) async fn put<B: Serialize + Sync, T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &B,
+    ) -> Result<Reply<T>> {
+        self.call(Method::PUT, path, Some(json(body)?)).await
+    }
+
+    /// A POST that is repeated on transient failures: `body` must carry an idempotency key (ASP-35).
+    pub(crate) async fn post_keyed<B: Serialize + Sync, T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &B,
+    ) -> Result<Reply<T>> {
+        let body = json(body)?;
+        self.retry().run(|| self.call(Method::POST, path, Some(body.clone()))).await
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("server", &self.shared.base)
+            .field("token", &self.token)
+            .field("agent", &self.agent)
+            .finish()
+    }
+}
+
+fn json<B: Serialize>(body: &B) -> Result<Bytes> {
+    serde_json::to_vec(body).map(Bytes::from).map_err(|e| Error::Invalid(format!("not JSON: {e}")))
+}
+
+/// One segment of a path, percent-encoded.
+pub(crate) fn segment(text: &str) -> String {
+    utf8_percent_encode(text, SEGMENT).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_never_leaves_its_place_in_the_path() {
+        assert_eq!(segment("@nick.cc-laptop_1"), "@nick.cc-laptop_1");
+        assert_eq!(segment("@nick.*"), "@nick.%2A");
+        assert_eq!(segment("../x?y#z %\n"), "..%2Fx%3Fy%23z%20%25%0A");
+    }
+}

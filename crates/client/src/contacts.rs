@@ -1,0 +1,46 @@
+//! The contacts handshake: asking to be listed, and answering (wire.md D.1, 2.5 no. 19).
+//! Must not know: allowlists, which accepting changes on the server.
+
+use plenary_kernel::{AgentHandle, ContactId};
+use serde::{Deserialize, Serialize};
+
+use crate::{Client, Reply, Result, client::segment, sessions::Done};
+
+/// The answer of `POST /contacts`. It comes also where the handle is unknown or closed (wire.md D.9).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Requested {
+    /// The request's id, `req_…`.
+    pub request_id: ContactId,
+}
+
+impl Client {
+    /// `POST /contacts {to, message?}`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn request_contact(&self, to: &AgentHandle, message: Option<&str>) -> Result<Reply<Requested>> {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            to: &'a AgentHandle,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            message: Option<&'a str>,
+        }
+        self.post("/contacts", &Body { to, message }).await
+    }
+
+    /// `POST /contacts/{id}/accept`: both allowlists get the other's handle.
+    ///
+    /// # Errors
+    /// As every call; 403 where neither the owner asks nor the agent may configure itself.
+    pub async fn accept_contact(&self, id: &ContactId) -> Result<Reply<Done>> {
+        self.post_empty(&format!("/contacts/{}/accept", segment(id.as_str()))).await
+    }
+
+    /// `POST /contacts/{id}/decline`.
+    ///
+    /// # Errors
+    /// As [`Client::accept_contact`].
+    pub async fn decline_contact(&self, id: &ContactId) -> Result<Reply<Done>> {
+        self.post_empty(&format!("/contacts/{}/decline", segment(id.as_str()))).await
+    }
+}

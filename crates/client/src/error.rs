@@ -1,0 +1,111 @@
+//! What a call can end in but its reply: refused by the server, cut off by the network, or unreadable.
+//! Must not know: what a person should do about it; the command line says that.
+
+use std::{fmt, time::Duration};
+
+/// The result of every call.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a call has no reply.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The server was not reached, or the connection broke before the reply was whole.
+    #[error(transparent)]
+    Network(#[from] NetworkFault),
+    /// The server answered with a refusal (wire.md D.3).
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The server answered something this client does not understand: perhaps it is not a Plenary server.
+    #[error("the server's answer was not understood: {0}")]
+    Unreadable(String),
+    /// The call could not be formed: a bad URL, token or CA file.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl Error {
+    /// Whether repeating the same call with the same idempotency key may succeed (wire.md D.3, 503).
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Network(fault) => fault.kind != FaultKind::Tls,
+            Self::Refused(refused) => refused.status == 503,
+            Self::Unreadable(_) | Self::Invalid(_) => false,
+        }
+    }
+
+    /// How long the server asked to be left alone, where it said so.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused(refused) => refused.retry_after,
+            Self::Network(_) | Self::Unreadable(_) | Self::Invalid(_) => None,
+        }
+    }
+}
+
+/// A refusal as the server put it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{status} {code}: {message}")]
+pub struct Refused {
+    /// The HTTP status.
+    pub status: u16,
+    /// The stable code, e.g. `not_joined`; `http_<status>` where the body carried none.
+    pub code: String,
+    /// The server's text for people.
+    pub message: String,
+    /// From the `Retry-After` header, in whole seconds.
+    pub retry_after: Option<Duration>,
+}
+
+/// How the network failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The host's name has no address.
+    Resolve,
+    /// Nothing listens there.
+    Refused,
+    /// The host was not reached in time, or not at all.
+    Unreachable,
+    /// The TLS handshake failed; the certificate may be one we do not trust.
+    Tls,
+    /// The reply did not come in time. The call may have been carried out.
+    TimedOut,
+    /// The connection broke. The call may have been carried out.
+    Lost,
+}
+
+/// The network's part in a failed call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetworkFault {
+    /// How it failed.
+    pub kind: FaultKind,
+    /// The server that was meant, e.g. `http://127.0.0.1:7420`.
+    pub server: String,
+    /// The technical cause, for people.
+    pub detail: String,
+}
+
+impl NetworkFault {
+    /// Whether the server may have carried the call out although no reply came.
+    #[must_use]
+    pub fn outcome_unknown(&self) -> bool {
+        matches!(self.kind, FaultKind::TimedOut | FaultKind::Lost)
+    }
+}
+
+impl fmt::Display for NetworkFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, server, detail } = self;
+        match kind {
+            FaultKind::Resolve => write!(f, "the host of {server} is unknown: {detail}"),
+            FaultKind::Refused => write!(f, "nothing listens at {server}"),
+            FaultKind::Unreachable => write!(f, "{server} cannot be reached: {detail}"),
+            FaultKind::Tls => write!(f, "no secure connection to {server}: {detail}"),
+            FaultKind::TimedOut => write!(f, "{server} did not answer in time: {detail}"),
+            FaultKind::Lost => write!(f, "the connection to {server} was lost: {detail}"),
+        }
+    }
+}
+
+impl std::error::Error for NetworkFault {}

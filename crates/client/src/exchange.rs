@@ -1,0 +1,141 @@
+//! One HTTP request and its whole reply, bounded in time and size, every failure typed.
+//! Must not know: any operation, or what makes a reply a success.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper_util::{
+    client::legacy,
+    rt::{TokioExecutor, TokioTimer},
+};
+use serde::Deserialize;
+
+use crate::{
+    BaseUrl, Error, FaultKind, NetworkFault, Refused, Result,
+    net::{ConnectFault, Connector},
+};
+
+/// How long an unused connection is kept for the next request; shorter than servers keep it.
+const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(15);
+/// Most of a refusal's text that is kept, when it is not our JSON.
+const FOREIGN_TEXT_CHARS_MAX: usize = 200;
+
+/// What the server answered, whatever its status.
+#[derive(Debug, Clone)]
+pub struct RawReply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body as it came.
+    pub body: Bytes,
+}
+
+impl RawReply {
+    /// A header's value, where it is there and is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The reply itself when its status is 2xx.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for any other status.
+    pub fn into_success(self) -> Result<Self> {
+        if (200..300).contains(&self.status) { Ok(self) } else { Err(self.refusal().into()) }
+    }
+
+    /// Reads the Agent Session Protocol's error body, `{"error":{"code","message"}}` (wire.md D.3), and makes
+    /// do with less.
+    pub(crate) fn refusal(&self) -> Refused {
+        #[derive(Deserialize)]
+        struct Body {
+            error: Inner,
+        }
+        #[derive(Deserialize)]
+        struct Inner {
+            code: String,
+            #[serde(default)]
+            message: String,
+        }
+        let retry_after = self.header("retry-after").and_then(|v| v.parse().ok()).map(Duration::from_secs);
+        let (code, message) = match serde_json::from_slice::<Body>(&self.body) {
+            Ok(body) => (body.error.code, body.error.message),
+            Err(_) => {
+                let text = String::from_utf8_lossy(&self.body);
+                (format!("http_{}", self.status), text.trim().chars().take(FOREIGN_TEXT_CHARS_MAX).collect())
+            }
+        };
+        Refused { status: self.status, code, message, retry_after }
+    }
+}
+
+/// The pooled HTTP side of a client.
+pub(crate) struct Http {
+    client: legacy::Client<Connector, Full<Bytes>>,
+    timeout: Duration,
+    reply_octets_max: usize,
+}
+
+impl Http {
+    pub(crate) fn new(connector: Connector, timeout: Duration, reply_octets_max: usize) -> Self {
+        let client = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_CONNECTION_TIME)
+            .build(connector);
+        Self { client, timeout, reply_octets_max }
+    }
+
+    pub(crate) async fn exchange(&self, base: &BaseUrl, request: Request<Full<Bytes>>) -> Result<RawReply> {
+        let fault = |kind, detail| NetworkFault { kind, server: base.to_string(), detail };
+        let whole = async {
+            let response = self.client.request(request).await.map_err(|e| request_fault(&e))?;
+            self.collect(response).await
+        };
+        match tokio::time::timeout(self.timeout, whole).await {
+            Err(_) => {
+                Err(fault(FaultKind::TimedOut, format!("no reply within {} s", self.timeout.as_secs()))
+                    .into())
+            }
+            Ok(Err(Failure::Network(kind, detail))) => Err(fault(kind, detail).into()),
+            Ok(Err(Failure::TooLarge)) => Err(Error::Unreadable(format!(
+                "the reply is larger than {} MiB; ask for less at once",
+                self.reply_octets_max >> 20
+            ))),
+            Ok(Ok(reply)) => Ok(reply),
+        }
+    }
+
+    async fn collect(&self, response: Response<Incoming>) -> std::result::Result<RawReply, Failure> {
+        let (head, body) = response.into_parts();
+        let body = Limited::new(body, self.reply_octets_max).collect().await.map_err(|e| {
+            if e.is::<LengthLimitError>() {
+                Failure::TooLarge
+            } else {
+                Failure::Network(FaultKind::Lost, e.to_string())
+            }
+        })?;
+        Ok(RawReply { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes() })
+    }
+}
+
+enum Failure {
+    Network(FaultKind, String),
+    TooLarge,
+}
+
+/// Finds our own connect fault below the pool's error, and the deepest cause otherwise.
+fn request_fault(error: &legacy::Error) -> Failure {
+    let mut deepest: &(dyn std::error::Error + 'static) = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+        if let Some(fault) = deepest.downcast_ref::<ConnectFault>() {
+            return Failure::Network(fault.kind, fault.detail.clone());
+        }
+    }
+    Failure::Network(FaultKind::Lost, deepest.to_string())
+}

@@ -1,0 +1,43 @@
+//! Whether the server is up (wire.md D.1).
+//! Must not know: identities; no token is needed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Client, Reply, Result};
+
+/// The answer of `GET /healthz`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Health {
+    /// Whether it is up.
+    pub ok: bool,
+    /// `ok`.
+    #[serde(default)]
+    pub status: String,
+    /// The network's name; handles are unique within it (ASP-5).
+    #[serde(default)]
+    pub network: String,
+    /// The server's version.
+    #[serde(default)]
+    pub version: String,
+    /// Since its start, in milliseconds.
+    #[serde(default)]
+    pub uptime_ms: u64,
+}
+
+impl Client {
+    /// `GET /healthz`: the server is up.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn health(&self) -> Result<Reply<Health>> {
+        self.get("/healthz").await
+    }
+
+    /// `GET /readyz`: the server takes work.
+    ///
+    /// # Errors
+    /// As every call; a server that is not ready answers 503.
+    pub async fn ready(&self) -> Result<Reply<serde_json::Value>> {
+        self.get("/readyz").await
+    }
+}

@@ -1,0 +1,122 @@
+//! What an agent reads, and where its owner allows it changes, about itself (wire.md D.1, 2.2).
+//! Must not know: other agents' settings.
+
+use plenary_kernel::{AgentHandle, AllowEntry};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Client, Reply, Result,
+    accounts::{Agent, Allowlist, Entries, Policy, Target},
+    client::segment,
+};
+
+/// One page of `GET /agents/me/blocks`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Blocks {
+    /// Whom the agent blocks.
+    pub blocks: Vec<Block>,
+    /// Where the next page begins; absent at the end.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
+}
+
+/// One block.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Block {
+    /// Who is blocked.
+    pub blocked_handle: String,
+    /// Since when, in the form the server gives it.
+    #[serde(default)]
+    pub created_at: Value,
+}
+
+/// A ticket that stands for the token where headers cannot be set.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Ticket {
+    /// To be given as `?ticket=`, once.
+    pub ticket: String,
+    /// How long it holds, in seconds.
+    pub expires_in: u64,
+}
+
+impl Client {
+    /// `GET /agents/me`: who the token speaks for.
+    ///
+    /// # Errors
+    /// As every call; 401 where the token is not an agent's.
+    pub async fn me(&self) -> Result<Reply<Agent>> {
+        self.get("/agents/me").await
+    }
+
+    /// `PATCH /agents/me {policy}`.
+    ///
+    /// # Errors
+    /// As every call; 403 `forbidden` where the owner has not set `self_service`.
+    pub async fn set_my_policy(&self, policy: Policy) -> Result<Reply<Agent>> {
+        #[derive(Serialize)]
+        struct Body {
+            policy: Policy,
+        }
+        self.patch("/agents/me", &Body { policy }).await
+    }
+
+    /// `GET /agents/me/allowlist`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn my_allowlist(&self) -> Result<Reply<Allowlist>> {
+        self.get("/agents/me/allowlist").await
+    }
+
+    /// `POST /agents/me/allowlist {entries}`: adds to the list.
+    ///
+    /// # Errors
+    /// As [`Client::set_my_policy`].
+    pub async fn allow_for_me(&self, entries: &[AllowEntry]) -> Result<Reply<Allowlist>> {
+        self.post("/agents/me/allowlist", &Entries { entries }).await
+    }
+
+    /// `DELETE /agents/me/allowlist/{entry}`.
+    ///
+    /// # Errors
+    /// As [`Client::set_my_policy`].
+    pub async fn disallow_for_me(&self, entry: &AllowEntry) -> Result<Reply<Allowlist>> {
+        self.delete(&format!("/agents/me/allowlist/{}", segment(entry.as_str()))).await
+    }
+
+    /// `GET /agents/me/blocks`, one page; `cursor` is the last page's `next_cursor`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn my_blocks(&self, cursor: Option<&str>) -> Result<Reply<Blocks>> {
+        match cursor {
+            None => self.get("/agents/me/blocks").await,
+            Some(cursor) => self.get(&format!("/agents/me/blocks?cursor={}", segment(cursor))).await,
+        }
+    }
+
+    /// `POST /agents/me/blocks {handle}`.
+    ///
+    /// # Errors
+    /// As [`Client::set_my_policy`].
+    pub async fn block_for_me(&self, handle: &AgentHandle) -> Result<Reply<Value>> {
+        self.post("/agents/me/blocks", &Target { handle }).await
+    }
+
+    /// `DELETE /agents/me/blocks/{handle}`.
+    ///
+    /// # Errors
+    /// As [`Client::set_my_policy`].
+    pub async fn unblock_for_me(&self, handle: &AgentHandle) -> Result<Reply<Value>> {
+        self.delete(&format!("/agents/me/blocks/{}", segment(handle.as_str()))).await
+    }
+
+    /// `POST /auth/ticket`: for browsers, which cannot set headers on WebSocket and EventSource.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn ticket(&self) -> Result<Reply<Ticket>> {
+        self.post_empty("/auth/ticket").await
+    }
+}

@@ -1,0 +1,98 @@
+//! Connections to the one server of a client: TCP, and TLS over it where the URL says `https`.
+//! Must not know: HTTP or WebSocket, which both run over what is made here.
+
+mod stream;
+mod tls;
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::Uri;
+use hyper_util::rt::TokioIo;
+use rustls_pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+pub(crate) use stream::Stream;
+pub use tls::Roots;
+
+use crate::FaultKind;
+
+/// A connection that was not made.
+#[derive(Debug, thiserror::Error)]
+#[error("{detail}")]
+pub(crate) struct ConnectFault {
+    pub(crate) kind: FaultKind,
+    pub(crate) detail: String,
+}
+
+/// Makes connections; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    tls: Option<Arc<rustls::ClientConfig>>,
+    timeout: Duration,
+}
+
+impl Connector {
+    /// `tls` must be given where https or wss URLs will be asked for.
+    pub(crate) fn new(tls: Option<Arc<rustls::ClientConfig>>, timeout: Duration) -> Self {
+        Self { tls, timeout }
+    }
+
+    /// Connects to the host and port of a URL, with TLS for `https` and `wss`, within the time limit.
+    pub(crate) async fn connect(&self, uri: &Uri) -> Result<Stream, ConnectFault> {
+        let late = |_| ConnectFault {
+            kind: FaultKind::Unreachable,
+            detail: format!("no connection within {} s", self.timeout.as_secs()),
+        };
+        tokio::time::timeout(self.timeout, self.dial(uri)).await.map_err(late)?
+    }
+
+    async fn dial(&self, uri: &Uri) -> Result<Stream, ConnectFault> {
+        let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+        let secure = matches!(uri.scheme_str(), Some("https" | "wss"));
+        let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
+        let addresses: Vec<_> = tokio::net::lookup_host((host, port))
+            .await
+            .map_err(|e| ConnectFault { kind: FaultKind::Resolve, detail: e.to_string() })?
+            .collect();
+        let tcp = TcpStream::connect(addresses.as_slice()).await.map_err(|e| tcp_fault(&e))?;
+        // Small requests must not wait for each other's acknowledgements.
+        tcp.set_nodelay(true).map_err(|e| tcp_fault(&e))?;
+        if !secure {
+            return Ok(Stream::plain(tcp));
+        }
+        let tls_fault = |detail: String| ConnectFault { kind: FaultKind::Tls, detail };
+        let config = self.tls.clone().ok_or_else(|| tls_fault("the client was built without TLS".into()))?;
+        let name = ServerName::try_from(host.to_owned()).map_err(|e| tls_fault(e.to_string()))?;
+        let stream = TlsConnector::from(config).connect(name, tcp).await;
+        stream.map(Stream::tls).map_err(|e| tls_fault(e.to_string()))
+    }
+}
+
+fn tcp_fault(error: &io::Error) -> ConnectFault {
+    let refused = error.kind() == io::ErrorKind::ConnectionRefused;
+    let kind = if refused { FaultKind::Refused } else { FaultKind::Unreachable };
+    ConnectFault { kind, detail: error.to_string() }
+}
+
+impl tower::Service<Uri> for Connector {
+    type Response = TokioIo<Stream>;
+    type Error = ConnectFault;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, ConnectFault>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectFault>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let connector = self.clone();
+        Box::pin(async move { connector.connect(&uri).await.map(TokioIo::new) })
+    }
+}

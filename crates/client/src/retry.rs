@@ -1,0 +1,137 @@
+//! How often and when to try again, and the keys that make trying again safe (ASP-35).
+//! Must not know: what is being tried.
+
+use std::{fmt, time::Duration};
+
+use serde::Serialize;
+
+/// A key under which the server carries a call out at most once, 1 to 255 characters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct IdempotencyKey(String);
+
+impl IdempotencyKey {
+    /// A fresh key of 128 random bits.
+    #[must_use]
+    pub fn random() -> Self {
+        let mut bits = [0; 16];
+        fill(&mut bits);
+        Self(hex::encode(bits))
+    }
+
+    /// A key chosen by the caller. The server judges whether it may stand.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The key's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn fill(bits: &mut [u8]) {
+    getrandom::fill(bits).expect("the operating system gives random bytes");
+}
+
+/// Rising waits with jitter: the `n`th is random between half and all of `first * 2^n`, at most `longest`.
+#[derive(Debug, Clone)]
+pub struct Backoff {
+    first: Duration,
+    longest: Duration,
+    tried: u32,
+}
+
+impl Backoff {
+    /// Waits that begin near `first` and never pass `longest`.
+    #[must_use]
+    pub const fn new(first: Duration, longest: Duration) -> Self {
+        Self { first, longest, tried: 0 }
+    }
+
+    /// The next wait.
+    pub fn next_wait(&mut self) -> Duration {
+        let whole = self.first.saturating_mul(1 << self.tried.min(20)).min(self.longest);
+        self.tried = self.tried.saturating_add(1);
+        let mut bits = [0; 4];
+        fill(&mut bits);
+        let share = f64::from(u32::from_le_bytes(bits)) / f64::from(u32::MAX);
+        whole.mul_f64(0.5 + share / 2.0)
+    }
+
+    /// Begins again, after a success.
+    pub fn reset(&mut self) {
+        self.tried = 0;
+    }
+}
+
+/// How persistently a call that carries an idempotency key is repeated on a transient failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// Attempts in all; 1 means no repetition.
+    pub attempts: u32,
+    /// About how long to wait after the first failure; later waits double.
+    pub first_wait: Duration,
+    /// The longest wait, also where the server asks for more by `Retry-After`.
+    pub longest_wait: Duration,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { attempts: 5, first_wait: Duration::from_millis(100), longest_wait: Duration::from_secs(5) }
+    }
+}
+
+impl Retry {
+    /// One attempt only.
+    pub const NONE: Self = Self { attempts: 1, first_wait: Duration::ZERO, longest_wait: Duration::ZERO };
+
+    /// Carries `call` out until it succeeds, fails for good, or the attempts are used up.
+    pub(crate) async fn run<T, F>(self, mut call: impl FnMut() -> F) -> crate::Result<T>
+    where
+        F: Future<Output = crate::Result<T>>,
+    {
+        let mut backoff = Backoff::new(self.first_wait, self.longest_wait);
+        let mut left = self.attempts.max(1);
+        loop {
+            left -= 1;
+            match call().await {
+                Err(error) if left > 0 && error.is_transient() => {
+                    let asked = error.retry_after().unwrap_or_default().min(self.longest_wait);
+                    tokio::time::sleep(backoff.next_wait().max(asked)).await;
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_rise_with_jitter_and_stay_under_the_limit() {
+        let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(1));
+        for n in 0..40 {
+            let whole = Duration::from_millis(100 << n.min(5)).min(Duration::from_secs(1));
+            let wait = backoff.next_wait();
+            assert!(wait >= whole / 2 && wait <= whole, "{n}: {wait:?}");
+        }
+        backoff.reset();
+        assert!(backoff.next_wait() <= Duration::from_millis(100));
+    }
+
+    #[test]
+    fn asp_35_keys_differ() {
+        assert_ne!(IdempotencyKey::random(), IdempotencyKey::random());
+        assert_eq!(IdempotencyKey::random().as_str().len(), 32);
+    }
+}

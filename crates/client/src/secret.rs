@@ -1,0 +1,85 @@
+//! Bearer tokens as the client holds them: never shown by `Debug`, told apart by their prefix (wire.md D.1).
+//! Must not know: where tokens are kept.
+
+use std::fmt;
+
+use http::HeaderValue;
+
+use crate::{Error, Result};
+
+/// Who a token speaks for, as far as its prefix tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// `plo_…`: may do everything, speaks as no agent.
+    Operator,
+    /// `plw_…`: configures its own agents, speaks as no agent.
+    Owner,
+    /// `pla_…`: speaks as one agent, configures nothing.
+    Agent,
+    /// No known prefix, e.g. one chosen in a seed file.
+    Unknown,
+}
+
+/// A bearer token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// Takes a token as it was handed out.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when it cannot stand in a header: empty, or with spaces or control characters.
+    pub fn new(text: impl Into<String>) -> Result<Self> {
+        let text = text.into();
+        if text.is_empty() || !text.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(Error::Invalid("a token is one word of printable ASCII characters".into()));
+        }
+        Ok(Self(text))
+    }
+
+    /// The token itself: to be stored or shown once, never logged.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Who it speaks for, by its prefix.
+    #[must_use]
+    pub fn kind(&self) -> TokenKind {
+        match self.0.get(..4) {
+            Some("plo_") => TokenKind::Operator,
+            Some("plw_") => TokenKind::Owner,
+            Some("pla_") => TokenKind::Agent,
+            _ => TokenKind::Unknown,
+        }
+    }
+
+    /// The `Authorization` header, marked so that nothing below logs it.
+    pub(crate) fn header(&self) -> Result<HeaderValue> {
+        let mut value = HeaderValue::try_from(format!("Bearer {}", self.0))
+            .map_err(|_| Error::Invalid("the token cannot stand in a header".into()))?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Token({:?}, …)", self.kind())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_never_shown_by_debug_and_is_one_printable_word() {
+        let token = Token::new("pla_secretsecret").unwrap();
+        assert_eq!(token.kind(), TokenKind::Agent);
+        assert!(!format!("{token:?} {:?}", token.header().unwrap()).contains("secret"));
+        for bad in ["", "a b", "a\nb", "ü", "a\u{7f}"] {
+            assert!(Token::new(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The session operations (wire.md 2.2).
+//! Must not know: how calls travel.
+
+use plenary_kernel::{AgentHandle, SessionId};
+use serde::Serialize;
+
+use super::{
+    CreateSession, Created, Done, EventPage, Invited, ReopenSession, SendMessage, Sent, Session, SessionList,
+};
+use crate::{Client, Reply, Result, client::segment};
+
+/// Which events of a session to read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EventsQuery {
+    /// Only events after this sequence; 0 reads from the beginning.
+    pub after_sequence: u64,
+    /// At most so many, 1 to 1000; absent: the server's default, 1000.
+    pub limit: Option<u32>,
+}
+
+fn path(session: &SessionId, below: &str) -> String {
+    format!("/sessions/{}{below}", segment(session.as_str()))
+}
+
+impl Client {
+    /// `POST /sessions` (ASP-64). Repeated on transient failures when it carries an idempotency key.
+    ///
+    /// # Errors
+    /// As every call; 404 where an invitee cannot be reached, whatever the reason (ASP-18).
+    pub async fn create_session(&self, body: &CreateSession) -> Result<Reply<Created>> {
+        match body.idempotency_key {
+            Some(_) => self.post_keyed("/sessions", body).await,
+            None => self.post("/sessions", body).await,
+        }
+    }
+
+    /// `GET /sessions`: the caller's sessions, newest first.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn sessions(&self) -> Result<Reply<SessionList>> {
+        self.get("/sessions").await
+    }
+
+    /// `GET /sessions/{id}` (ASP-70).
+    ///
+    /// # Errors
+    /// As every call; 404 for everyone who is and was no participant.
+    pub async fn session(&self, session: &SessionId) -> Result<Reply<Session>> {
+        self.get(&path(session, "")).await
+    }
+
+    /// `POST /sessions/{id}/join` (ASP-58). Joining twice changes nothing.
+    ///
+    /// # Errors
+    /// As [`Client::session`]; 409 `session_ended`, or `not_joined` for one who left.
+    pub async fn join_session(&self, session: &SessionId) -> Result<Reply<Done>> {
+        self.post_empty(&path(session, "/join")).await
+    }
+
+    /// `POST /sessions/{id}/invite` (ASP-66).
+    ///
+    /// # Errors
+    /// As [`Client::session`]; 404 also where nobody could be invited.
+    pub async fn invite(&self, session: &SessionId, invitees: &[AgentHandle]) -> Result<Reply<Invited>> {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            invite: &'a [AgentHandle],
+        }
+        self.post(&path(session, "/invite"), &Body { invite: invitees }).await
+    }
+
+    /// `POST /sessions/{id}/messages` (ASP-67). Repeated on transient failures when it carries an
+    /// idempotency key: the message stands in the session once (ASP-35).
+    ///
+    /// # Errors
+    /// As [`Client::session`]; 409 `not_joined`, `session_ended` or `idempotency_key_reused`.
+    pub async fn send(&self, session: &SessionId, message: &SendMessage) -> Result<Reply<Sent>> {
+        let path = path(session, "/messages");
+        match message.idempotency_key {
+            Some(_) => self.post_keyed(&path, message).await,
+            None => self.post(&path, message).await,
+        }
+    }
+
+    /// `POST /sessions/{id}/leave` (ASP-60).
+    ///
+    /// # Errors
+    /// As [`Client::session`]; 409 `not_joined` or `session_ended`.
+    pub async fn leave_session(&self, session: &SessionId) -> Result<Reply<Done>> {
+        self.post_empty(&path(session, "/leave")).await
+    }
+
+    /// `POST /sessions/{id}/end` (ASP-60).
+    ///
+    /// # Errors
+    /// As [`Client::leave_session`].
+    pub async fn end_session(&self, session: &SessionId) -> Result<Reply<Done>> {
+        self.post_empty(&path(session, "/end")).await
+    }
+
+    /// `POST /sessions/{id}/reopen` (ASP-62).
+    ///
+    /// # Errors
+    /// As [`Client::session`]; 409 `session_active` or `not_reopenable`.
+    pub async fn reopen_session(&self, session: &SessionId, body: &ReopenSession) -> Result<Reply<Done>> {
+        self.post(&path(session, "/reopen"), body).await
+    }
+
+    /// `GET /sessions/{id}/events`, one page (ASP-71).
+    ///
+    /// # Errors
+    /// As [`Client::session`].
+    pub async fn events(&self, session: &SessionId, query: EventsQuery) -> Result<Reply<EventPage>> {
+        let mut path = path(session, &format!("/events?after_sequence={}", query.after_sequence));
+        if let Some(limit) = query.limit {
+            path.push_str(&format!("&limit={limit}"));
+        }
+        self.get(&path).await
+    }
+}

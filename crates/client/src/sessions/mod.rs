@@ -1,0 +1,13 @@
+//! Sessions of the Agent Session Protocol over HTTP (wire.md 2.1, 2.2).
+//! Must not know: live delivery, which is in `live`.
+
+mod calls;
+mod content;
+mod shapes;
+
+pub use calls::EventsQuery;
+pub use content::{Content, Part};
+pub use shapes::{
+    CreateSession, Created, Done, EventPage, InitialMessage, Invited, Message, Participant,
+    ParticipantStatus, ReopenSession, SendMessage, Sent, Session, SessionList, SessionState,
+};

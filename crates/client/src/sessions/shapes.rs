@@ -1,0 +1,241 @@
+//! Bodies and answers of the session operations. Answers are read openly: unknown members are ignored.
+//! Must not know: paths or methods.
+
+use std::fmt;
+
+use plenary_kernel::{AgentHandle, MessageId, SessionId, TimestampMs};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use super::Content;
+use crate::{Event, IdempotencyKey};
+
+/// The body of `POST /sessions`.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct CreateSession {
+    /// Whom to invite.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invite: Vec<AgentHandle>,
+    /// What it is about; invitees see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    /// The first message, which gets sequence 1 (ASP-55).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_message: Option<InitialMessage>,
+    /// Send and end (ASP-29); needs an initial message.
+    #[serde(skip_serializing_if = "is_false")]
+    pub end_after_send: bool,
+    /// With it, the call is repeated on transient failures (ASP-35).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// The first message of a session.
+#[derive(Debug, Clone, Serialize)]
+pub struct InitialMessage {
+    /// What it says.
+    pub content: Content,
+    /// Returned as given (ASP-36).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// The answer of `POST /sessions`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Created {
+    /// The new session.
+    pub session_id: SessionId,
+    /// The initial message's place, where there was one.
+    #[serde(default)]
+    pub sequence: Option<u64>,
+}
+
+/// The body of `POST /sessions/{id}/messages`.
+#[derive(Debug, Clone, Serialize)]
+pub struct SendMessage {
+    /// What it says.
+    pub content: Content,
+    /// With it, the call is repeated on transient failures (ASP-35).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// Returned as given (ASP-36).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+impl SendMessage {
+    /// A message under a fresh idempotency key.
+    pub fn new(content: impl Into<Content>) -> Self {
+        Self { content: content.into(), idempotency_key: Some(IdempotencyKey::random()), metadata: None }
+    }
+}
+
+/// The answer of `POST /sessions/{id}/messages` (ASP-67).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Sent {
+    /// The message's id.
+    pub message_id: MessageId,
+    /// Its place in the session.
+    pub sequence: u64,
+}
+
+/// The answer of `POST /sessions/{id}/invite`: who was newly invited (ASP-66).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Invited {
+    /// The newly invited.
+    pub invited: Vec<AgentHandle>,
+}
+
+/// The body of `POST /sessions/{id}/reopen`.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ReopenSession {
+    /// Whom to invite; absent: all who were joined at the end (wire.md 2.5, 9).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invite: Option<Vec<AgentHandle>>,
+    /// The first message after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_message: Option<InitialMessage>,
+}
+
+/// `{"ok":true}` (ASP-65).
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Done {
+    /// Whether it was done.
+    pub ok: bool,
+}
+
+/// Whether a session is open (ASP-21).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionState {
+    /// Messages may be sent.
+    Active,
+    /// It may be read, and reopened by those joined at the end.
+    Ended,
+}
+
+impl fmt::Display for SessionState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Active => "active",
+            Self::Ended => "ended",
+        })
+    }
+}
+
+/// Where a participant stands (ASP-25 to ASP-27).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ParticipantStatus {
+    /// Asked to join.
+    Invited,
+    /// Takes part.
+    Joined,
+    /// Gone, until invited again.
+    Left,
+}
+
+impl fmt::Display for ParticipantStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Invited => "invited",
+            Self::Joined => "joined",
+            Self::Left => "left",
+        })
+    }
+}
+
+/// One participant of a session.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Participant {
+    /// Who.
+    pub handle: AgentHandle,
+    /// Where it stands.
+    pub status: ParticipantStatus,
+    /// When it joined.
+    #[serde(default)]
+    pub joined_at: Option<TimestampMs>,
+    /// When it left.
+    #[serde(default)]
+    pub left_at: Option<TimestampMs>,
+}
+
+/// A session as its participants may see it (ASP-70).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// Whether it is open.
+    pub state: SessionState,
+    /// What it is about.
+    #[serde(default)]
+    pub topic: Option<String>,
+    /// Who is or was in it.
+    #[serde(default)]
+    pub participants: Vec<Participant>,
+    /// When it was made.
+    pub created_at: TimestampMs,
+    /// When it ended.
+    #[serde(default)]
+    pub ended_at: Option<TimestampMs>,
+}
+
+/// The answer of `GET /sessions`: newest first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SessionList {
+    /// The caller's sessions.
+    pub sessions: Vec<Session>,
+}
+
+/// A message (ASP-32 to ASP-37).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Message {
+    /// Its id.
+    pub id: MessageId,
+    /// Its session; left out where it stands inside that session's invitation.
+    #[serde(default)]
+    pub session_id: Option<SessionId>,
+    /// Who sent it: always the token's agent (ASP-4).
+    pub sender: AgentHandle,
+    /// Its place in the session.
+    pub sequence: u64,
+    /// What it says.
+    pub content: Content,
+    /// When the server recorded it.
+    pub created_at: TimestampMs,
+    /// The sender's key.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+    /// The sender's metadata.
+    #[serde(default)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// One page of `GET /sessions/{id}/events`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct EventPage {
+    /// The events the caller may see, by rising sequence (ASP-71).
+    pub events: Vec<Event>,
+    /// To be given as `after_sequence` for the next page; absent where there is no more (wire.md D.9).
+    #[serde(default, deserialize_with = "cursor")]
+    pub next_cursor: Option<u64>,
+}
+
+/// The cursor is a decimal in a string; a bare number is taken too.
+fn cursor<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Cursor {
+        Text(String),
+        Number(u64),
+    }
+    match Option::<Cursor>::deserialize(deserializer)? {
+        None => Ok(None),
+        Some(Cursor::Number(number)) => Ok(Some(number)),
+        Some(Cursor::Text(text)) => text.parse().map(Some).map_err(serde::de::Error::custom),
+    }
+}

@@ -1,0 +1,79 @@
+//! The ear for other processes' commits: NOTIFY on a connection of its own. It only ever makes the tail look sooner.
+
+use std::{future::poll_fn, sync::Arc};
+
+use plenary_kernel::Position;
+use tokio_postgres::{AsyncMessage, Client};
+
+use crate::{
+    Shared,
+    backoff::Backoff,
+    target::{Purpose, Wire, place, within},
+    trouble::{Trouble, described},
+};
+
+/// Longest wait for the answer to LISTEN.
+const LISTEN_MS_MAX: u64 = 3_000;
+
+/// Listens until the tail is gone.
+pub(crate) async fn listen(shared: Arc<Shared>) {
+    let mut backoff = Backoff::default();
+    loop {
+        let lost = tokio::select! {
+            () = shared.tail_gone() => return,
+            lost = hear(&shared, &mut backoff) => lost,
+        };
+        tracing::warn!(text = ?lost, "not listening for other processes' commits; polling goes on");
+        tokio::select! {
+            () = shared.tail_gone() => return,
+            () = tokio::time::sleep(backoff.pause()) => {}
+        }
+    }
+}
+
+/// Until the connection is lost.
+async fn hear(shared: &Shared, backoff: &mut Backoff) -> Trouble {
+    let (client, wire) = match shared.target().dial(Purpose::Listening).await {
+        Ok(dialled) => dialled,
+        Err(error) => return error.trouble(),
+    };
+    let begin = async {
+        if let Err(trouble) = within(LISTEN_MS_MAX, begin(shared, &client)).await {
+            return trouble;
+        }
+        *backoff = Backoff::default();
+        // The client must live: without it the connection ends.
+        std::future::pending().await
+    };
+    tokio::select! {
+        lost = follow(shared, wire) => lost,
+        lost = begin => lost,
+    }
+}
+
+/// Listens first and looks second, so that no commit falls between the two.
+async fn begin(shared: &Shared, client: &Client) -> Result<(), Trouble> {
+    client.batch_execute(&format!("LISTEN \"{}\"", shared.channel())).await?;
+    let head = format!("SELECT last FROM \"{}\".head", shared.target().schema());
+    let head = client.query_one(&head, &[]).await?;
+    shared.committed_until(Position(place(head.try_get(0)?)?));
+    Ok(())
+}
+
+async fn follow(shared: &Shared, mut wire: Wire) -> Trouble {
+    loop {
+        match poll_fn(|cx| wire.poll_message(cx)).await {
+            Some(Ok(AsyncMessage::Notification(told))) => {
+                // Own commits reach the tail by hand.
+                if told.process_id() != shared.writer()
+                    && let Ok(position) = told.payload().parse()
+                {
+                    shared.committed_until(Position(position));
+                }
+            }
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Trouble::Lost(described(&error)),
+            None => return Trouble::Lost("the connection was closed".into()),
+        }
+    }
+}

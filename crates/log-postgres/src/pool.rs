@@ -1,0 +1,88 @@
+//! A few connections that every read shares: PostgreSQL answers what is sent on one in order, so a read waits for no
+//! turn. A broken connection is replaced by the read that meets it.
+
+use std::sync::{
+    Arc, PoisonError, RwLock,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use plenary_log::Fault;
+use tokio::sync::Mutex;
+use tokio_postgres::{Row, types::ToSql};
+
+use crate::{
+    backoff::Backoff,
+    reads::{STATEMENTS, Sql},
+    target::{ANSWER_MS_MAX, Purpose, Session, Target, within},
+    trouble::Trouble,
+};
+
+/// The connections.
+pub(crate) struct Pool {
+    target: Arc<Target>,
+    slots: Vec<Slot>,
+    next: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Slot {
+    session: RwLock<Option<Arc<Session>>>,
+    /// Held by the one read that connects; the others wait for it.
+    connecting: Mutex<Backoff>,
+}
+
+impl Slot {
+    fn session(&self) -> Option<Arc<Session>> {
+        let session = self.session.read().unwrap_or_else(PoisonError::into_inner);
+        session.as_ref().filter(|session| !session.client.is_closed()).cloned()
+    }
+    /// Takes the session out, unless somebody has put another one in its place.
+    fn forget(&self, broken: &Arc<Session>) {
+        let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
+        if session.as_ref().is_some_and(|session| Arc::ptr_eq(session, broken)) {
+            *session = None;
+        }
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(target: Arc<Target>, connections: usize) -> Self {
+        let slots = std::iter::repeat_with(Slot::default).take(connections.max(1)).collect();
+        Self { target, slots, next: AtomicUsize::new(0) }
+    }
+
+    /// Runs a read. One that lost its connection is sent again once: reading twice does no harm.
+    pub(crate) async fn query(&self, sql: Sql, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Fault> {
+        let slot = &self.slots[self.next.fetch_add(1, Ordering::Relaxed) % self.slots.len()];
+        let mut again = true;
+        loop {
+            let session = self.session(slot).await.map_err(Trouble::fault)?;
+            let statement = &session.statements[sql as usize];
+            match within(ANSWER_MS_MAX, session.client.query(statement, params)).await {
+                Ok(rows) => return Ok(rows),
+                Err(trouble @ Trouble::Lost(_)) => {
+                    slot.forget(&session);
+                    if !again {
+                        return Err(trouble.fault());
+                    }
+                    again = false;
+                }
+                Err(trouble) => return Err(trouble.fault()),
+            }
+        }
+    }
+
+    async fn session(&self, slot: &Slot) -> Result<Arc<Session>, Trouble> {
+        if let Some(session) = slot.session() {
+            return Ok(session);
+        }
+        let mut backoff = slot.connecting.lock().await;
+        if let Some(session) = slot.session() {
+            return Ok(session);
+        }
+        let (session, _) = backoff.attempt(self.target.session(Purpose::Reading, STATEMENTS)).await?;
+        let session = Arc::new(session);
+        *slot.session.write().unwrap_or_else(PoisonError::into_inner) = Some(session.clone());
+        Ok(session)
+    }
+}

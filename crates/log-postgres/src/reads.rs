@@ -1,0 +1,230 @@
+//! What is read, as SQL. Every read is one statement, so it sees one moment.
+
+use std::{
+    borrow::Cow,
+    collections::{HashMap, hash_map::Entry},
+};
+
+use plenary_kernel::{Position, TimestampMs, Version};
+use plenary_log::{Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews};
+use tokio_postgres::{Row as Record, types::ToSql};
+
+use crate::{
+    pool::Pool,
+    target::{place, stored},
+    text::{self, Range},
+    trouble::Trouble,
+    write::known::{key_record, nth, octets, row},
+};
+
+macro_rules! statements {
+    ($($name:ident = $sql:expr;)*) => {
+        /// A read.
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) enum Sql { $($name,)* }
+        /// What a reading session prepares.
+        pub(crate) const STATEMENTS: &[&str] = &[$($sql,)*];
+    };
+}
+
+statements! {
+    Stream = "SELECT position, version, kind, form, at, envelope, payload FROM events \
+        WHERE stream = (SELECT id FROM streams WHERE name = $1) AND version > $2 ORDER BY version LIMIT $3";
+    Log = "SELECT e.position, e.version, e.kind, e.form, e.at, e.envelope, e.payload, e.stream, s.name FROM \
+        (SELECT * FROM events WHERE position > $1 ORDER BY position LIMIT $2) e \
+        JOIN streams s ON s.id = e.stream ORDER BY e.position";
+    IndexUp = "SELECT key, value FROM idx WHERE name = $1 AND key >= $2 AND key < $3 ORDER BY key LIMIT $4";
+    IndexUpAll = "SELECT key, value FROM idx WHERE name = $1 AND key >= $2 ORDER BY key LIMIT $3";
+    IndexDown = "SELECT key, value FROM idx WHERE name = $1 AND key >= $2 AND key < $3 ORDER BY key DESC LIMIT $4";
+    IndexDownAll = "SELECT key, value FROM idx WHERE name = $1 AND key >= $2 ORDER BY key DESC LIMIT $3";
+    OneRow = "SELECT revision, value FROM rows WHERE name = $1";
+    Rows = "SELECT name, revision, value FROM rows WHERE name >= $1 AND name < $2 ORDER BY name LIMIT $3";
+    RowsAll = "SELECT name, revision, value FROM rows WHERE name >= $1 ORDER BY name LIMIT $2";
+    Key = "SELECT digest, outcome FROM keys WHERE scope = $1 AND key = $2";
+    Between = "SELECT s.name, min(e.version) FROM events e JOIN streams s ON s.id = e.stream \
+        WHERE e.position > $1 AND e.position <= $2 AND starts_with(s.name, $3) GROUP BY s.name";
+    // From the last event back in steps that double until one is not past the position, then by halves: between `low`,
+    // which is not past it, and `high`, which is.
+    After = "WITH RECURSIVE search (nth, stream, low, high, step) AS ( \
+        SELECT named.nth, s.id, 0::bigint, newest.version, 1::bigint \
+        FROM unnest($1::text[]) WITH ORDINALITY AS named (name, nth) JOIN streams s ON s.name = named.name \
+        CROSS JOIN LATERAL (SELECT e.version, e.position FROM events e WHERE e.stream = s.id \
+            ORDER BY e.version DESC LIMIT 1) newest WHERE newest.position > $2 \
+        UNION ALL \
+        SELECT nth, stream, CASE WHEN past THEN low ELSE middle END, CASE WHEN past THEN middle ELSE high END, \
+            CASE WHEN past AND low = 0 THEN step * 2 ELSE high END \
+        FROM (SELECT w.*, e.position > $2 AS past FROM ( \
+            SELECT *, high - least(step, greatest((high - low) / 2, 1)) AS middle FROM search WHERE high - low > 1) w \
+            JOIN events e ON e.stream = w.stream AND e.version = w.middle) probed \
+        ) SELECT nth, high FROM search WHERE high - low = 1";
+    Head = "SELECT last FROM head";
+}
+
+/// The reads.
+pub(crate) struct Postgres(Pool);
+
+impl Postgres {
+    pub(crate) fn new(pool: Pool) -> Self {
+        Self(pool)
+    }
+
+    /// Rows of `(text, …)` in a range, by the statement for a range with an end or the one without.
+    async fn range(
+        &self,
+        (ended, endless): (Sql, Sql),
+        name: Option<&str>,
+        range: Range,
+        max: usize,
+    ) -> Result<Vec<Record>, Fault> {
+        let (sql, max) = (if range.until.is_some() { ended } else { endless }, most(max));
+        let mut params: Vec<&(dyn ToSql + Sync)> = Vec::with_capacity(4);
+        if let Some(name) = &name {
+            params.push(name);
+        }
+        params.push(&range.from);
+        if let Some(until) = &range.until {
+            params.push(until);
+        }
+        params.push(&max);
+        self.0.query(sql, &params).await
+    }
+}
+
+impl Reads for Postgres {
+    fn read_stream<'a>(
+        &'a self,
+        stream: &'a StreamName,
+        after: Version,
+        max: usize,
+    ) -> Read<'a, Vec<StoredEvent>> {
+        Box::pin(async move {
+            let name = text::stored(stream.as_str());
+            let records = self.0.query(Sql::Stream, &[&name, &stored(after.0), &most(max)]).await?;
+            decoded(&records, |record| event(record, stream.clone()))
+        })
+    }
+    fn read_log(&self, after: Position, max: usize) -> Read<'_, Vec<StoredEvent>> {
+        Box::pin(async move {
+            let records = self.0.query(Sql::Log, &[&stored(after.0), &most(max)]).await?;
+            let mut names = HashMap::new();
+            decoded(&records, |record| {
+                let name = match names.entry(record.try_get::<_, i64>(7)?) {
+                    Entry::Occupied(name) => name.into_mut(),
+                    Entry::Vacant(name) => name.insert(StreamName::stored(&text::plain(record.try_get(8)?))),
+                };
+                event(record, name.clone())
+            })
+        })
+    }
+    fn read_index<'a>(
+        &'a self,
+        name: &'a str,
+        prefix: &'a str,
+        after: Option<&'a str>,
+        max: usize,
+        order: Order,
+    ) -> Read<'a, Vec<IndexRow>> {
+        let range = Range::of_prefix(prefix);
+        let (sql, range) = match (order, after) {
+            (Order::Ascending, Some(after)) => ((Sql::IndexUp, Sql::IndexUpAll), range.above(after)),
+            (Order::Descending, Some(after)) => ((Sql::IndexDown, Sql::IndexDownAll), range.below(after)),
+            (Order::Ascending, None) => ((Sql::IndexUp, Sql::IndexUpAll), range),
+            (Order::Descending, None) => ((Sql::IndexDown, Sql::IndexDownAll), range),
+        };
+        Box::pin(async move {
+            let records = self.range(sql, Some(name), range, max).await?;
+            decoded(&records, |record| {
+                let key = text::plain(record.try_get(0)?).into_owned();
+                Ok(IndexRow { key, value: octets(record, 1)? })
+            })
+        })
+    }
+    fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>> {
+        Box::pin(async move {
+            let records = self.0.query(Sql::OneRow, &[&text::stored(name)]).await?;
+            Ok(decoded(&records, |record| row(record, 0))?.pop())
+        })
+    }
+    fn read_rows<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a str>,
+        max: usize,
+    ) -> Read<'a, Vec<(String, Row)>> {
+        let range = Range::of_prefix(prefix);
+        let range = match after {
+            Some(after) => range.above(after),
+            None => range,
+        };
+        Box::pin(async move {
+            let records = self.range((Sql::Rows, Sql::RowsAll), None, range, max).await?;
+            decoded(&records, |record| Ok((text::plain(record.try_get(0)?).into_owned(), row(record, 1)?)))
+        })
+    }
+    fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>> {
+        Box::pin(async move {
+            let records = self.0.query(Sql::Key, &[&text::stored(scope), &text::stored(key)]).await?;
+            Ok(decoded(&records, |record| key_record(record, 0))?.pop())
+        })
+    }
+    fn streams_between<'a>(
+        &'a self,
+        category: &'a str,
+        after: Position,
+        until: Position,
+    ) -> Read<'a, Vec<StreamNews>> {
+        Box::pin(async move {
+            let prefix = format!("{}/", text::stored(category));
+            let records = self.0.query(Sql::Between, &[&stored(after.0), &stored(until.0), &prefix]).await?;
+            decoded(&records, |record| {
+                let stream = StreamName::stored(&text::plain(record.try_get(0)?));
+                Ok(StreamNews { stream, first: Version(place(record.try_get(1)?)?) })
+            })
+        })
+    }
+    fn streams_after<'a>(&'a self, streams: &'a [StreamName], after: Position) -> Read<'a, Vec<StreamNews>> {
+        Box::pin(async move {
+            let names: Vec<_> = streams.iter().map(|name| text::stored(name.as_str())).collect();
+            let records = self.0.query(Sql::After, &[&names, &stored(after.0)]).await?;
+            decoded(&records, |record| {
+                let stream = nth(streams, record)?.clone();
+                Ok(StreamNews { stream, first: Version(place(record.try_get(1)?)?) })
+            })
+        })
+    }
+    fn head(&self) -> Read<'_, Position> {
+        Box::pin(async move {
+            let heads = decoded(&self.0.query(Sql::Head, &[]).await?, |record| place(record.try_get(0)?))?;
+            let [head] = heads[..] else {
+                return Err(Fault::Corrupt(format!("{} heads", heads.len())));
+            };
+            Ok(Position(head))
+        })
+    }
+}
+
+fn most(max: usize) -> i64 {
+    i64::try_from(max).unwrap_or(i64::MAX)
+}
+
+fn decoded<T>(
+    records: &[Record],
+    decode: impl FnMut(&Record) -> Result<T, Trouble>,
+) -> Result<Vec<T>, Fault> {
+    records.iter().map(decode).collect::<Result<_, _>>().map_err(Trouble::fault)
+}
+
+/// An event, from its first seven columns.
+fn event(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
+    let form: i32 = record.try_get(3)?;
+    Ok(StoredEvent {
+        position: Position(place(record.try_get(0)?)?),
+        stream,
+        version: Version(place(record.try_get(1)?)?),
+        kind: Cow::Owned(record.try_get(2)?),
+        form: u16::try_from(form).map_err(|_| Trouble::Broken(format!("a form of {form}")))?,
+        at: TimestampMs(place(record.try_get(4)?)?),
+        envelope: octets(record, 5)?,
+        payload: octets(record, 6)?,
+    })
+}

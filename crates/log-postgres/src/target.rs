@@ -1,0 +1,282 @@
+//! Where the store is and how to speak to it: the address, the settings of every session, and what the server must be.
+//! Must not know: what is read or written.
+
+use std::{future::Future, sync::OnceLock, time::Duration};
+
+use plenary_kernel::Position;
+use tokio_postgres::{
+    Client, Config, Connection, Row, Socket, Statement,
+    config::{SslMode, TargetSessionAttrs},
+    tls::NoTlsStream,
+};
+
+use crate::{
+    Options, migrate,
+    trouble::{Trouble, described},
+};
+
+/// The oldest server that is known to do, as `server_version_num`.
+const SERVER_VERSION_MIN: i32 = 130_000;
+/// Longest wait for a connection to be ready.
+const CONNECT_MS_MAX: u64 = 3_000;
+/// Longest time that sent bytes may stay unacknowledged by the server's machine.
+const UNACKNOWLEDGED_MS_MAX: u64 = 10_000;
+/// Longest wait for a lock, above all for the head.
+const LOCK_MS_MAX: u64 = 2_000;
+/// Longest statement.
+const STATEMENT_MS_MAX: u64 = 10_000;
+/// Longest pause in a transaction: a process that stands still must not hold the head.
+const PAUSE_MS_MAX: u64 = 5_000;
+/// Longest wait for an answer, whatever the server thinks of it.
+pub(crate) const ANSWER_MS_MAX: u64 = 15_000;
+/// Longest schema name; with `plenary_` before it, it names a notification channel of at most 63 octets.
+const SCHEMA_OCTETS_MAX: usize = 48;
+
+/// Why the store can't be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The URL, or an option, makes no sense.
+    #[error("{0}")]
+    Options(String),
+    /// The server can't be reached, or does not let us in.
+    #[error("PostgreSQL can't be reached: {0}")]
+    Unreachable(String),
+    /// The server would not keep what it acknowledges, or is too old.
+    #[error("PostgreSQL is not fit for the log: {0}")]
+    Unfit(String),
+    /// The tables were made by a newer Plenary.
+    #[error("the schema is at version {found}, this program knows {known}: use the newer program")]
+    Newer {
+        /// The version found.
+        found: i32,
+        /// The newest version known here.
+        known: i32,
+    },
+    /// The tables can't be made, or are not what they should be.
+    #[error("the schema can't be used: {0}")]
+    Schema(String),
+}
+
+impl From<Trouble> for OpenError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Lost(text) | Trouble::Busy(text) => Self::Unreachable(text),
+            Trouble::Full(text) | Trouble::Refused(text) | Trouble::Broken(text) => Self::Schema(text),
+        }
+    }
+}
+
+impl OpenError {
+    /// What it means for a store that was open already.
+    pub(crate) fn trouble(self) -> Trouble {
+        match self {
+            Self::Unreachable(text) => Trouble::Lost(text),
+            Self::Options(_) | Self::Unfit(_) => Trouble::Lost(self.to_string()),
+            Self::Newer { .. } | Self::Schema(_) => Trouble::Broken(self.to_string()),
+        }
+    }
+}
+
+/// The raw connection, to be driven by somebody.
+pub(crate) type Wire = Connection<Socket, NoTlsStream>;
+
+/// What a connection is for; operators see it as the application's name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Purpose {
+    Migrating,
+    Writing,
+    Reading,
+    Listening,
+}
+
+impl Purpose {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Migrating => "migrate",
+            Self::Writing => "write",
+            Self::Reading => "read",
+            Self::Listening => "listen",
+        }
+    }
+}
+
+/// The address of one store.
+#[derive(Debug)]
+pub(crate) struct Target {
+    config: Config,
+    schema: String,
+    channel: String,
+    /// Drawn when the tables were made; known once the store was opened.
+    epoch: OnceLock<String>,
+}
+
+impl Target {
+    pub(crate) fn new(url: &str, options: &Options) -> Result<Self, OpenError> {
+        let mut config: Config = url
+            .parse()
+            .map_err(|error| OpenError::Options(format!("the database URL: {}", described(&error))))?;
+        if config.get_ssl_mode() == SslMode::Require {
+            return Err(OpenError::Options(
+                "sslmode=require: TLS to PostgreSQL is not built in; use a Unix socket, a private network \
+                 or a TLS tunnel, and sslmode=disable"
+                    .into(),
+            ));
+        }
+        let schema = options.schema.clone();
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if schema.is_empty() || schema.len() > SCHEMA_OCTETS_MAX || !schema.chars().all(plain) {
+            return Err(OpenError::Options(format!(
+                "the schema name {schema:?}: 1 to {SCHEMA_OCTETS_MAX} of a-z, 0-9 and _"
+            )));
+        }
+        // A standby may show commits late or in another order: never read from one.
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        config.tcp_user_timeout(Duration::from_millis(UNACKNOWLEDGED_MS_MAX));
+        config.keepalives_idle(Duration::from_millis(UNACKNOWLEDGED_MS_MAX));
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(Duration::from_millis(CONNECT_MS_MAX));
+        }
+        let channel = format!("plenary_{schema}");
+        Ok(Self { config, schema, channel, epoch: OnceLock::new() })
+    }
+
+    pub(crate) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// Where commits are told of.
+    pub(crate) fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    /// The epoch that every later session must find.
+    pub(crate) fn set_epoch(&self, epoch: String) {
+        let _ = self.epoch.set(epoch);
+    }
+
+    /// A connection that nobody drives yet.
+    pub(crate) async fn dial(&self, purpose: Purpose) -> Result<(Client, Wire), OpenError> {
+        let mut config = self.config.clone();
+        config.application_name(format!("plenary {} {}", purpose.name(), self.schema));
+        let dialled = config.connect(tokio_postgres::NoTls);
+        Ok(within(CONNECT_MS_MAX, dialled).await?)
+    }
+
+    /// A session with our settings on a server that is fit, driven by a task of its own.
+    pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Client, OpenError> {
+        let (client, wire) = self.dial(purpose).await?;
+        tokio::spawn(async move {
+            if let Err(error) = wire.await {
+                tracing::debug!(error = described(&error), "a connection to PostgreSQL ended");
+            }
+        });
+        within(CONNECT_MS_MAX, client.batch_execute(&self.settings())).await?;
+        let server = within(CONNECT_MS_MAX, client.query_one(SERVER, &[])).await?;
+        fit(&server)?;
+        Ok(client)
+    }
+
+    /// A session on the store that was opened, with its statements prepared, and where the log ends now.
+    pub(crate) async fn session(
+        &self,
+        purpose: Purpose,
+        statements: &[&str],
+    ) -> Result<(Session, Position), OpenError> {
+        let client = self.connect(purpose).await?;
+        let head = within(CONNECT_MS_MAX, self.same_store(&client)).await?;
+        let preparing = futures_util::future::try_join_all(statements.iter().map(|sql| client.prepare(sql)));
+        let statements = within(CONNECT_MS_MAX, preparing).await?;
+        let pid = within(CONNECT_MS_MAX, client.query_one("SELECT pg_backend_pid()", &[])).await?;
+        Ok((Session { client, statements, pid: pid.try_get(0).map_err(Trouble::from)? }, head))
+    }
+
+    async fn same_store(&self, client: &Client) -> Result<Position, Trouble> {
+        let meta = client.query_one("SELECT version, epoch, last FROM meta, head", &[]).await?;
+        migrate::known(meta.try_get(0)?).map_err(OpenError::trouble)?;
+        let epoch: String = meta.try_get(1)?;
+        if self.epoch.get().is_some_and(|known| *known != epoch) {
+            return Err(Trouble::Broken("another store stands where ours was".into()));
+        }
+        Ok(Position(place(meta.try_get(2)?)?))
+    }
+
+    /// Plans are made once, and by index: a table that was empty when its plan was made would be scanned for good.
+    fn settings(&self) -> String {
+        format!(
+            "SET search_path TO \"{}\"; \
+             SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
+                WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false); \
+             SET lock_timeout = {LOCK_MS_MAX}; SET statement_timeout = {STATEMENT_MS_MAX}; \
+             SET idle_in_transaction_session_timeout = {PAUSE_MS_MAX}; \
+             SET default_transaction_isolation = 'read committed'; \
+             SET plan_cache_mode = force_generic_plan; SET jit = off; \
+             SET enable_seqscan = off; SET enable_bitmapscan = off; \
+             SET enable_hashjoin = off; SET enable_mergejoin = off",
+            self.schema
+        )
+    }
+}
+
+/// A session with its prepared statements.
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    pub(crate) statements: Vec<Statement>,
+    /// The process on the server; notifications carry it.
+    pub(crate) pid: i32,
+}
+
+const SERVER: &str = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), \
+    current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), \
+    current_setting('synchronous_commit'), current_setting('transaction_isolation')";
+
+/// Whether the server keeps what it acknowledges.
+fn fit(server: &Row) -> Result<(), OpenError> {
+    let setting = |column: usize| server.try_get::<_, String>(column).map_err(Trouble::from);
+    let mut unfit = Vec::new();
+    if server.try_get::<_, i32>(0).map_err(Trouble::from)? < SERVER_VERSION_MIN {
+        unfit.push("the server is older than version 13");
+    }
+    if setting(1)? != "UTF8" {
+        unfit.push("the database's encoding is not UTF8");
+    }
+    if setting(2)? != "on" {
+        unfit.push("fsync is off");
+    }
+    if setting(3)? != "on" {
+        unfit.push("full_page_writes is off");
+    }
+    if server.try_get::<_, bool>(4).map_err(Trouble::from)? {
+        unfit.push("the server is a standby");
+    }
+    if !matches!(setting(5)?.as_str(), "on" | "remote_apply") {
+        unfit.push("synchronous_commit can't be switched on");
+    }
+    if setting(6)? != "read committed" {
+        unfit.push("the transaction isolation can't be set");
+    }
+    if unfit.is_empty() { Ok(()) } else { Err(OpenError::Unfit(unfit.join(", "))) }
+}
+
+/// Waits for an answer; past the time the connection is as good as lost.
+pub(crate) async fn within<T, E>(
+    ms_max: u64,
+    answer: impl Future<Output = Result<T, E>>,
+) -> Result<T, Trouble>
+where
+    Trouble: From<E>,
+{
+    match tokio::time::timeout(Duration::from_millis(ms_max), answer).await {
+        Ok(answer) => answer.map_err(Trouble::from),
+        Err(_) => Err(Trouble::Lost(format!("no answer within {ms_max} ms"))),
+    }
+}
+
+/// A place as PostgreSQL keeps it. Nothing will ever reach the end of its range.
+pub(crate) fn stored(place: u64) -> i64 {
+    i64::try_from(place).unwrap_or(i64::MAX)
+}
+
+/// A place as it was kept.
+pub(crate) fn place(stored: i64) -> Result<u64, Trouble> {
+    u64::try_from(stored).map_err(|_| Trouble::Broken(format!("a place of {stored}")))
+}

@@ -1,0 +1,83 @@
+//! What an error of PostgreSQL means for the work that met it.
+
+use plenary_log::Fault;
+use tokio_postgres::{
+    Error,
+    error::{DbError, Severity},
+};
+
+/// What is left to do after an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The connection is gone or of no use; another one may do.
+    Lost(String),
+    /// Somebody else holds what is needed, or it took too long; the connection is good.
+    Busy(String),
+    /// No room on the server's disk.
+    Full(String),
+    /// The server won't do this; the connection is good.
+    Refused(String),
+    /// The store can't be what this process wrote: end, and look.
+    Broken(String),
+}
+
+impl Trouble {
+    /// The fault of work that was not done.
+    pub(crate) fn fault(self) -> Fault {
+        match self {
+            Self::Lost(text) | Self::Refused(text) => Fault::Unavailable(text),
+            Self::Busy(text) => {
+                tracing::warn!(text, "PostgreSQL is busy");
+                Fault::Overloaded
+            }
+            Self::Full(text) => Fault::Full(text),
+            Self::Broken(text) => Fault::Corrupt(text),
+        }
+    }
+}
+
+impl From<&Error> for Trouble {
+    fn from(error: &Error) -> Self {
+        match error.as_db_error() {
+            Some(db) => answered(db),
+            None => Self::Lost(described(error)),
+        }
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+/// What the server said, by its SQLSTATE.
+fn answered(db: &DbError) -> Trouble {
+    let code = db.code().code();
+    let text = format!("{} ({code})", db.message());
+    if matches!(db.parsed_severity(), Some(Severity::Fatal | Severity::Panic)) {
+        return Trouble::Lost(text);
+    }
+    match code {
+        // Went down, is starting, or has become a standby.
+        "57P01" | "57P02" | "57P03" | "25006" => Trouble::Lost(text),
+        // A lock or a statement took too long, or was cancelled for the sake of another one.
+        "55P03" | "57014" | "40001" | "40P01" => Trouble::Busy(text),
+        "53100" => Trouble::Full(text),
+        "42501" => Trouble::Refused(text),
+        _ => match &code[..2] {
+            "08" => Trouble::Lost(text),
+            // A constraint, a missing table, a system error, damaged data.
+            "23" | "3F" | "42" | "58" | "F0" | "XX" => Trouble::Broken(text),
+            _ => Trouble::Refused(text),
+        },
+    }
+}
+
+/// The error with its cause, which `Display` leaves out.
+pub(crate) fn described(error: &Error) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}

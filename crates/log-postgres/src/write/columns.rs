@@ -1,0 +1,122 @@
+//! The writes of one commit as columns: each table gets one statement, each column one array.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use plenary_kernel::Position;
+use plenary_log::{IndexOp, StreamName, Writes};
+
+use super::known::Known;
+use crate::{target, text};
+
+/// Everything that one commit writes, by table and column.
+#[derive(Default)]
+pub(crate) struct Columns<'a> {
+    pub(crate) head: i64,
+    pub(crate) streams_made: i64,
+    pub(crate) new_streams: (Vec<i64>, Texts<'a>),
+    pub(crate) events: Events<'a>,
+    pub(crate) index_put: (Vec<&'a str>, Texts<'a>, Octets<'a>),
+    pub(crate) index_delete: (Vec<&'a str>, Texts<'a>),
+    pub(crate) rows_put: (Texts<'a>, Vec<i64>, Octets<'a>),
+    pub(crate) rows_delete: Texts<'a>,
+    pub(crate) keys: (Texts<'a>, Texts<'a>, Octets<'a>, Octets<'a>),
+}
+
+/// Stored forms of texts.
+pub(crate) type Texts<'a> = Vec<Cow<'a, str>>;
+/// Contents.
+type Octets<'a> = Vec<&'a [u8]>;
+
+/// The columns of new events.
+#[derive(Default)]
+pub(crate) struct Events<'a> {
+    pub(crate) position: Vec<i64>,
+    pub(crate) stream: Vec<i64>,
+    pub(crate) version: Vec<i64>,
+    pub(crate) kind: Vec<&'a str>,
+    pub(crate) form: Vec<i32>,
+    pub(crate) at: Vec<i64>,
+    pub(crate) envelope: Octets<'a>,
+    pub(crate) payload: Octets<'a>,
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn of(writes: &'a Writes, known: &Known) -> Self {
+        let last = writes.events.last().map_or(known.head, |event| event.position);
+        let mut columns = Self::default();
+        columns.head(last, known.streams_made);
+        columns.events(writes, known);
+        columns.index(&writes.index);
+        for (name, row) in &writes.rows {
+            match row {
+                Some(row) => {
+                    columns.rows_put.0.push(text::stored(name));
+                    columns.rows_put.1.push(target::stored(row.revision));
+                    columns.rows_put.2.push(&row.value);
+                }
+                None => columns.rows_delete.push(text::stored(name)),
+            }
+        }
+        for claim in &writes.keys {
+            columns.keys.0.push(text::stored(&claim.scope));
+            columns.keys.1.push(text::stored(&claim.key));
+            columns.keys.2.push(&claim.digest);
+            columns.keys.3.push(&claim.outcome);
+        }
+        columns
+    }
+
+    fn head(&mut self, last: Position, streams_made: i64) {
+        self.head = target::stored(last.0);
+        self.streams_made = streams_made;
+    }
+
+    fn events(&mut self, writes: &'a Writes, known: &Known) {
+        let mut new: HashMap<&StreamName, i64> = HashMap::new();
+        for event in &writes.events {
+            let id = match known.streams.get(&event.stream) {
+                Some(stream) => stream.id,
+                None => *new.entry(&event.stream).or_insert_with(|| {
+                    self.streams_made += 1;
+                    self.new_streams.0.push(self.streams_made);
+                    self.new_streams.1.push(text::stored(event.stream.as_str()));
+                    self.streams_made
+                }),
+            };
+            let events = &mut self.events;
+            events.position.push(target::stored(event.position.0));
+            events.stream.push(id);
+            events.version.push(target::stored(event.version.0));
+            events.kind.push(&event.kind);
+            events.form.push(event.form.into());
+            events.at.push(target::stored(event.at.0));
+            events.envelope.push(&event.envelope);
+            events.payload.push(&event.payload);
+        }
+    }
+
+    /// The last change of each key; one statement can't change a row twice.
+    fn index(&mut self, ops: &'a [IndexOp]) {
+        let mut last: HashMap<(&'static str, &'a str), Option<&'a [u8]>> = HashMap::with_capacity(ops.len());
+        for op in ops {
+            match op {
+                IndexOp::Put { name, key, value } => last.insert((name, key), Some(value)),
+                IndexOp::Delete { name, key } => last.insert((name, key), None),
+            };
+        }
+        for ((name, key), value) in last {
+            let key = text::stored(key);
+            match value {
+                Some(value) => {
+                    self.index_put.0.push(name);
+                    self.index_put.1.push(key);
+                    self.index_put.2.push(value);
+                }
+                None => {
+                    self.index_delete.0.push(name);
+                    self.index_delete.1.push(key);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Connections that are lost: nothing acknowledged is lost with them, nothing is written twice, and all of it heals.
+
+mod server;
+
+use std::{collections::HashMap, time::Duration};
+
+use plenary_kernel::{Position, Version};
+use plenary_log::{Fault, Log, Opened, Outcome};
+use server::{
+    Place, assert_gapless, fed,
+    relay::{Relay, Way},
+    run, says, says_once, soon, stream, text,
+};
+
+/// Appends with the same key until there is an answer.
+async fn insist(log: &Log, batch: plenary_log::Batch) -> Outcome {
+    loop {
+        match log.append(batch.clone()).await {
+            Ok(outcome) => return outcome,
+            Err(Fault::Unavailable(_) | Fault::OutcomeUnknown(_) | Fault::Overloaded) => {
+                tokio::task::yield_now().await;
+            }
+            Err(fault @ (Fault::Full(_) | Fault::Corrupt(_))) => panic!("{fault}"),
+        }
+    }
+}
+
+#[test]
+fn a_writer_that_is_killed_in_a_loop_loses_nothing_and_repeats_nothing() {
+    const WRITERS: usize = 8;
+    const EACH: usize = 60;
+    run(async {
+        let place = Place::new();
+        let Opened { log, mut feed } = place.open().await;
+        let admin = place.admin().await;
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let log = log.clone();
+                tokio::spawn(async move {
+                    let at = stream(&writer.to_string());
+                    for n in 0..EACH {
+                        let outcome = insist(&log, says_once(&at, &n.to_string())).await;
+                        let done = matches!(outcome, Outcome::Appended(_) | Outcome::AlreadyDone { .. });
+                        assert!(done, "{outcome:?}");
+                    }
+                })
+            })
+            .collect();
+        // The writer's process is killed whenever something was committed, while more is under way.
+        let (mut events, mut killed) = (Vec::new(), 0);
+        while events.len() < WRITERS * EACH {
+            events.extend(soon(fed(&mut feed, 1)).await);
+            killed += place.terminate(&admin, "write").await;
+        }
+        for writer in writers {
+            writer.await.expect("the writer ends well");
+        }
+        assert!(killed > 10, "the writer's process was killed {killed} times");
+        assert_gapless(&events, 1);
+        let mut said: HashMap<_, Vec<String>> = HashMap::new();
+        for event in &events {
+            said.entry(event.stream.clone()).or_default().push(text(event));
+        }
+        let expected: Vec<_> = (0..EACH).map(|n| n.to_string()).collect();
+        assert!(said.values().all(|said| *said == expected), "each writer's events, once, in order");
+        assert_eq!(log.head().await, Ok(Position((WRITERS * EACH) as u64)));
+    });
+}
+
+#[test]
+fn a_commit_whose_answer_is_lost_is_unknown_and_is_there() {
+    run(async {
+        let (place, relay) = (Place::new(), Relay::start().await);
+        let Opened { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
+        let at = stream("a");
+        relay.set(Way::CutAfterCommit);
+        let answer = log.append(says_once(&at, "once")).await;
+        assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
+        relay.cut().await;
+        let answer = log.append(says_once(&at, "once")).await;
+        assert!(matches!(answer, Err(Fault::Unavailable(_))), "{answer:?}");
+        relay.set(Way::Open);
+        let outcome = soon(insist(&log, says_once(&at, "once"))).await;
+        assert_eq!(outcome, Outcome::AlreadyDone { outcome: "once".into() });
+        assert_eq!(soon(fed(&mut feed, 1)).await[0].version, Version(1));
+    });
+}
+
+#[test]
+fn a_commit_that_never_arrives_is_unknown_and_is_not_there() {
+    run(async {
+        let (place, relay) = (Place::new(), Relay::start().await);
+        let Opened { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
+        let at = stream("a");
+        relay.set(Way::CutBeforeCommit);
+        let answer = log.append(says_once(&at, "once")).await;
+        assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
+        relay.set(Way::Open);
+        let outcome = soon(insist(&log, says_once(&at, "once"))).await;
+        assert!(matches!(outcome, Outcome::Appended(_)), "{outcome:?}");
+        assert_gapless(&soon(fed(&mut feed, 1)).await, 1);
+        assert_eq!(log.head().await, Ok(Position(1)));
+    });
+}
+
+#[test]
+fn a_server_that_goes_away_is_unavailable_until_it_is_back() {
+    run(async {
+        let (place, relay) = (Place::new(), Relay::start().await);
+        let Opened { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
+        let other = place.open().await;
+        let at = stream("a");
+        log.append(says(&at, "before")).await.expect("appended");
+        relay.set(Way::Cut);
+        let answer = log.append(says(&at, "never")).await;
+        assert!(matches!(answer, Err(Fault::Unavailable(_))), "{answer:?}");
+        let answer = log.read_stream(&at, Version::ZERO, 10).await;
+        assert!(matches!(answer, Err(Fault::Unavailable(_))), "{answer:?}");
+        other.log.append(says(&at, "by another")).await.expect("appended");
+        relay.set(Way::Open);
+        soon(insist(&log, says_once(&at, "after"))).await;
+        let texts: Vec<_> = soon(fed(&mut feed, 3)).await.iter().map(text).collect();
+        assert_eq!(texts, ["before", "by another", "after"]);
+        soon(async { while log.read_stream(&at, Version::ZERO, 10).await.is_err() {} }).await;
+    });
+}
+
+#[test]
+fn a_lost_ear_costs_time_and_no_event() {
+    const COUNT: usize = 50;
+    run(async {
+        let place = Place::new();
+        let (mut reader, writer) = (place.open().await, place.open().await);
+        let admin = place.admin().await;
+        for n in 0..COUNT {
+            place.terminate(&admin, "listen").await;
+            writer.log.append(says(&stream("a"), &n.to_string())).await.expect("appended");
+            assert_gapless(&soon(fed(&mut reader.feed, 1)).await, n as u64 + 1);
+        }
+    });
+}
+
+#[test]
+fn a_commit_that_nobody_tells_of_is_found_by_the_poll() {
+    run(async {
+        let place = Place::new();
+        let mut opened = place.open().await;
+        opened.log.append(says(&stream("a"), "told")).await.expect("appended");
+        let silent = "BEGIN; SELECT last FROM head FOR UPDATE; \
+            INSERT INTO events SELECT 2, stream, 2, kind, form, at, 'untold', payload FROM events; \
+            UPDATE head SET last = 2; COMMIT";
+        place.admin().await.batch_execute(silent).await.expect("written");
+        let events = soon(fed(&mut opened.feed, 2)).await;
+        assert_gapless(&events, 1);
+        assert_eq!(text(&events[1]), "untold");
+        // The writer goes on behind it.
+        opened.log.append(says(&stream("a"), "told")).await.expect("appended");
+        assert_eq!(soon(fed(&mut opened.feed, 1)).await[0].version, Version(3));
+    });
+}
+
+#[test]
+fn a_head_that_somebody_holds_is_a_fault_in_time_and_passes() {
+    run(async {
+        let place = Place::new();
+        let opened = place.open().await;
+        let holder = place.admin().await;
+        holder.batch_execute("BEGIN; SELECT last FROM head FOR UPDATE").await.expect("the head is held");
+        let begun = tokio::time::Instant::now();
+        let answer = opened.log.append(says(&stream("a"), "never")).await;
+        assert_eq!(answer, Err(Fault::Overloaded));
+        assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+        holder.batch_execute("COMMIT").await.expect("the head is free");
+        opened.log.append(says(&stream("a"), "appended")).await.expect("appended");
+        assert_eq!(opened.log.head().await, Ok(Position(1)));
+    });
+}

@@ -1,0 +1,146 @@
+//! A relay before the server that can be cut, or be set to cut at the next commit.
+
+use std::sync::Arc;
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+};
+use tokio_postgres::{Config, config::Host};
+
+/// A commit as the writer sends it: a simple query.
+const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+
+/// What becomes of the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// They pass.
+    Open,
+    /// No connection stands, and none is made.
+    Cut,
+    /// The next commit does not reach the server; then `Cut`.
+    CutBeforeCommit,
+    /// The next commit reaches the server and its answer is lost; then `Cut`.
+    CutAfterCommit,
+}
+
+/// The relay.
+pub(crate) struct Relay {
+    url: String,
+    way: Arc<watch::Sender<Way>>,
+}
+
+impl Relay {
+    /// Before the server of the tests.
+    pub(crate) async fn start() -> Self {
+        let config: Config = super::url().parse().expect("the URL is well-formed");
+        let [Host::Tcp(host)] = config.get_hosts() else { panic!("the test server must be reached by TCP") };
+        let port = config.get_ports().first().copied().unwrap_or(5432);
+        let server = (host.clone(), port);
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let here = listener.local_addr().expect("the port is known").port();
+        let way = Arc::new(watch::Sender::new(Way::Open));
+        tokio::spawn(accept(listener, server, way.clone()));
+        Self { url: through(&config, here), way }
+    }
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+    pub(crate) fn set(&self, way: Way) {
+        self.way.send_replace(way);
+    }
+    /// Waits until a commit has met its fate.
+    pub(crate) async fn cut(&self) {
+        self.way.subscribe().wait_for(|way| *way == Way::Cut).await.expect("the relay stands");
+    }
+}
+
+fn through(config: &Config, port: u16) -> String {
+    let mut url = format!("host=127.0.0.1 port={port}");
+    for (name, value) in [("user", config.get_user()), ("dbname", config.get_dbname())] {
+        if let Some(value) = value {
+            url += &format!(" {name}='{value}'");
+        }
+    }
+    if let Some(password) = config.get_password() {
+        url += &format!(" password='{}'", String::from_utf8_lossy(password));
+    }
+    url
+}
+
+async fn accept(listener: TcpListener, server: (String, u16), way: Arc<watch::Sender<Way>>) {
+    while let Ok((client, _)) = listener.accept().await {
+        if *way.borrow() == Way::Cut {
+            continue;
+        }
+        let server = TcpStream::connect((server.0.as_str(), server.1)).await.expect("the server is there");
+        tokio::spawn(relay(client, server, way.clone()));
+    }
+}
+
+/// Until either side ends or the relay is cut; dropping both sockets cuts the connection.
+async fn relay(client: TcpStream, server: TcpStream, way: Arc<watch::Sender<Way>>) {
+    let mut watched = way.subscribe();
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
+    // Whether this connection's next answers are to be lost.
+    let lost = watch::Sender::new(false);
+    tokio::select! {
+        () = requests(from_client, to_server, &way, &lost) => {}
+        () = answers(from_server, to_client, &way, &lost) => {}
+        _ = watched.wait_for(|way| *way == Way::Cut) => {}
+    }
+}
+
+async fn requests(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    way: &watch::Sender<Way>,
+    lost: &watch::Sender<bool>,
+) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        let chunk = &buffer[..read];
+        let commit = chunk.windows(COMMIT.len()).position(|window| window == COMMIT);
+        let now = *way.borrow();
+        let passes = match (commit, now) {
+            (Some(at), Way::CutBeforeCommit) => &chunk[..at],
+            (Some(_), Way::CutAfterCommit) => {
+                lost.send_replace(true);
+                chunk
+            }
+            _ => chunk,
+        };
+        if to.write_all(passes).await.is_err() {
+            return;
+        }
+        if passes.len() < chunk.len() {
+            way.send_replace(Way::Cut);
+            return;
+        }
+    }
+}
+
+async fn answers(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    way: &watch::Sender<Way>,
+    lost: &watch::Sender<bool>,
+) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        let chunk = &buffer[..read];
+        if *lost.borrow() {
+            // The answer to COMMIT is the end of what comes.
+            if chunk.windows(7).any(|window| window == b"COMMIT\0") {
+                way.send_replace(Way::Cut);
+                return;
+            }
+            continue;
+        }
+        if to.write_all(chunk).await.is_err() {
+            return;
+        }
+    }
+}

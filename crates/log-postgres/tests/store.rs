@@ -1,0 +1,167 @@
+//! Opening: the tables are made once, a store that can't be used is refused, and several handles write at once.
+
+mod server;
+
+use futures_util::future::join_all;
+use plenary_kernel::Position;
+use plenary_log::{Fault, Opened, Outcome};
+use plenary_log_postgres::{OpenError, Options, open};
+use server::{Place, admin, assert_gapless, fed, run, says, says_once, soon, stream, url};
+
+#[test]
+fn many_opens_at_once_make_the_tables_once() {
+    run(async {
+        let place = Place::new();
+        let opened = join_all((0..6).map(|_| place.open())).await;
+        let sql = "SELECT version, (SELECT count(*) FROM meta), (SELECT count(*) FROM head) FROM meta";
+        let row = place.admin().await.query_one(sql, &[]).await.expect("the tables are there");
+        assert_eq!((row.get::<_, i32>(0), row.get::<_, i64>(1), row.get::<_, i64>(2)), (1, 1, 1));
+        for (n, opened) in opened.iter().enumerate() {
+            opened.log.append(says(&stream("a"), "said")).await.expect("appended");
+            assert_eq!(opened.log.head().await, Ok(Position(n as u64 + 1)));
+        }
+    });
+}
+
+#[test]
+fn a_newer_schema_is_refused() {
+    run(async {
+        let place = Place::new();
+        drop(place.open().await);
+        place.admin().await.batch_execute("UPDATE meta SET version = 99").await.expect("updated");
+        let refused = place.try_open(&url()).await.err();
+        assert!(matches!(refused, Some(OpenError::Newer { found: 99, known: 1 })), "{refused:?}");
+    });
+}
+
+#[test]
+fn another_store_in_the_place_of_ours_ends_the_process() {
+    run(async {
+        let place = Place::new();
+        let opened = place.open().await;
+        let admin = place.admin().await;
+        admin.batch_execute("UPDATE meta SET epoch = 'another'").await.expect("updated");
+        place.terminate(&admin, "write").await;
+        let answer = soon(opened.log.append(says(&stream("a"), "never"))).await;
+        assert!(matches!(answer, Err(Fault::Corrupt(_))), "{answer:?}");
+        assert!(matches!(soon(opened.log.failed()).await, Fault::Corrupt(_)));
+    });
+}
+
+#[test]
+fn a_log_that_went_back_ends_the_process() {
+    run(async {
+        let place = Place::new();
+        let opened = place.open().await;
+        opened.log.append(says(&stream("a"), "lost")).await.expect("appended");
+        let back =
+            "ALTER TABLE events DISABLE TRIGGER append_only; DELETE FROM events; UPDATE head SET last = 0";
+        place.admin().await.batch_execute(back).await.expect("the log is set back");
+        assert!(matches!(soon(opened.log.failed()).await, Fault::Corrupt(_)));
+    });
+}
+
+#[test]
+fn events_are_never_changed() {
+    run(async {
+        let place = Place::new();
+        let opened = place.open().await;
+        opened.log.append(says(&stream("a"), "said")).await.expect("appended");
+        let admin = place.admin().await;
+        for change in
+            ["UPDATE events SET payload = ''", "DELETE FROM events", "TRUNCATE events", "DELETE FROM head"]
+        {
+            let refused = admin.batch_execute(change).await.expect_err(change);
+            assert!(refused.to_string() == "db error" && refused.code().is_some(), "{refused:?}");
+        }
+        assert_eq!(opened.log.read_log(Position::ZERO, 10).await.map(|events| events.len()), Ok(1));
+    });
+}
+
+#[test]
+fn a_name_that_is_too_long_fails_alone() {
+    run(async {
+        let place = Place::new();
+        let Opened { log, feed: _feed } = place.open().await;
+        let long = stream(&"x".repeat(3_000));
+        let good = stream(&"\0\u{1}é".repeat(200));
+        let slots = join_all((0..3).map(|_| log.reserve())).await;
+        let batches = [says_once(&good, "a"), says_once(&long, "b"), says_once(&good, "c")];
+        let pending = slots.into_iter().zip(batches).map(|(slot, batch)| slot.expect("a slot").submit(batch));
+        let answers = join_all(pending.collect::<Vec<_>>()).await;
+        assert!(matches!(answers[0], Ok(Outcome::Appended(_))), "{answers:?}");
+        assert!(matches!(answers[1], Err(Fault::Unavailable(_))), "{answers:?}");
+        assert!(matches!(answers[2], Ok(Outcome::Appended(_))), "{answers:?}");
+        let events = log.read_log(Position::ZERO, 10).await.expect("read");
+        assert!(events.iter().all(|event| event.stream == good), "a NUL comes back");
+    });
+}
+
+#[test]
+fn two_handles_feed_each_other_under_load() {
+    const TASKS: usize = 6;
+    const EACH: usize = 150;
+    run(async {
+        let place = Place::new();
+        let mut handles = [place.open().await, place.open().await];
+        let mut writers = Vec::new();
+        for task in 0..TASKS {
+            let log = handles[task % 2].log.clone();
+            writers.push(tokio::spawn(async move {
+                for n in 0..EACH {
+                    let at = stream(&(n % 7).to_string());
+                    let text = format!("{task}.{n}");
+                    let outcome = log.append(says_once(&at, &text)).await;
+                    assert!(matches!(outcome, Ok(Outcome::Appended(_))), "{outcome:?}");
+                }
+            }));
+        }
+        for writer in writers {
+            writer.await.expect("the writer ends well");
+        }
+        let [one, two] = &mut handles;
+        let (one, two) =
+            soon(async { tokio::join!(fed(&mut one.feed, TASKS * EACH), fed(&mut two.feed, TASKS * EACH)) })
+                .await;
+        assert_gapless(&one, 1);
+        assert_eq!(one, two);
+    });
+}
+
+#[test]
+fn a_database_that_is_not_utf8_is_refused() {
+    run(async {
+        let name = format!("plenary_test_{}", std::process::id());
+        let server = admin(&url()).await;
+        let create = format!(
+            "CREATE DATABASE {name} ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+        );
+        server.batch_execute(&create).await.expect("the database is made");
+        let elsewhere = in_database(&name);
+        let refused = open(&elsewhere, Options::default()).await.err();
+        server.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.expect("dropped");
+        assert!(matches!(&refused, Some(OpenError::Unfit(why)) if why.contains("UTF8")), "{refused:?}");
+    });
+}
+
+fn in_database(name: &str) -> String {
+    let url = url();
+    let (server, _) = url.rsplit_once('/').expect("the URL names a database");
+    format!("{server}/{name}")
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused_before_the_server_is_asked() {
+    for (url, schema, why) in [
+        ("postgres://127.0.0.1:1/x?sslmode=require", "plenary", "TLS"),
+        ("postgres://127.0.0.1:1/x", "Robert'); --", "schema"),
+        ("postgres://127.0.0.1:1/x", "", "schema"),
+        ("mysql://127.0.0.1", "plenary", "URL"),
+    ] {
+        let options = Options { schema: schema.to_owned(), ..Options::default() };
+        let refused = open(url, options).await.err();
+        assert!(matches!(&refused, Some(OpenError::Options(text)) if text.contains(why)), "{refused:?}");
+    }
+    let refused = open("postgres://nobody@127.0.0.1:1/x", Options::default()).await.err();
+    assert!(matches!(refused, Some(OpenError::Unreachable(_))), "{refused:?}");
+}

@@ -1,0 +1,78 @@
+//! Which streams the writer knows by heart. Bounded: two generations, of which the older is forgotten as a whole.
+
+use std::collections::HashMap;
+
+use plenary_log::StreamName;
+
+/// Most streams in one generation.
+const GENERATION_MAX: usize = 32_768;
+
+/// A stream as the writer knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// Its number in the file.
+    pub(crate) id: i64,
+    /// The version it is at.
+    pub(crate) version: i64,
+}
+
+/// The streams that were in use of late.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    young: HashMap<StreamName, Known>,
+    /// May hold what is out of date of streams that are in `young`.
+    old: HashMap<StreamName, Known>,
+    generation_max: usize,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { young: HashMap::new(), old: HashMap::new(), generation_max: GENERATION_MAX }
+    }
+}
+
+impl Cache {
+    /// What is known of a stream; being asked keeps it known.
+    pub(crate) fn get(&mut self, stream: &StreamName) -> Option<Known> {
+        if let Some(known) = self.young.get(stream) {
+            return Some(*known);
+        }
+        let (name, known) = self.old.remove_entry(stream)?;
+        self.put(name, known);
+        Some(known)
+    }
+
+    /// Learns where a stream is.
+    pub(crate) fn put(&mut self, stream: StreamName, known: Known) {
+        if let Some(place) = self.young.get_mut(&stream) {
+            *place = known;
+            return;
+        }
+        if self.young.len() >= self.generation_max {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(stream, known);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_used_stays_and_what_is_not_is_forgotten() {
+        let mut cache = Cache { generation_max: 4, ..Cache::default() };
+        let name = |n: i64| StreamName::new("test.stream", &n.to_string());
+        for n in 0..100 {
+            cache.put(name(n), Known { id: n, version: 1 });
+            if n % 3 == 0 {
+                cache.put(name(0), Known { id: 0, version: n });
+            }
+            let expected = Known { id: 0, version: n - n % 3 };
+            assert_eq!(cache.get(&name(0)), Some(expected), "asked for all the time");
+            assert!(cache.young.len() <= 4 && cache.old.len() <= 4);
+        }
+        assert_eq!(cache.get(&name(50)), None);
+        assert!(cache.get(&name(99)).is_some());
+    }
+}

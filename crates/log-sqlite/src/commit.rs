@@ -1,0 +1,301 @@
+//! One commit: the rules of an append against the file, what they write, and what the writer then knows.
+//! Must not know: where batches come from and where outcomes go.
+
+use std::{collections::HashMap, sync::Arc};
+
+use plenary_kernel::{Position, Version};
+use plenary_log::{
+    Batch, Fault, IndexOp, KeyClaim, KeyRecord, Lookup, Outcome, Row, StoredEvent, StreamName, Writes, plan,
+};
+use rusqlite::{Connection, Error, ErrorCode, Statement, params};
+
+use crate::{
+    cache::{Cache, Known},
+    error::{fault, is_full},
+    records,
+    streams::{STREAM_MAX, VERSION_MAX, slot, stream_id, version_indexed},
+    unindexed::Shared,
+};
+
+/// The last numbers that were given away.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// The last position.
+    pub(crate) head: i64,
+    /// The last stream.
+    pub(crate) stream: i64,
+    /// The last claim of a key.
+    pub(crate) claim: i64,
+}
+
+/// Why nothing came of a transaction.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It was rolled back, and the next one may work.
+    Refused(Fault),
+    /// Nobody knows what is on disk: the process must end.
+    Fatal(Fault),
+}
+
+impl Failure {
+    /// What an error means that came before anything was written, or with nothing to write.
+    pub(crate) fn of(error: &Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy) => Self::Refused(Fault::Unavailable(error.to_string())),
+            _ if is_full(error) => Self::Refused(Fault::Full(error.to_string())),
+            _ => fatal(error),
+        }
+    }
+}
+
+fn fatal(error: &Error) -> Failure {
+    Failure::Fatal(Fault::OutcomeUnknown(error.to_string()))
+}
+
+/// What was committed.
+pub(crate) type Committed = (Vec<Outcome>, Arc<[StoredEvent]>);
+
+/// The writing half of the store.
+pub(crate) struct Committer<'c> {
+    connection: &'c Connection,
+    shared: &'c Shared,
+    statements: Statements<'c>,
+    cache: Cache,
+    place: Place,
+}
+
+struct Statements<'c> {
+    stream: Statement<'c>,
+    event: Statement<'c>,
+    key: Statement<'c>,
+    put: Statement<'c>,
+    delete: Statement<'c>,
+    set_row: Statement<'c>,
+    delete_row: Statement<'c>,
+    stream_index: Statement<'c>,
+    key_index: Statement<'c>,
+}
+
+impl<'c> Statements<'c> {
+    fn of(connection: &'c Connection) -> Result<Self, Error> {
+        Ok(Self {
+            stream: connection.prepare("INSERT INTO streams VALUES(?1, ?2)")?,
+            event: connection.prepare("INSERT INTO events VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?,
+            key: connection.prepare("INSERT INTO keys VALUES(?1, ?2, ?3, ?4, ?5)")?,
+            put: connection.prepare("INSERT OR REPLACE INTO idx VALUES(?1, ?2, ?3)")?,
+            delete: connection.prepare("DELETE FROM idx WHERE name = ?1 AND key = ?2")?,
+            set_row: connection.prepare("INSERT OR REPLACE INTO rows VALUES(?1, ?2, ?3)")?,
+            delete_row: connection.prepare("DELETE FROM rows WHERE name = ?1")?,
+            stream_index: connection.prepare("INSERT INTO stream_index VALUES(?1, ?2)")?,
+            key_index: connection.prepare("INSERT INTO key_index VALUES(?1, ?2)")?,
+        })
+    }
+}
+
+impl<'c> Committer<'c> {
+    pub(crate) fn new(connection: &'c Connection, shared: &'c Shared, place: Place) -> Result<Self, Error> {
+        let statements = Statements::of(connection)?;
+        Ok(Self { connection, shared, statements, cache: Cache::default(), place })
+    }
+
+    /// Decides the batches in order and writes what holds, in one transaction that is on disk when this returns.
+    pub(crate) fn commit(&mut self, batches: impl Iterator<Item = Batch>) -> Result<Committed, Failure> {
+        self.begin()?;
+        let head = Position(self.place.head.cast_unsigned());
+        let (writes, outcomes) = match plan(batches, head, self) {
+            Ok(planned) => planned,
+            Err(fault) => {
+                self.rollback()?;
+                return Err(Failure::Refused(fault));
+            }
+        };
+        if writes.is_empty() {
+            self.rollback()?;
+            return Ok((outcomes, Arc::new([])));
+        }
+        let written = self.write(&writes);
+        let (streams, place) = self.finish(written)?;
+        self.learn(&writes, &streams, place);
+        Ok((outcomes, writes.events.into()))
+    }
+
+    fn begin(&self) -> Result<(), Failure> {
+        let begun = self.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([]));
+        begun.map(|_| ()).map_err(|error| Failure::of(&error))
+    }
+
+    fn rollback(&self) -> Result<(), Failure> {
+        // SQLite rolls back by itself after some errors.
+        if !self.connection.is_autocommit() {
+            self.connection.execute_batch("ROLLBACK").map_err(|error| fatal(&error))?;
+        }
+        Ok(())
+    }
+
+    /// Commits what was written. A full disk is the one error after which it is known that nothing was.
+    fn finish<T>(&self, written: Result<T, Error>) -> Result<T, Failure> {
+        let committed = written.and_then(|written| {
+            self.connection.prepare_cached("COMMIT")?.execute([])?;
+            Ok(written)
+        });
+        match committed {
+            Ok(written) => Ok(written),
+            Err(error) if is_full(&error) => {
+                self.rollback()?;
+                Err(Failure::Refused(Fault::Full(error.to_string())))
+            }
+            Err(error) => Err(fatal(&error)),
+        }
+    }
+
+    /// A stream that is there, by heart or from the file.
+    fn known(&mut self, stream: &StreamName) -> Result<Option<Known>, Error> {
+        if let Some(known) = self.cache.get(stream) {
+            return Ok(Some(known));
+        }
+        let Some(id) = stream_id(self.connection, stream)? else { return Ok(None) };
+        let unindexed = self.shared.unindexed.read().version(id);
+        let version = match unindexed {
+            Some(version) => version,
+            None => version_indexed(self.connection, id)?,
+        };
+        let known = Known { id, version };
+        self.cache.put(stream.clone(), known);
+        Ok(Some(known))
+    }
+
+    /// Writes everything, and says on which stream each event stands and how far the numbers went.
+    fn write(&mut self, writes: &Writes) -> Result<(Vec<i64>, Place), Error> {
+        let mut place = self.place;
+        let mut new: HashMap<&StreamName, i64> = HashMap::new();
+        let mut streams = Vec::with_capacity(writes.events.len());
+        for event in &writes.events {
+            let id = match (self.cache.get(&event.stream), new.get(&event.stream)) {
+                (Some(known), _) => known.id,
+                (None, Some(id)) => *id,
+                (None, None) => {
+                    let id = self.stream_id(&event.stream, &mut place)?;
+                    new.insert(&event.stream, id);
+                    id
+                }
+            };
+            self.write_event(event, id)?;
+            streams.push(id);
+            place.head = event.position.0.cast_signed();
+        }
+        for claim in &writes.keys {
+            place.claim += 1;
+            let KeyClaim { scope, key, digest, outcome } = claim;
+            self.statements.key.execute(params![place.claim, scope, key, digest, &outcome[..]])?;
+        }
+        for op in &writes.index {
+            match op {
+                IndexOp::Put { name, key, value } => {
+                    self.statements.put.execute(params![name, key, &value[..]])?
+                }
+                IndexOp::Delete { name, key } => self.statements.delete.execute(params![name, key])?,
+            };
+        }
+        for (name, row) in &writes.rows {
+            match row {
+                Some(Row { revision, value }) => {
+                    self.statements.set_row.execute(params![name, revision.cast_signed(), &value[..]])?
+                }
+                None => self.statements.delete_row.execute([name])?,
+            };
+        }
+        Ok((streams, place))
+    }
+
+    fn write_event(&mut self, event: &StoredEvent, stream: i64) -> Result<(), Error> {
+        let statement = &mut self.statements.event;
+        statement.raw_bind_parameter(1, event.position.0.cast_signed())?;
+        statement.raw_bind_parameter(2, stream)?;
+        statement.raw_bind_parameter(3, event.version.0.cast_signed())?;
+        statement.raw_bind_parameter(4, event.form)?;
+        statement.raw_bind_parameter(5, event.at.0.cast_signed())?;
+        statement.raw_bind_parameter(6, &*event.kind)?;
+        statement.raw_bind_parameter(7, &event.envelope[..])?;
+        statement.raw_bind_parameter(8, &event.payload[..])?;
+        statement.raw_execute()?;
+        Ok(())
+    }
+
+    /// The number of a stream that is not known by heart; a new one if it is not there.
+    fn stream_id(&mut self, stream: &StreamName, place: &mut Place) -> Result<i64, Error> {
+        if let Some(id) = stream_id(self.connection, stream)? {
+            return Ok(id);
+        }
+        place.stream += 1;
+        self.statements.stream.execute(params![place.stream, stream.as_str()])?;
+        Ok(place.stream)
+    }
+
+    /// Takes over what a commit brought. After this every read sees it.
+    fn learn(&mut self, writes: &Writes, streams: &[i64], place: Place) {
+        let mut unindexed = self.shared.unindexed.write();
+        for (event, id) in writes.events.iter().zip(streams) {
+            let version = event.version.0.cast_signed();
+            unindexed.event(*id, version, event.position.0.cast_signed());
+            self.cache.put(event.stream.clone(), Known { id: *id, version });
+        }
+        for (claim, nth) in writes.keys.iter().zip(self.place.claim + 1..) {
+            unindexed.key(self.shared.salt.hash(&claim.scope, &claim.key), nth);
+        }
+        drop(unindexed);
+        self.place = place;
+        self.shared.set_head(place.head);
+    }
+
+    /// How many index rows the file lacks.
+    pub(crate) fn unindexed(&self) -> usize {
+        self.shared.unindexed.read().count()
+    }
+
+    /// Writes to the file's indexes what they lack, in one transaction.
+    pub(crate) fn index(&mut self) -> Result<(), Failure> {
+        let (events, keys) = {
+            let unindexed = self.shared.unindexed.read();
+            (unindexed.events(), unindexed.keys())
+        };
+        if events.is_empty() && keys.is_empty() {
+            return Ok(());
+        }
+        self.begin()?;
+        let written = self.write_index(&events, &keys);
+        self.finish(written)?;
+        self.shared.unindexed.write().clear();
+        Ok(())
+    }
+
+    fn write_index(&mut self, events: &[(i64, i64, i64)], keys: &[(i64, i64)]) -> Result<(), Error> {
+        for (stream, version, position) in events {
+            self.statements.stream_index.execute([slot(*stream, *version), *position])?;
+        }
+        for (hash, claim) in keys {
+            self.statements.key_index.execute([hash, claim])?;
+        }
+        let mut indexed = self.connection.prepare_cached("UPDATE meta SET value = ?2 WHERE name = ?1")?;
+        indexed.execute(params!["events_indexed", self.place.head])?;
+        indexed.execute(params!["keys_indexed", self.place.claim])?;
+        Ok(())
+    }
+}
+
+impl Lookup for Committer<'_> {
+    fn version(&mut self, stream: &StreamName) -> Result<Version, Fault> {
+        let Some(known) = self.known(stream).map_err(fault)? else { return Ok(Version::ZERO) };
+        if known.id >= STREAM_MAX || known.version >= VERSION_MAX {
+            return Err(Fault::Full(format!("{stream} has no number or version left")));
+        }
+        Ok(Version(known.version.cast_unsigned()))
+    }
+
+    fn key(&mut self, scope: &str, key: &str) -> Result<Option<KeyRecord>, Fault> {
+        records::key(self.connection, self.shared, scope, key).map_err(Into::into)
+    }
+
+    fn row(&mut self, name: &str) -> Result<Option<Row>, Fault> {
+        records::row(self.connection, name).map_err(Into::into)
+    }
+}

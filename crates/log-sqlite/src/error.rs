@@ -1,0 +1,120 @@
+//! What can go wrong, and how the database's own errors are named to everybody else.
+
+use std::path::PathBuf;
+
+use plenary_log::Fault;
+use rusqlite::{Error, ErrorCode};
+
+/// Why a store was not opened. Each text says what to do, where something can be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Another process has the store open.
+    #[error("another process ({holder}) has {} open; stop it, or name another data directory", .directory.display())]
+    Locked {
+        /// The data directory.
+        directory: PathBuf,
+        /// The other process, as far as it is known.
+        holder: String,
+    },
+    /// The directory is on a network file system, where locks and flushes can't be trusted.
+    #[error("{} is on a network file system ({kind}); put the data directory on a local disk", .directory.display())]
+    NetworkFileSystem {
+        /// The data directory.
+        directory: PathBuf,
+        /// Its kind.
+        kind: &'static str,
+    },
+    /// The store was written by a newer release.
+    #[error("the store has format {found}, this release knows up to {known}; start the newer release again")]
+    NewerFormat {
+        /// The format of the store.
+        found: i64,
+        /// The newest known format.
+        known: i64,
+    },
+    /// The file is a database of another program.
+    #[error("{} is not a store of this program: {detail}", .file.display())]
+    Foreign {
+        /// The database file.
+        file: PathBuf,
+        /// What was found.
+        detail: String,
+    },
+    /// SQLite is older than the first release that is known to be safe.
+    #[error("SQLite {found} can corrupt a store under load; at least {needed} is needed")]
+    UnsafeLibrary {
+        /// The version in use.
+        found: String,
+        /// The least version.
+        needed: &'static str,
+    },
+    /// A setting that durability rests on could not be had.
+    #[error("the database answers {setting} = {found}, and {needed} is needed")]
+    Setting {
+        /// The setting.
+        setting: &'static str,
+        /// What it is.
+        found: String,
+        /// What it must be.
+        needed: &'static str,
+    },
+    /// The store contradicts itself.
+    #[error("the store is corrupt: {0}")]
+    Corrupt(String),
+    /// The database could not be opened or read.
+    #[error("the database could not be opened: {0}")]
+    Database(#[from] Error),
+    /// The data directory could not be made or read.
+    #[error("the data directory could not be opened: {0}")]
+    Io(#[source] std::io::Error),
+}
+
+/// What a failed read means to the caller.
+#[allow(clippy::needless_pass_by_value)] // as `map_err` hands it over
+pub(crate) fn fault(error: Error) -> Fault {
+    if is_full(&error) {
+        return Fault::Full(error.to_string());
+    }
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Fault::Corrupt(error.to_string()),
+        Some(_) => Fault::Unavailable(error.to_string()),
+        // Not from the database itself: what it holds is not of the kind that was written.
+        None => Fault::Corrupt(error.to_string()),
+    }
+}
+
+/// Whether there is no room left, so that nothing was written and it may work again later.
+pub(crate) fn is_full(error: &Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+}
+
+/// Why a read came to nothing, inside this crate.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// The database's own error.
+    Database(Error),
+    /// What it holds contradicts itself.
+    Corrupt(String),
+}
+
+impl From<Error> for ReadError {
+    fn from(error: Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<rusqlite::types::FromSqlError> for ReadError {
+    fn from(error: rusqlite::types::FromSqlError) -> Self {
+        Self::Corrupt(error.to_string())
+    }
+}
+
+impl From<ReadError> for Fault {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Database(error) => fault(error),
+            ReadError::Corrupt(what) => Self::Corrupt(what),
+        }
+    }
+}

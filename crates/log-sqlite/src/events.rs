@@ -1,0 +1,158 @@
+//! Reads of events: by stream and by position.
+//!
+//! The end of a stream that is not indexed yet is copied before the file is looked at. What leaves that end is in the
+//! file's index by then, so that the two together have every event once.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use bytes::Bytes;
+use plenary_kernel::{Position, TimestampMs, Version};
+use plenary_log::{StoredEvent, StreamName};
+use rusqlite::Row;
+
+use crate::{
+    error::ReadError,
+    pool::Reader,
+    streams::{VERSION_MAX, name, slot, stream_id},
+    unindexed::Shared,
+};
+
+/// Most kinds that a connection remembers; there are as many as event types in the program.
+const KINDS_MAX: usize = 4_096;
+/// Two wanted events with fewer others between them are found in one pass.
+const GAP_MAX: i64 = 8;
+
+macro_rules! event_columns {
+    () => {
+        "e.position, e.stream, e.version, e.form, e.at, e.kind, e.envelope, e.payload"
+    };
+}
+
+const BY_SLOT: &str = concat!(
+    "SELECT ",
+    event_columns!(),
+    " FROM stream_index i CROSS JOIN events e ON e.position = i.position",
+    " WHERE i.slot > ?1 AND i.slot < ?2 ORDER BY i.slot LIMIT ?3"
+);
+const BY_POSITION: &str = concat!(
+    "SELECT ",
+    event_columns!(),
+    " FROM events e WHERE e.position BETWEEN ?1 AND ?2 AND e.stream = ?3 ORDER BY e.position"
+);
+const LOG: &str =
+    concat!("SELECT ", event_columns!(), " FROM events e WHERE e.position > ?1 ORDER BY e.position LIMIT ?2");
+
+fn limit(max: usize) -> i64 {
+    i64::try_from(max).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn position(place: Position) -> i64 {
+    i64::try_from(place.0).unwrap_or(i64::MAX)
+}
+
+/// The row of an event, but for the stream's name.
+fn event(
+    row: &Row<'_>,
+    stream: StreamName,
+    kinds: &mut HashMap<String, &'static str>,
+) -> Result<StoredEvent, ReadError> {
+    let form = u16::try_from(row.get_ref(3)?.as_i64()?);
+    Ok(StoredEvent {
+        position: Position(row.get_ref(0)?.as_i64()?.cast_unsigned()),
+        stream,
+        version: Version(row.get_ref(2)?.as_i64()?.cast_unsigned()),
+        kind: kind(row.get_ref(5)?.as_str()?, kinds),
+        form: form.map_err(|_| ReadError::Corrupt("the form of an event is out of range".to_owned()))?,
+        at: TimestampMs(row.get_ref(4)?.as_i64()?.cast_unsigned()),
+        envelope: Bytes::copy_from_slice(row.get_ref(6)?.as_blob()?),
+        payload: Bytes::copy_from_slice(row.get_ref(7)?.as_blob()?),
+    })
+}
+
+/// There are few kinds, so each is kept for good and shared.
+fn kind(text: &str, kinds: &mut HashMap<String, &'static str>) -> Cow<'static, str> {
+    if let Some(kind) = kinds.get(text) {
+        return Cow::Borrowed(kind);
+    }
+    if kinds.len() >= KINDS_MAX {
+        return Cow::Owned(text.to_owned());
+    }
+    let kept: &'static str = Box::leak(text.to_owned().into_boxed_str());
+    kinds.insert(text.to_owned(), kept);
+    Cow::Borrowed(kept)
+}
+
+/// See `Reads::read_stream`.
+pub(crate) fn stream(
+    reader: &mut Reader,
+    shared: &Shared,
+    name: &StreamName,
+    after: Version,
+    max: usize,
+) -> Result<Vec<StoredEvent>, ReadError> {
+    let Reader { connection, kinds, .. } = reader;
+    let Some(id) = stream_id(connection, name)? else { return Ok(Vec::new()) };
+    let after = i64::try_from(after.0).map_or(VERSION_MAX, |after| after.min(VERSION_MAX));
+    let (first, positions) = shared.unindexed.read().run(id, after, max);
+    let mut events = Vec::new();
+    let mut place = |row: &Row<'_>, nth: usize| {
+        let event = event(row, name.clone(), kinds)?;
+        let expected = after + 1 + limit(nth);
+        if event.version.0 != expected.cast_unsigned() || row.get_ref(1)?.as_i64()? != id {
+            return Err(ReadError::Corrupt(format!("{name} has no version {expected} in its place")));
+        }
+        Ok(event)
+    };
+    if after + 1 < first {
+        let mut statement = connection.prepare_cached(BY_SLOT)?;
+        let mut rows = statement.query([slot(id, after), slot(id, first), limit(max)])?;
+        while let Some(row) = rows.next()? {
+            events.push(place(row, events.len())?);
+        }
+    }
+    for (from, to) in spans(&positions) {
+        let mut statement = connection.prepare_cached(BY_POSITION)?;
+        let mut rows = statement.query([from, to, id])?;
+        while events.len() < max
+            && let Some(row) = rows.next()?
+        {
+            events.push(place(row, events.len())?);
+        }
+    }
+    Ok(events)
+}
+
+/// Joins positions that are close to each other.
+fn spans(positions: &[i64]) -> Vec<(i64, i64)> {
+    let mut spans: Vec<(i64, i64)> = Vec::new();
+    for position in positions {
+        match spans.last_mut() {
+            Some((_, to)) if position - *to <= GAP_MAX => *to = *position,
+            _ => spans.push((*position, *position)),
+        }
+    }
+    spans
+}
+
+/// See `Reads::read_log`.
+pub(crate) fn log(reader: &mut Reader, after: Position, max: usize) -> Result<Vec<StoredEvent>, ReadError> {
+    let Reader { connection, names, kinds } = reader;
+    let mut events: Vec<StoredEvent> = Vec::new();
+    let mut last: Option<(i64, StreamName)> = None;
+    let mut statement = connection.prepare_cached(LOG)?;
+    let mut rows = statement.query([position(after), limit(max)])?;
+    while let Some(row) = rows.next()? {
+        let id = row.get_ref(1)?.as_i64()?;
+        let stream = match &last {
+            Some((last, stream)) if *last == id => stream.clone(),
+            _ => last.insert((id, name(connection, names, id)?)).1.clone(),
+        };
+        let event = event(row, stream, kinds)?;
+        let expected = events.last().map_or(after, |event| event.position).next();
+        if event.position != expected {
+            return Err(ReadError::Corrupt(format!("position {expected} is not there")));
+        }
+        events.push(event);
+    }
+    Ok(events)
+}

@@ -1,0 +1,78 @@
+//! The reads that a store offers, each on a connection of its own for as long as it takes.
+
+use plenary_kernel::{Position, Version};
+use plenary_log::{Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews};
+
+use crate::{events, news, pool::Pool, records};
+
+impl Reads for Pool {
+    fn read_stream<'a>(
+        &'a self,
+        stream: &'a StreamName,
+        after: Version,
+        max: usize,
+    ) -> Read<'a, Vec<StoredEvent>> {
+        let stream = stream.clone();
+        Box::pin(self.read(move |reader, shared| events::stream(reader, shared, &stream, after, max)))
+    }
+
+    fn read_log(&self, after: Position, max: usize) -> Read<'_, Vec<StoredEvent>> {
+        Box::pin(self.read(move |reader, _| events::log(reader, after, max)))
+    }
+
+    fn read_index<'a>(
+        &'a self,
+        name: &'a str,
+        prefix: &'a str,
+        after: Option<&'a str>,
+        max: usize,
+        order: Order,
+    ) -> Read<'a, Vec<IndexRow>> {
+        let (name, prefix, after) = (name.to_owned(), prefix.to_owned(), after.map(str::to_owned));
+        Box::pin(self.read(move |reader, _| {
+            records::index(&reader.connection, &name, &prefix, after.as_deref(), max, order)
+        }))
+    }
+
+    fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>> {
+        let name = name.to_owned();
+        Box::pin(self.read(move |reader, _| records::row(&reader.connection, &name)))
+    }
+
+    fn read_rows<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a str>,
+        max: usize,
+    ) -> Read<'a, Vec<(String, Row)>> {
+        let (prefix, after) = (prefix.to_owned(), after.map(str::to_owned));
+        Box::pin(
+            self.read(move |reader, _| records::rows(&reader.connection, &prefix, after.as_deref(), max)),
+        )
+    }
+
+    fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>> {
+        let (scope, key) = (scope.to_owned(), key.to_owned());
+        Box::pin(self.read(move |reader, shared| records::key(&reader.connection, shared, &scope, &key)))
+    }
+
+    fn streams_between<'a>(
+        &'a self,
+        category: &'a str,
+        after: Position,
+        until: Position,
+    ) -> Read<'a, Vec<StreamNews>> {
+        let category = category.to_owned();
+        Box::pin(self.read(move |reader, _| news::between(reader, &category, after, until)))
+    }
+
+    fn streams_after<'a>(&'a self, streams: &'a [StreamName], after: Position) -> Read<'a, Vec<StreamNews>> {
+        let streams = streams.to_vec();
+        Box::pin(self.read(move |reader, shared| news::after(reader, shared, &streams, after)))
+    }
+
+    fn head(&self) -> Read<'_, Position> {
+        let head = Position(self.shared().head().cast_unsigned());
+        Box::pin(std::future::ready(Ok::<_, Fault>(head)))
+    }
+}

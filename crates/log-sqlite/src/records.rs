@@ -1,0 +1,146 @@
+//! Reads of what is not an event: indexes, rows and keys.
+
+use bytes::Bytes;
+use plenary_log::{IndexRow, KeyRecord, Order, Row};
+use rusqlite::{Connection, Error, OptionalExtension, params, types::Value};
+
+use crate::{error::ReadError, unindexed::Shared};
+
+/// `[first, end)` of the keys that start with `prefix`, and lie strictly behind `after` in that order. Keys are
+/// compared as octets, which for UTF-8 is the order of its characters.
+struct Range {
+    first: String,
+    /// An octet string sorts behind all text: no end.
+    end: Value,
+}
+
+impl Range {
+    fn of(prefix: &str, after: Option<&str>, order: Order) -> Self {
+        let mut first = prefix.to_owned();
+        let mut end = past(prefix);
+        match (order, after) {
+            (Order::Ascending, Some(after)) if after >= prefix => first = format!("{after}\0"),
+            (Order::Descending, Some(after)) if end.as_ref().is_none_or(|end| after < end.as_str()) => {
+                end = Some(after.to_owned());
+            }
+            (Order::Ascending | Order::Descending, _) => {}
+        }
+        Self { first, end: end.map_or(Value::Blob(Vec::new()), Value::Text) }
+    }
+}
+
+/// The least text that is greater than everything that starts with `prefix`; `None` if nothing is.
+fn past(prefix: &str) -> Option<String> {
+    let (at, last) = prefix.char_indices().rev().find(|(_, last)| *last != char::MAX)?;
+    let next = char::from_u32(u32::from(last) + 1).unwrap_or('\u{e000}');
+    Some(format!("{}{next}", &prefix[..at]))
+}
+
+fn limit(max: usize) -> i64 {
+    i64::try_from(max).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn index(
+    connection: &Connection,
+    name: &str,
+    prefix: &str,
+    after: Option<&str>,
+    max: usize,
+    order: Order,
+) -> Result<Vec<IndexRow>, ReadError> {
+    let sql = match order {
+        Order::Ascending => {
+            "SELECT key, value FROM idx WHERE name = ?1 AND key >= ?2 AND key < ?3 ORDER BY key LIMIT ?4"
+        }
+        Order::Descending => {
+            "SELECT key, value FROM idx WHERE name = ?1 AND key >= ?2 AND key < ?3 ORDER BY key DESC LIMIT ?4"
+        }
+    };
+    let range = Range::of(prefix, after, order);
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = statement.query(params![name, range.first, range.end, limit(max)])?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        let value = Bytes::copy_from_slice(row.get_ref(1)?.as_blob()?);
+        rows.push(IndexRow { key: row.get_ref(0)?.as_str()?.to_owned(), value });
+    }
+    Ok(rows)
+}
+
+fn row_at(row: &rusqlite::Row<'_>, first: usize) -> Result<Row, Error> {
+    let revision = row.get::<_, i64>(first)?.cast_unsigned();
+    Ok(Row { revision, value: Bytes::copy_from_slice(row.get_ref(first + 1)?.as_blob()?) })
+}
+
+pub(crate) fn row(connection: &Connection, name: &str) -> Result<Option<Row>, ReadError> {
+    let mut statement = connection.prepare_cached("SELECT revision, value FROM rows WHERE name = ?1")?;
+    Ok(statement.query_row([name], |row| row_at(row, 0)).optional()?)
+}
+
+pub(crate) fn rows(
+    connection: &Connection,
+    prefix: &str,
+    after: Option<&str>,
+    max: usize,
+) -> Result<Vec<(String, Row)>, ReadError> {
+    let range = Range::of(prefix, after, Order::Ascending);
+    let mut statement = connection.prepare_cached(
+        "SELECT name, revision, value FROM rows WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3",
+    )?;
+    let mut found = statement.query(params![range.first, range.end, limit(max)])?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        rows.push((row.get_ref(0)?.as_str()?.to_owned(), row_at(row, 1)?));
+    }
+    Ok(rows)
+}
+
+/// A key by its hash: in the end that is not indexed, else by the index. The end is looked at first: what leaves it
+/// is in the index by then.
+pub(crate) fn key(
+    connection: &Connection,
+    shared: &Shared,
+    scope: &str,
+    key: &str,
+) -> Result<Option<KeyRecord>, ReadError> {
+    let hash = shared.salt.hash(scope, key);
+    let mut claims = shared.unindexed.read().claims(hash).to_vec();
+    let mut indexed = connection.prepare_cached("SELECT claim FROM key_index WHERE hash = ?1")?;
+    let mut indexed = indexed.query([hash])?;
+    while let Some(row) = indexed.next()? {
+        claims.push(row.get(0)?);
+    }
+    for claim in claims {
+        let mut statement =
+            connection.prepare_cached("SELECT scope, key, digest, outcome FROM keys WHERE claim = ?1")?;
+        let mut found = statement.query([claim])?;
+        let Some(row) = found.next()? else {
+            return Err(ReadError::Corrupt(format!("the index names claim {claim}, which is not there")));
+        };
+        if row.get_ref(0)?.as_str()? == scope && row.get_ref(1)?.as_str()? == key {
+            let outcome = Bytes::copy_from_slice(row.get_ref(3)?.as_blob()?);
+            return Ok(Some(KeyRecord { digest: row.get(2)?, outcome }));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_prefix_is_the_next_text_in_octet_order() {
+        for (prefix, end) in [
+            ("", None),
+            ("a", Some("b")),
+            ("a/", Some("a0")),
+            ("a\u{7f}", Some("a\u{80}")),
+            ("a\u{d7ff}", Some("a\u{e000}")),
+            ("a\u{10ffff}", Some("b")),
+            ("\u{10ffff}\u{10ffff}", None),
+        ] {
+            assert_eq!(past(prefix).as_deref(), end, "{prefix:?}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The file: its tables and their history, the settings of a connection, and what a start reads of it.
+
+use std::{
+    fs::{File, Permissions, set_permissions},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use rusqlite::{
+    Connection, OpenFlags, OptionalExtension, Row, config::DbConfig, hooks::Wal, types::ValueRef,
+};
+
+use crate::{
+    OpenError, Options, checks,
+    commit::Place,
+    unindexed::{Salt, Shared},
+};
+
+/// `PLNY`: the file belongs to this program.
+const APPLICATION_ID: i64 = 0x504c_4e59;
+/// How long a connection waits for a lock. Nobody holds one for long: the writer is alone, and reads are short.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+/// Page cache of the writer and of a reader, in KiB, as SQLite takes it.
+const WRITER_CACHE_KIB: i64 = 32 * 1_024;
+const READER_CACHE_KIB: i64 = 8 * 1_024;
+/// The file of the write-ahead log is cut down to this when it starts over, in octets.
+const WAL_KEPT_OCTETS: i64 = 32 << 20;
+/// Most statements that a connection keeps prepared.
+const STATEMENTS: usize = 32;
+
+/// One step a format, each in a transaction of its own. A step is never changed once it was released.
+const STEPS: [&str; 1] = [FIRST];
+
+/// `events` and `keys` are only ever appended to, in order. Their indexes follow in bulk (`unindexed`), so that a
+/// commit does not touch a page for every stream it writes to:
+/// `stream_index` from `stream << 32 | version` to the position, up to the position `events_indexed`;
+/// `key_index` from a hash to the claim, up to the claim `keys_indexed`.
+const FIRST: &str = "
+CREATE TABLE meta(name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE streams(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE events(
+    position INTEGER PRIMARY KEY, stream INTEGER NOT NULL, version INTEGER NOT NULL, form INTEGER NOT NULL,
+    at INTEGER NOT NULL, kind TEXT NOT NULL, envelope BLOB NOT NULL, payload BLOB NOT NULL
+) STRICT;
+CREATE TABLE stream_index(slot INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;
+CREATE TABLE keys(
+    claim INTEGER PRIMARY KEY, scope TEXT NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL, outcome BLOB NOT NULL
+) STRICT;
+CREATE TABLE key_index(hash INTEGER NOT NULL, claim INTEGER NOT NULL, PRIMARY KEY(hash, claim)) STRICT, WITHOUT ROWID;
+CREATE TABLE idx(name TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY(name, key))
+    STRICT, WITHOUT ROWID;
+CREATE TABLE rows(name TEXT PRIMARY KEY, revision INTEGER NOT NULL, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO meta VALUES
+    ('epoch', lower(hex(randomblob(16)))), ('salt', randomblob(16)), ('events_indexed', 0), ('keys_indexed', 0);
+";
+
+/// The one connection that writes, on a file that is ours and of the newest format.
+pub(crate) fn writer(file: &Path, options: Options) -> Result<Connection, OpenError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_EXRESCODE;
+    let mut connection = Connection::open_with_flags(file, flags)?;
+    connection.busy_timeout(LOCK_WAIT)?;
+    let found = format(&connection, file)?;
+    set_permissions(file, Permissions::from_mode(checks::FILE_MODE)).map_err(OpenError::Io)?;
+    settle(&connection, WRITER_CACHE_KIB)?;
+    // Checkpoints are the writer's own, between commits; after a failed flush there must be none.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "journal_size_limit", WAL_KEPT_OCTETS)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    if let Some(pages) = options.pages_max {
+        connection.pragma_update(None, "max_page_count", pages)?;
+    }
+    migrate(&mut connection, found)?;
+    if let Some(directory) = file.parent() {
+        File::open(directory).and_then(|directory| directory.sync_all()).map_err(OpenError::Io)?;
+    }
+    Ok(connection)
+}
+
+/// A connection that only reads.
+pub(crate) fn reader(file: &Path) -> Result<Connection, OpenError> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
+    let connection = Connection::open_with_flags(file, flags)?;
+    connection.busy_timeout(LOCK_WAIT)?;
+    settle(&connection, READER_CACHE_KIB)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+/// The format of the file, 0 of an empty one.
+fn format(connection: &Connection, file: &Path) -> Result<i64, OpenError> {
+    let foreign = |detail: String| OpenError::Foreign { file: file.to_owned(), detail };
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let application = match number("application_id") {
+        Ok(application) => application,
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
+            return Err(foreign("no SQLite database".to_owned()));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let found = number("user_version")?;
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
+    match (application, found, tables) {
+        (0, 0, 0) => Ok(0),
+        (APPLICATION_ID, 1.., _) if found > known => Err(OpenError::NewerFormat { found, known }),
+        (APPLICATION_ID, 1.., _) => Ok(found),
+        _ => Err(foreign(format!("application id {application:#x}, format {found}, {tables} tables"))),
+    }
+}
+
+/// Brings a connection to the settings that durability and reads rest on, and looks whether it took them.
+fn settle(connection: &Connection, cache_kib: i64) -> Result<(), OpenError> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.execute_batch(&format!(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF;
+         PRAGMA temp_store = MEMORY; PRAGMA cache_size = -{cache_kib};"
+    ))?;
+    for (setting, needed) in [("journal_mode", "wal"), ("synchronous", "2"), ("mmap_size", "0")] {
+        let text = |row: &Row<'_>| match row.get_ref(0)? {
+            ValueRef::Integer(number) => Ok(number.to_string()),
+            ValueRef::Text(_) | ValueRef::Blob(_) | ValueRef::Real(_) | ValueRef::Null => row.get(0),
+        };
+        // A build without memory maps has no such setting, and answers nothing.
+        let found = connection.query_row(&format!("PRAGMA {setting}"), [], text).optional()?;
+        let found = found.unwrap_or_else(|| needed.to_owned());
+        if found != needed {
+            return Err(OpenError::Setting { setting, found, needed });
+        }
+    }
+    Ok(())
+}
+
+fn migrate(connection: &mut Connection, found: i64) -> Result<(), OpenError> {
+    for (step, format) in STEPS.iter().zip(1_i64..).filter(|(_, format)| *format > found) {
+        let transaction = connection.transaction()?;
+        transaction.execute_batch(step)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", format)?;
+        transaction.commit()?;
+        tracing::info!(format, "the store has a new format");
+    }
+    Ok(())
+}
+
+/// Counts the pages in the write-ahead log, after each commit.
+pub(crate) fn wal_pages(connection: &mut Connection) -> Result<Arc<AtomicU32>, OpenError> {
+    let pages = Arc::new(AtomicU32::new(0));
+    let told = pages.clone();
+    connection.wal_hook(Some(move |_: &mut Wal, count: i32| {
+        told.store(count.unsigned_abs(), Ordering::Relaxed);
+        Ok(())
+    }))?;
+    Ok(pages)
+}
+
+/// Reads where the store is, and what its indexes lack: at most what one bulk brings, and a commit.
+pub(crate) fn load(connection: &Connection) -> Result<(Shared, Place), OpenError> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let place = Place {
+        head: number("SELECT ifnull(max(position), 0) FROM events")?,
+        stream: number("SELECT ifnull(max(id), 0) FROM streams")?,
+        claim: number("SELECT ifnull(max(claim), 0) FROM keys")?,
+    };
+    let events = number("SELECT value FROM meta WHERE name = 'events_indexed'")?;
+    let keys = number("SELECT value FROM meta WHERE name = 'keys_indexed'")?;
+    if events > place.head || keys > place.claim {
+        return Err(OpenError::Corrupt("the indexes are ahead of what they index".to_owned()));
+    }
+    let salt: Vec<u8> =
+        connection.query_row("SELECT value FROM meta WHERE name = 'salt'", [], |row| row.get(0))?;
+    let salt = Salt::of(&salt).ok_or_else(|| OpenError::Corrupt("the salt has another length".to_owned()))?;
+    let shared = Shared::new(place.head, salt);
+    let mut unindexed = shared.unindexed.write();
+    let mut rows = connection
+        .prepare("SELECT stream, version, position FROM events WHERE position > ?1 ORDER BY position")?;
+    let mut rows = rows.query([events])?;
+    while let Some(row) = rows.next()? {
+        unindexed.event(row.get(0)?, row.get(1)?, row.get(2)?);
+    }
+    let mut rows =
+        connection.prepare("SELECT scope, key, claim FROM keys WHERE claim > ?1 ORDER BY claim")?;
+    let mut rows = rows.query([keys])?;
+    while let Some(row) = rows.next()? {
+        let (scope, key): (String, String) = (row.get(0)?, row.get(1)?);
+        unindexed.key(salt.hash(&scope, &key), row.get(2)?);
+    }
+    drop(unindexed);
+    Ok((shared, place))
+}

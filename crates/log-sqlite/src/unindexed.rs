@@ -1,0 +1,196 @@
+//! The end of the log that the indexes in the file lack: kept here until a bulk of it is written there. The writer
+//! adds and takes away; readers copy what they need and never wait for a disk.
+
+use std::{
+    collections::HashMap,
+    hash::Hasher,
+    sync::{
+        PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+/// Keys of one scope lie together in the index: that many bits of its order are the scope's.
+const SCOPE_BITS: u32 = 24;
+
+/// What the writer shares with the readers.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    head: AtomicI64,
+    pub(crate) salt: Salt,
+    pub(crate) unindexed: Lock,
+}
+
+impl Shared {
+    pub(crate) fn new(head: i64, salt: Salt) -> Self {
+        Self { head: AtomicI64::new(head), salt, unindexed: Lock::default() }
+    }
+    /// The position of the last committed event.
+    pub(crate) fn head(&self) -> i64 {
+        self.head.load(Ordering::Acquire)
+    }
+    pub(crate) fn set_head(&self, head: i64) {
+        self.head.store(head, Ordering::Release);
+    }
+}
+
+/// The secret of a store that keeps clients from choosing keys which collide in its index.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Salt(u64, u64);
+
+impl Salt {
+    pub(crate) fn of(octets: &[u8]) -> Option<Self> {
+        let (one, two) = octets.split_at_checked(8)?;
+        Some(Self(u64::from_le_bytes(one.try_into().ok()?), u64::from_le_bytes(two.try_into().ok()?)))
+    }
+
+    /// Where a key stands in `key_index`. Stored: SipHash-2-4, the scope's first bits above the key's.
+    #[expect(deprecated, reason = "the one hasher of the standard library whose algorithm is laid down")]
+    pub(crate) fn hash(self, scope: &str, key: &str) -> i64 {
+        let mut of_scope = std::hash::SipHasher::new_with_keys(self.0, self.1);
+        of_scope.write(scope.as_bytes());
+        let mut of_key = std::hash::SipHasher::new_with_keys(self.0, !self.1);
+        of_key.write(key.as_bytes());
+        let low = u64::MAX >> SCOPE_BITS;
+        ((of_scope.finish() & !low) | (of_key.finish() & low)).cast_signed()
+    }
+}
+
+/// A lock that no panic poisons: what it guards is changed by the writer alone, in steps that don't panic.
+#[derive(Debug, Default)]
+pub(crate) struct Lock(RwLock<Unindexed>);
+
+impl Lock {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Unindexed> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Unindexed> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The end of one stream.
+#[derive(Debug)]
+struct Run {
+    /// The version of the first of `positions`; the others follow without a gap.
+    first: i64,
+    positions: Vec<i64>,
+}
+
+/// See the head of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Unindexed {
+    streams: HashMap<i64, Run>,
+    keys: HashMap<i64, Vec<i64>>,
+    count: usize,
+}
+
+impl Unindexed {
+    pub(crate) fn event(&mut self, stream: i64, version: i64, position: i64) {
+        let run = self.streams.entry(stream).or_insert(Run { first: version, positions: Vec::new() });
+        run.positions.push(position);
+        self.count += 1;
+    }
+
+    pub(crate) fn key(&mut self, hash: i64, claim: i64) {
+        self.keys.entry(hash).or_default().push(claim);
+        self.count += 1;
+    }
+
+    /// How many index rows wait.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The version that a stream is at, if its end is here.
+    pub(crate) fn version(&self, stream: i64) -> Option<i64> {
+        let run = self.streams.get(&stream)?;
+        Some(run.first - 1 + i64::try_from(run.positions.len()).unwrap_or(i64::MAX))
+    }
+
+    /// The first version of a stream that is here, and the positions from the version behind `after` on; at most
+    /// `max`. Without a run here: no version is too high for the index.
+    pub(crate) fn run(&self, stream: i64, after: i64, max: usize) -> (i64, Vec<i64>) {
+        let Some(run) = self.streams.get(&stream) else { return (i64::MAX, Vec::new()) };
+        let skip = usize::try_from(after + 1 - run.first).unwrap_or(0).min(run.positions.len());
+        let rest = &run.positions[skip..];
+        (run.first, rest[..rest.len().min(max)].to_vec())
+    }
+
+    /// The first version of a stream here whose position is past `after`, and the first version here at all.
+    pub(crate) fn past(&self, stream: i64, after: i64) -> Option<(i64, Option<i64>)> {
+        let run = self.streams.get(&stream)?;
+        let nth = run.positions.partition_point(|position| *position <= after);
+        let past = (nth < run.positions.len()).then(|| run.first + i64::try_from(nth).unwrap_or(i64::MAX));
+        Some((run.first, past))
+    }
+
+    /// The claims here that a key may stand in.
+    pub(crate) fn claims(&self, hash: i64) -> &[i64] {
+        self.keys.get(&hash).map_or(&[], Vec::as_slice)
+    }
+
+    /// All index rows of events, `(stream, version, position)`, in the order of the index.
+    pub(crate) fn events(&self) -> Vec<(i64, i64, i64)> {
+        let mut streams: Vec<_> = self.streams.iter().collect();
+        streams.sort_unstable_by_key(|(stream, _)| **stream);
+        let rows = streams.into_iter().flat_map(|(stream, run)| {
+            run.positions.iter().zip(run.first..).map(|(position, version)| (*stream, version, *position))
+        });
+        rows.collect()
+    }
+
+    /// All index rows of keys, `(hash, claim)`, in the order of the index.
+    pub(crate) fn keys(&self) -> Vec<(i64, i64)> {
+        let rows = self.keys.iter().flat_map(|(hash, claims)| claims.iter().map(|claim| (*hash, *claim)));
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_unstable();
+        rows
+    }
+
+    /// Forgets everything: it is in the file now.
+    pub(crate) fn clear(&mut self) {
+        self.streams.clear();
+        self.keys.clear();
+        self.count = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOLDEN: i64 = 1_166_663_300_281_824_128;
+
+    #[test]
+    fn the_hash_of_a_key_is_frozen() {
+        let salt = Salt::of(&[7; 16]).expect("16 octets");
+        assert!(Salt::of(&[7; 15]).is_none() && Salt::of(&[7; 17]).is_none());
+        assert_eq!(salt.hash("s/alice", "k1"), GOLDEN);
+        let apart = salt.hash("s/alice", "k2") ^ GOLDEN;
+        assert_eq!(apart.cast_unsigned() >> (64 - SCOPE_BITS), 0, "keys of one scope lie together");
+        assert_ne!(salt.hash("s/alic", "ek1"), GOLDEN);
+    }
+
+    #[test]
+    fn runs_go_on_and_are_cut() {
+        let mut unindexed = Unindexed::default();
+        for (version, position) in [(5, 10), (6, 12), (7, 13)] {
+            unindexed.event(1, version, position);
+        }
+        unindexed.event(2, 1, 11);
+        assert_eq!(unindexed.version(1), Some(7));
+        assert_eq!(unindexed.version(3), None);
+        assert_eq!(unindexed.run(1, 0, 2), (5, vec![10, 12]));
+        assert_eq!(unindexed.run(1, 5, 9), (5, vec![12, 13]));
+        assert_eq!(unindexed.run(1, 99, 9), (5, vec![]));
+        assert_eq!(unindexed.run(3, 0, 9), (i64::MAX, vec![]));
+        assert_eq!(unindexed.past(1, 9), Some((5, Some(5))));
+        assert_eq!(unindexed.past(1, 12), Some((5, Some(7))));
+        assert_eq!(unindexed.past(1, 13), Some((5, None)));
+        assert_eq!(unindexed.events(), [(1, 5, 10), (1, 6, 12), (1, 7, 13), (2, 1, 11)]);
+        assert_eq!(unindexed.count(), 4);
+        unindexed.clear();
+        assert_eq!((unindexed.count(), unindexed.version(1)), (0, None));
+    }
+}

@@ -1,0 +1,165 @@
+//! The writer's thread: takes what waits, commits it as one group, answers, publishes; between commits it looks
+//! after the indexes and the write-ahead log. It ends when the log is dropped, or at the first failed write.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use plenary_log::{Batch, Fault, Feeder, IndexOp, Job, Jobs};
+use rusqlite::Connection;
+
+use crate::{
+    commit::{Committer, Failure, Place},
+    unindexed::Shared,
+};
+
+/// Most octets of one group, but for a single batch that is larger: bounds a commit's time and memory.
+const GROUP_OCTETS_MAX: usize = 8 << 20;
+/// At so many pages in the write-ahead log (4 KiB each) they are copied to the database.
+const CHECKPOINT_PAGES: u32 = 2_048;
+/// If readers were in the way, again after so many more.
+const CHECKPOINT_AGAIN_PAGES: u32 = 1_024;
+/// At so many pages the writer waits for the readers, and the log starts over: it stays under 64 MiB.
+const WAL_PAGES_MAX: u32 = 12_288;
+
+/// Everything that the thread owns.
+pub(crate) struct Writer {
+    pub(crate) connection: Connection,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) place: Place,
+    pub(crate) jobs: Jobs,
+    pub(crate) feeder: Feeder,
+    pub(crate) wal_pages: Arc<AtomicU32>,
+    pub(crate) index_every: usize,
+}
+
+impl Writer {
+    /// Serves until no job will ever come again, or until a write fails.
+    pub(crate) fn run(self) {
+        let Self { connection, shared, place, jobs, feeder, wal_pages, index_every } = self;
+        let ended = Committer::new(&connection, &shared, place)
+            .map_err(|error| Fault::Unavailable(error.to_string()));
+        let ended = ended.and_then(|committer| {
+            let log =
+                WriteAheadLog { connection: &connection, pages: wal_pages, due: CHECKPOINT_PAGES, seen: 0 };
+            serve(committer, log, jobs, &feeder, index_every)
+        });
+        if let Err(fault) = ended {
+            feeder.fail(fault);
+        }
+    }
+}
+
+fn serve(
+    mut committer: Committer<'_>,
+    mut log: WriteAheadLog<'_>,
+    mut jobs: Jobs,
+    feeder: &Feeder,
+    index_every: usize,
+) -> Result<(), Fault> {
+    let mut taken = Vec::new();
+    loop {
+        jobs.take_blocking(&mut taken);
+        if taken.is_empty() {
+            break;
+        }
+        let mut waiting = taken.drain(..).peekable();
+        while waiting.peek().is_some() {
+            let group = group(&mut waiting);
+            commit(&mut committer, group, feeder)?;
+        }
+        if committer.unindexed() >= index_every {
+            survived(committer.index())?;
+        }
+        survived(log.keep_short())?;
+    }
+    survived(committer.index())?;
+    survived(log.checkpoint("TRUNCATE"))
+}
+
+/// The next jobs, as many as fit one group.
+fn group(waiting: &mut std::iter::Peekable<impl Iterator<Item = Job>>) -> Vec<Job> {
+    let mut left = GROUP_OCTETS_MAX;
+    let mut group = Vec::new();
+    while let Some(job) = waiting.next_if(|job| group.is_empty() || octets(&job.batch) <= left) {
+        left = left.saturating_sub(octets(&job.batch));
+        group.push(job);
+    }
+    group
+}
+
+fn octets(batch: &Batch) -> usize {
+    let events = batch.events.iter().map(|(_, event)| event.envelope.len() + event.payload.len());
+    let index = batch.index.iter().map(|op| match op {
+        IndexOp::Put { key, value, .. } => key.len() + value.len(),
+        IndexOp::Delete { key, .. } => key.len(),
+    });
+    let rows = batch.rows.iter().map(|op| op.value.as_ref().map_or(0, |value| value.len()));
+    let key = batch.key.as_ref().map_or(0, |claim| claim.outcome.len());
+    events.chain(index).chain(rows).sum::<usize>() + key
+}
+
+/// One group: written, answered, published.
+fn commit(committer: &mut Committer<'_>, group: Vec<Job>, feeder: &Feeder) -> Result<(), Fault> {
+    let (batches, replies): (Vec<_>, Vec<_>) = group.into_iter().map(|job| (job.batch, job.reply)).unzip();
+    let (fault, fatal) = match committer.commit(batches.into_iter()) {
+        Ok((outcomes, events)) => {
+            for (reply, outcome) in replies.into_iter().zip(outcomes) {
+                let _ = reply.send(Ok(outcome));
+            }
+            feeder.publish_blocking(events);
+            return Ok(());
+        }
+        Err(Failure::Refused(fault)) => (fault, false),
+        Err(Failure::Fatal(fault)) => (fault, true),
+    };
+    tracing::warn!(%fault, "a group of appends failed");
+    for reply in replies {
+        let _ = reply.send(Err(fault.clone()));
+    }
+    if fatal { Err(fault) } else { Ok(()) }
+}
+
+/// What could not be done now is done later; only a failed write ends the writer.
+fn survived(done: Result<(), Failure>) -> Result<(), Fault> {
+    match done {
+        Ok(()) => Ok(()),
+        Err(Failure::Refused(fault)) => {
+            tracing::warn!(%fault, "the store could not be tidied; it is tried again");
+            Ok(())
+        }
+        Err(Failure::Fatal(fault)) => Err(fault),
+    }
+}
+
+/// Keeps the write-ahead log short.
+struct WriteAheadLog<'c> {
+    connection: &'c Connection,
+    pages: Arc<AtomicU32>,
+    /// At so many pages the next checkpoint is due.
+    due: u32,
+    /// So many pages there were last time; fewer now means that the log started over.
+    seen: u32,
+}
+
+impl WriteAheadLog<'_> {
+    fn keep_short(&mut self) -> Result<(), Failure> {
+        let pages = self.pages.load(Ordering::Relaxed);
+        if pages < self.seen {
+            self.due = CHECKPOINT_PAGES;
+        }
+        self.seen = pages;
+        if pages < self.due {
+            return Ok(());
+        }
+        self.due = pages + CHECKPOINT_AGAIN_PAGES;
+        self.checkpoint(if pages < WAL_PAGES_MAX { "PASSIVE" } else { "RESTART" })
+    }
+
+    fn checkpoint(&self, mode: &str) -> Result<(), Failure> {
+        let pragma = self.connection.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"));
+        // The first column tells whether a reader was in the way; then it is done next time.
+        pragma.and_then(|mut pragma| pragma.query_row([], |_| Ok(()))).map_err(|error| Failure::of(&error))
+    }
+}

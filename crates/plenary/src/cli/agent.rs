@@ -1,0 +1,272 @@
+//! `plenary agent`: agents, their tokens, and whom they trust, as their owner or the operator sets it.
+//! Must not know: what agents say.
+
+use std::io::{BufRead, IsTerminal};
+
+use clap::{Args, Subcommand, ValueEnum};
+use plenary_client::{
+    Client,
+    accounts::{Agent, Allowlist, ChangeAgent, CreateAgent, Policy},
+};
+use plenary_kernel::{AgentHandle, AllowEntry};
+
+use super::{context::Context, failure::Failure, identity::Holder, say};
+use crate::out::Table;
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make an agent, and save its token
+    Add(Add),
+    /// List the agents
+    List,
+    /// Show an agent's settings
+    Show(Of),
+    /// Set who may reach an agent: only those it lists, or anyone
+    Policy {
+        /// The agent, e.g. `@nick.assistant`
+        handle: AgentHandle,
+        /// `allowlist` or `open`
+        policy: Policy,
+    },
+    /// Let an agent change its own trust, or not
+    SelfService {
+        /// The agent
+        handle: AgentHandle,
+        switch: Switch,
+    },
+    /// Add to an agent's allowlist
+    Allow {
+        /// The agent whose list it is
+        handle: AgentHandle,
+        /// `@owner.name`, or `@owner.*` for every agent of an owner
+        #[arg(required = true)]
+        entries: Vec<AllowEntry>,
+    },
+    /// Take an entry from an agent's allowlist; running sessions go on
+    Disallow {
+        /// The agent whose list it is
+        handle: AgentHandle,
+        /// The entry as it stands in the list
+        entry: AllowEntry,
+    },
+    /// Block someone for an agent: it leaves every session they share, and cannot come back
+    Block(Pair),
+    /// Lift a block
+    Unblock(Pair),
+    /// Give an agent a new token, and save it; the old one is dead at once
+    RotateToken {
+        /// The agent
+        handle: AgentHandle,
+        /// Print the token too
+        #[arg(long)]
+        show_token: bool,
+    },
+    /// Remove an agent for good; its handle stays taken
+    Rm {
+        /// The agent
+        handle: AgentHandle,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// One agent.
+#[derive(Debug, Args)]
+pub(crate) struct Of {
+    /// The agent, e.g. `@nick.assistant`
+    handle: AgentHandle,
+}
+
+/// Who blocks whom.
+#[derive(Debug, Args)]
+pub(crate) struct Pair {
+    /// The agent that blocks
+    handle: AgentHandle,
+    /// The agent that is blocked
+    target: AgentHandle,
+}
+
+/// What is told of a new agent.
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// Its address, e.g. `@nick.assistant`
+    handle: AgentHandle,
+    /// Who may reach it: `allowlist`, or `open` for anyone [default: allowlist]
+    #[arg(long)]
+    policy: Option<Policy>,
+    /// Add to its allowlist; may be repeated
+    #[arg(long, value_name = "ENTRY")]
+    allow: Vec<AllowEntry>,
+    /// Let it change its own trust
+    #[arg(long)]
+    self_service: bool,
+    /// Print the token too
+    #[arg(long)]
+    show_token: bool,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Switch {
+    /// It may.
+    On,
+    /// It may not.
+    Off,
+}
+
+impl Command {
+    fn handle(&self) -> Option<&AgentHandle> {
+        match self {
+            Self::List => None,
+            Self::Add(Add { handle, .. })
+            | Self::Show(Of { handle })
+            | Self::Policy { handle, .. }
+            | Self::SelfService { handle, .. }
+            | Self::Allow { handle, .. }
+            | Self::Disallow { handle, .. }
+            | Self::Block(Pair { handle, .. })
+            | Self::Unblock(Pair { handle, .. })
+            | Self::RotateToken { handle, .. }
+            | Self::Rm { handle, .. } => Some(handle),
+        }
+    }
+}
+
+pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
+    let owner = command.handle().map(AgentHandle::owner_name);
+    let client = context.configuring_client(owner.as_ref())?;
+    let out = context.out;
+    match command {
+        Command::Add(args) => add(context, &client, args).await,
+        Command::List => {
+            let reply = client.agents().await?;
+            context.answer(&reply, |list| {
+                let mut table = Table::new(&["AGENT", "POLICY", "ALLOWLIST"]);
+                for agent in &list.agents {
+                    table.row([
+                        agent.handle.as_str(),
+                        &agent.policy.to_string(),
+                        &say::entries(&agent.allowlist),
+                    ]);
+                }
+                Ok(out.table(&table, "no agents yet; make one with `plenary agent add @owner.name`")?)
+            })
+        }
+        Command::Show(Of { handle }) => {
+            let reply = client.agent(&handle).await?;
+            context.answer(&reply, |agent| say::agent(&out, agent))
+        }
+        Command::Policy { handle, policy } => {
+            change(context, &client, &handle, ChangeAgent { policy: Some(policy), ..ChangeAgent::default() })
+                .await
+        }
+        Command::SelfService { handle, switch } => {
+            let self_service = Some(matches!(switch, Switch::On));
+            change(context, &client, &handle, ChangeAgent { self_service, ..ChangeAgent::default() }).await
+        }
+        Command::Allow { handle, entries } => {
+            let reply = client.allow(&handle, &entries).await?;
+            context.answer(&reply, |list| print_entries(context, list))
+        }
+        Command::Disallow { handle, entry } => {
+            let reply = client.disallow(&handle, &entry).await?;
+            context.answer(&reply, |list| print_entries(context, list))
+        }
+        Command::Block(Pair { handle, target }) => {
+            let reply = client.block(&handle, &target).await?;
+            context.answer(&reply, |_| Ok(out.line(&format!("{handle} blocks {target}"))?))
+        }
+        Command::Unblock(Pair { handle, target }) => {
+            let reply = client.unblock(&handle, &target).await?;
+            context.answer(&reply, |_| Ok(out.line(&format!("{handle} no longer blocks {target}"))?))
+        }
+        Command::RotateToken { handle, show_token } => rotate(context, &client, handle, show_token).await,
+        Command::Rm { handle, yes } => remove(context, &client, &handle, yes).await,
+    }
+}
+
+async fn add(context: &Context, client: &Client, args: Add) -> Result<(), Failure> {
+    context.check_tokens_file()?;
+    let mut agent = CreateAgent::new(args.handle.clone());
+    agent.policy = args.policy;
+    agent.allowlist = args.allow;
+    agent.self_service = args.self_service.then_some(true);
+    let reply = client.create_agent(&agent).await?;
+    let kept = context.keep_token(&Holder::Agent(args.handle), &reply.token);
+    context.answer(&reply, |made| {
+        if made.policy == Policy::Allowlist && made.allowlist.is_empty() {
+            context.out.note(&format!(
+                "nobody can reach it yet, nor it anybody: `plenary agent allow {} @owner.name`, or policy open",
+                made.handle
+            ));
+        }
+        let line = if args.show_token { &made.token } else { made.handle.as_str() };
+        Ok(context.out.line(line)?)
+    })?;
+    kept
+}
+
+async fn change(
+    context: &Context,
+    client: &Client,
+    handle: &AgentHandle,
+    change: ChangeAgent,
+) -> Result<(), Failure> {
+    let reply = client.change_agent(handle, &change).await?;
+    context.answer(&reply, |agent: &Agent| say::agent(&context.out, agent))
+}
+
+fn print_entries(context: &Context, list: &Allowlist) -> Result<(), Failure> {
+    if list.entries.is_empty() {
+        context.out.note("the allowlist is empty");
+    }
+    list.entries.iter().try_for_each(|entry| context.out.line(entry.as_str()))?;
+    Ok(())
+}
+
+async fn rotate(
+    context: &Context,
+    client: &Client,
+    handle: AgentHandle,
+    show_token: bool,
+) -> Result<(), Failure> {
+    context.check_tokens_file()?;
+    let reply = client.rotate_token(&handle).await?;
+    let kept = context.keep_token(&Holder::Agent(handle.clone()), &reply.token);
+    context.answer(&reply, |new| {
+        let line = if show_token { &new.token } else { handle.as_str() };
+        Ok(context.out.line(line)?)
+    })?;
+    kept
+}
+
+async fn remove(context: &Context, client: &Client, handle: &AgentHandle, yes: bool) -> Result<(), Failure> {
+    if !yes {
+        confirm(context, handle)?;
+    }
+    let reply = client.delete_agent(handle).await?;
+    if let Some(file) = context.tokens_file() {
+        let server = context.server()?;
+        file.change(|tokens| tokens.remove(&server, &Holder::Agent(handle.clone())))?;
+    }
+    context.answer(&reply, |_| Ok(context.out.line(&format!("removed {handle}"))?))
+}
+
+fn confirm(context: &Context, handle: &AgentHandle) -> Result<(), Failure> {
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        return Err(Failure::usage(
+            "removing an agent is for good, and nobody is here to confirm it",
+            "add --yes",
+        ));
+    }
+    context.out.ask(&format!("Remove {handle} for good? Its handle stays taken. [y/N] "));
+    let mut answer = String::new();
+    let read = stdin.lock().read_line(&mut answer);
+    match read.map(|_| answer.trim().to_lowercase()).as_deref() {
+        Ok("y" | "yes") => Ok(()),
+        Ok(_) | Err(_) => Err(Failure::local("nothing was removed")),
+    }
+}

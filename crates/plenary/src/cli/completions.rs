@@ -1,0 +1,20 @@
+//! `plenary completions`: a script that completes commands in a shell.
+//! Must not know: what the commands do.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::{context::Context, failure::Failure};
+
+/// For which shell.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+pub(crate) fn run(context: &Context, args: &Completions) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut crate::Plenary::command(), "plenary", &mut script);
+    Ok(context.out.bytes(&script)?)
+}

@@ -1,0 +1,161 @@
+//! What every client command works with: settings, the server, who speaks, and where words go.
+//! Must not know: any command.
+
+use std::{cell::RefCell, path::PathBuf};
+
+use plenary_client::{BaseUrl, Client, Reply, Roots};
+use plenary_kernel::OwnerName;
+
+use super::{
+    Global,
+    failure::Failure,
+    identity::{self, Credential, Holder, Identity, TokensFile},
+    surroundings::Surroundings,
+};
+use crate::{out::Out, paths};
+
+/// Where the server is when nothing says otherwise (wire.md D.1).
+const DEFAULT_URL: &str = "http://127.0.0.1:7420";
+
+/// One command's context.
+pub(crate) struct Context {
+    /// Where words go.
+    pub out: Out,
+    /// The process's surroundings.
+    pub around: Surroundings,
+    global: Global,
+    used: RefCell<Option<(Option<Identity>, Credential)>>,
+}
+
+impl Context {
+    /// Nothing is resolved before it is needed.
+    pub(crate) fn new(global: Global, out: Out, around: Surroundings) -> Self {
+        Self { out, around, global, used: RefCell::new(None) }
+    }
+
+    /// `--url`, else `PLENARY_URL`, else this machine.
+    pub(crate) fn server(&self) -> Result<BaseUrl, Failure> {
+        if let Some(url) = &self.global.url {
+            return Ok(url.clone());
+        }
+        let text = self.around.var("PLENARY_URL");
+        let parsed = text.as_deref().unwrap_or(DEFAULT_URL).parse();
+        parsed.map_err(|e| Failure::usage(format!("PLENARY_URL: {e}"), "set it right, or use --url"))
+    }
+
+    /// The agent this command speaks as, if anything says so.
+    pub(crate) fn identity(&self) -> Result<Option<Identity>, Failure> {
+        identity::resolve(self.global.speak_as.as_ref(), &self.around)
+    }
+
+    /// The tokens file; none when the user has no home.
+    pub(crate) fn tokens_file(&self) -> Option<TokensFile> {
+        paths::config_dir(&|name| self.around.var(name)).map(|directory| TokensFile::in_dir(&directory))
+    }
+
+    /// The tokens file where one is needed.
+    pub(crate) fn tokens_file_needed(&self) -> Result<TokensFile, Failure> {
+        let next = "set HOME or XDG_CONFIG_HOME";
+        self.tokens_file()
+            .ok_or_else(|| Failure::local_with("there is no place for tokens: no home directory", next))
+    }
+
+    /// `--token` alone.
+    pub(crate) fn token_flag(&self) -> Option<&str> {
+        self.global.token.as_deref()
+    }
+
+    /// `--token`, else `PLENARY_TOKEN`.
+    pub(crate) fn given_token(&self) -> Result<Option<Credential>, Failure> {
+        identity::given_token(self.global.token.as_deref(), &self.around)
+    }
+
+    /// A client that speaks for nobody.
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
+        let file =
+            self.global.cacert.clone().or_else(|| self.around.var("PLENARY_CACERT").map(PathBuf::from));
+        let roots = file.map_or(Roots::System, Roots::File);
+        Ok(Client::builder(self.server()?).roots(roots).build()?)
+    }
+
+    /// A client that speaks as the agent.
+    pub(crate) fn agent_client(&self) -> Result<Client, Failure> {
+        let identity = self.identity()?;
+        let file = self.tokens_file();
+        let found = identity::agent_credential(
+            self.given_token()?,
+            identity.as_ref(),
+            &self.server()?,
+            file.as_ref(),
+        )?;
+        let mut client = self.client()?.with_token(found.token.clone());
+        if let Some(identity) = &identity {
+            client = client.expecting(identity.handle.clone());
+        }
+        *self.used.borrow_mut() = Some((identity, found));
+        Ok(client)
+    }
+
+    /// A client that configures: the operator, or the owner concerned.
+    pub(crate) fn configuring_client(&self, concerning: Option<&OwnerName>) -> Result<Client, Failure> {
+        let file = self.tokens_file();
+        let server = self.server()?;
+        let found = identity::configuring_credential(
+            self.given_token()?,
+            concerning,
+            &server,
+            file.as_ref(),
+            &self.around,
+        )?;
+        let client = self.client()?.with_token(found.token.clone());
+        *self.used.borrow_mut() = Some((None, found));
+        Ok(client)
+    }
+
+    /// Who spoke last and with which token: for explaining a refusal.
+    pub(crate) fn used(&self) -> Option<(Option<Identity>, Credential)> {
+        self.used.borrow().clone()
+    }
+
+    /// Saves a token the server shows only once. Where that fails the token itself is shown, so that it is
+    /// not lost.
+    pub(crate) fn keep_token(&self, holder: &Holder, token: &str) -> Result<(), Failure> {
+        let server = self.server()?;
+        let kept = self.tokens_file_needed().and_then(|file| {
+            file.change(|tokens| tokens.put(&server, holder, token))?;
+            Ok(file)
+        });
+        match kept {
+            Ok(file) => {
+                self.out.note(&format!("the token of {holder} is saved in {}", file.path().display()));
+                Ok(())
+            }
+            Err(failure) => {
+                self.out.note(&format!(
+                    "the token of {holder} could not be saved, and is shown only now: {token}"
+                ));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Fails before anything is done on the server when a token that comes of it could not be kept.
+    pub(crate) fn check_tokens_file(&self) -> Result<(), Failure> {
+        self.tokens_file_needed()?.change(|_| ())
+    }
+
+    /// The server's JSON under `--json`, else the words for people.
+    pub(crate) fn answer<T>(
+        &self,
+        reply: &Reply<T>,
+        words: impl FnOnce(&T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if !self.out.is_json() {
+            return words(&reply.value);
+        }
+        if !reply.json().is_empty() {
+            self.out.line(reply.json().trim_end())?;
+        }
+        Ok(())
+    }
+}

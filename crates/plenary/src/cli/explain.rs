@@ -1,0 +1,106 @@
+//! What went wrong and what to do next, for people; under `--json` the same for programs.
+//! Must not know: how a call is made.
+
+use plenary_client::{Error, FaultKind, NetworkFault, Refused};
+use serde_json::json;
+
+use super::{
+    context::Context,
+    failure::{Exit, Failure},
+};
+
+/// Reports a failure on standard error and says which exit code it is.
+pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
+    let exit = failure.exit();
+    let (what, next) = match failure {
+        Failure::Output(_) if exit == Exit::Done => return exit,
+        Failure::Output(error) => (format!("standard output cannot be written: {error}"), None),
+        Failure::Usage { what, next } | Failure::Auth { what, next } => (what.clone(), Some(next.clone())),
+        Failure::Local { what, next } => (what.clone(), next.clone()),
+        Failure::Call(Error::Network(fault)) => (fault.to_string(), network_next(fault)),
+        Failure::Call(Error::Refused(refused)) => {
+            let next = refused_next(context, refused);
+            if context.out.is_json() {
+                context.out.json_error(&json!({
+                    "status": refused.status, "code": refused.code, "message": refused.message, "next": next,
+                }));
+                return exit;
+            }
+            (refused_what(refused), next)
+        }
+        Failure::Call(error @ Error::Unreadable(_)) => (
+            error.to_string(),
+            Some("check that --url names a Plenary server; `plenary status` tells".into()),
+        ),
+        Failure::Call(error @ Error::Invalid(_)) => (error.to_string(), None),
+    };
+    context.out.error(&what, next.as_deref());
+    exit
+}
+
+fn network_next(fault: &NetworkFault) -> Option<String> {
+    let next = match fault.kind {
+        FaultKind::Refused => "start the server with `plenary serve`, or name another with --url",
+        FaultKind::Resolve | FaultKind::Unreachable => "check the address given by --url or PLENARY_URL",
+        FaultKind::Tls => "name the server's certificate authority with --cacert FILE",
+        FaultKind::TimedOut | FaultKind::Lost => {
+            "the call may have been carried out; look before repeating it, e.g. `plenary session events`"
+        }
+    };
+    Some(next.into())
+}
+
+fn refused_what(refused: &Refused) -> String {
+    let Refused { status, code, message, .. } = refused;
+    if message.is_empty() { format!("{code} ({status})") } else { format!("{message} ({status} {code})") }
+}
+
+fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
+    let next = match (refused.status, refused.code.as_str()) {
+        (401, _) => return Some(unauthenticated_next(context)),
+        (403, _) => {
+            "the owner configures this agent: use the owner's token, or have it set `plenary agent self-service \
+             @owner.name on`"
+        }
+        // ASP-18: whatever the reason, there is one answer; nothing here may claim to know it.
+        (404, _) => {
+            "what was named does not exist, or is not for this caller; the server does not say which. Check the \
+             spelling, the identity (`plenary status`), and whether both sides allow each other"
+        }
+        (409, "not_joined") => "join first: `plenary session join ID`; who left needs a fresh invitation",
+        (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
+        (409, "session_active") => "it is open already: `plenary session send ID TEXT`",
+        (409, "not_reopenable") => "only who was joined at the end may reopen it; create a new one",
+        (409, "agent_exists") => {
+            "the handle is taken, also where the agent was removed; for a lost token `plenary agent rotate-token`"
+        }
+        (409, "idempotency_key_reused") => "that key already stands for another request; choose a new one",
+        (413, _) => "send less at once, or put it somewhere and send its address with --attach",
+        (429 | 503, _) => match refused.retry_after {
+            Some(wait) => return Some(format!("try again in {} s", wait.as_secs())),
+            None => "try again in a moment",
+        },
+        _ => return None,
+    };
+    Some(next.into())
+}
+
+/// A token the server does not take: which one it was, and how to get another.
+fn unauthenticated_next(context: &Context) -> String {
+    match context.used() {
+        None => "give a token with --token".into(),
+        Some((None, credential)) => format!(
+            "the server does not take the token from {} for this; it may have been rotated, or belong to another \
+             server",
+            credential.source
+        ),
+        Some((Some(identity), credential)) => {
+            let handle = &identity.handle;
+            format!(
+                "the server does not take the token from {} for {handle} (from {}); get a new one with `plenary \
+                 agent rotate-token {handle}`, or save the right one with `plenary token add {handle}`",
+                credential.source, identity.source
+            )
+        }
+    }
+}

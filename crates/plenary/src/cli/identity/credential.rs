@@ -1,0 +1,175 @@
+//! Which token a command uses: a given one where its kind fits, else a saved one (wire.md D.1).
+//! Must not know: the calls made with it.
+
+use std::{fmt, path::PathBuf};
+
+use plenary_client::{BaseUrl, Token, TokenKind};
+use plenary_kernel::OwnerName;
+
+use super::{Holder, Identity, TokensFile};
+use crate::{
+    cli::{failure::Failure, surroundings::Surroundings},
+    paths,
+};
+
+/// Where a token came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TokenSource {
+    /// `--token`
+    Flag,
+    /// The variable of this name.
+    Environment(&'static str),
+    /// The tokens file, for this holder.
+    Saved(Holder, PathBuf),
+    /// The file the server wrote in its data directory on this machine.
+    DataDir(PathBuf),
+}
+
+impl fmt::Display for TokenSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => f.write_str("--token"),
+            Self::Environment(name) => f.write_str(name),
+            Self::Saved(holder, path) => write!(f, "{}, for {holder}", path.display()),
+            Self::DataDir(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A token and where it came from.
+#[derive(Debug, Clone)]
+pub(crate) struct Credential {
+    /// The token.
+    pub token: Token,
+    /// Its origin, for people.
+    pub source: TokenSource,
+}
+
+/// `--token`, else `PLENARY_TOKEN`.
+pub(crate) fn given_token(flag: Option<&str>, around: &Surroundings) -> Result<Option<Credential>, Failure> {
+    let (text, source) = match flag {
+        Some(text) => (text.to_owned(), TokenSource::Flag),
+        None => match around.var("PLENARY_TOKEN") {
+            Some(text) => (text, TokenSource::Environment("PLENARY_TOKEN")),
+            None => return Ok(None),
+        },
+    };
+    credential(&text, source).map(Some)
+}
+
+fn credential(text: &str, source: TokenSource) -> Result<Credential, Failure> {
+    let token = Token::new(text.trim()).map_err(|e| {
+        Failure::usage(format!("the token from {source} cannot be one: {e}"), "give it as it was handed out")
+    })?;
+    Ok(Credential { token, source })
+}
+
+/// The token an agent speaks with: a given one that is not an operator's or owner's, else the saved one.
+pub(crate) fn agent_credential(
+    given: Option<Credential>,
+    identity: Option<&Identity>,
+    server: &BaseUrl,
+    file: Option<&TokensFile>,
+) -> Result<Credential, Failure> {
+    let speaks = |kind| matches!(kind, TokenKind::Agent | TokenKind::Unknown);
+    if let Some(given) = given.filter(|given| speaks(given.token.kind())) {
+        return Ok(given);
+    }
+    let Some(identity) = identity else {
+        return Err(Failure::auth(
+            "it is not said which agent is speaking",
+            "say it with `--as @owner.name`, with PLENARY_AS, or for this directory with `plenary use @owner.name`",
+        ));
+    };
+    let handle = &identity.handle;
+    let holder = Holder::Agent(handle.clone());
+    match saved(file, server, &holder)? {
+        Some(found) => Ok(found),
+        None => Err(Failure::auth(
+            format!("there is no saved token of {handle} (from {}) for {server}", identity.source),
+            format!(
+                "if the agent is yours to make, `plenary agent add {handle}`; if you were given its token, \
+                 `plenary token add {handle}`, or set PLENARY_TOKEN"
+            ),
+        )),
+    }
+}
+
+fn saved(
+    file: Option<&TokensFile>,
+    server: &BaseUrl,
+    holder: &Holder,
+) -> Result<Option<Credential>, Failure> {
+    let Some(file) = file else { return Ok(None) };
+    let tokens = file.load()?.of(server);
+    let source = || TokenSource::Saved(holder.clone(), file.path().to_owned());
+    tokens.get(holder).map(|text| credential(text, source())).transpose()
+}
+
+/// The token that configures: a given operator's or owner's, `PLENARY_OPERATOR_TOKEN`, a saved one of the
+/// operator, of the owner concerned (or the only owner), and on the server's own machine the file in its data
+/// directory.
+pub(crate) fn configuring_credential(
+    given: Option<Credential>,
+    concerning: Option<&OwnerName>,
+    server: &BaseUrl,
+    file: Option<&TokensFile>,
+    around: &Surroundings,
+) -> Result<Credential, Failure> {
+    // A token of no known kind may be an operator's own choice, but in PLENARY_TOKEN it is an agent's.
+    let configures = |given: &Credential| match given.token.kind() {
+        TokenKind::Operator | TokenKind::Owner => true,
+        TokenKind::Unknown => given.source == TokenSource::Flag,
+        TokenKind::Agent => false,
+    };
+    if let Some(given) = given.filter(configures) {
+        return Ok(given);
+    }
+    if let Some(text) = around.var("PLENARY_OPERATOR_TOKEN") {
+        return credential(&text, TokenSource::Environment("PLENARY_OPERATOR_TOKEN"));
+    }
+    if let Some(found) = saved(file, server, &Holder::Operator)? {
+        return Ok(found);
+    }
+    let only = match (concerning, file) {
+        (None, Some(file)) => file.load()?.of(server).only_owner().cloned(),
+        (Some(_), _) | (None, None) => None,
+    };
+    if let Some(owner) = concerning.or(only.as_ref())
+        && let Some(found) = saved(file, server, &Holder::Owner(owner.clone()))?
+    {
+        return Ok(found);
+    }
+    let local = if server.is_loopback() { from_data_dir(around)? } else { None };
+    local.ok_or_else(|| {
+        Failure::auth(
+            format!("there is no token of the operator or owner for {server}"),
+            if server.is_loopback() {
+                "start the server with `plenary serve`, whose first start makes the operator's token, and run this \
+                 as the same user with the same PLENARY_DATA; or set PLENARY_OPERATOR_TOKEN"
+            } else {
+                "set PLENARY_OPERATOR_TOKEN, or save a token you were given with `plenary token add --operator` or \
+                 `plenary token add OWNER`"
+            },
+        )
+    })
+}
+
+/// Absent or unreadable is the same here: another user's server is no default.
+fn from_data_dir(around: &Surroundings) -> Result<Option<Credential>, Failure> {
+    let directory = match around.var("PLENARY_DATA") {
+        Some(text) => Some(PathBuf::from(text)),
+        None => paths::default_data_dir(&|name| around.var(name)),
+    };
+    let Some(path) = directory.map(|directory| directory.join(paths::OPERATOR_TOKEN_FILE)) else {
+        return Ok(None);
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => credential(&text, TokenSource::DataDir(path)).map(Some),
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+#[path = "credential_tests.rs"]
+mod tests;

@@ -1,0 +1,111 @@
+//! Which token is used when several could be.
+
+use std::path::Path;
+
+use super::*;
+use crate::cli::{
+    failure::Exit,
+    identity::{Source, resolve},
+};
+
+const SERVER: &str = "http://127.0.0.1:7420";
+
+fn server() -> BaseUrl {
+    SERVER.parse().unwrap()
+}
+
+fn file_with(root: &Path, tokens: &[(&str, &str)]) -> TokensFile {
+    let file = TokensFile::in_dir(&root.join("config"));
+    for (holder, token) in tokens {
+        let holder = if *holder == "operator" { Holder::Operator } else { holder.parse().unwrap() };
+        file.change(|saved| saved.put(&server(), &holder, token)).unwrap();
+    }
+    file
+}
+
+fn given(text: &str, source: TokenSource) -> Option<Credential> {
+    Some(credential(text, source).unwrap())
+}
+
+fn identity(handle: &str) -> Identity {
+    Identity { handle: handle.parse().unwrap(), source: Source::Flag }
+}
+
+#[test]
+fn an_agent_speaks_with_a_given_token_that_fits_else_with_its_saved_one() {
+    let root = crate::cli::Scratch::new("credential-agent");
+    let file = file_with(&root, &[("@nick.a", "pla_saved")]);
+    let nick = identity("@nick.a");
+    let chosen = |given| agent_credential(given, Some(&nick), &server(), Some(&file)).unwrap();
+    assert_eq!(chosen(given("pla_given", TokenSource::Flag)).token.reveal(), "pla_given");
+    assert_eq!(chosen(given("seeded", TokenSource::Flag)).token.reveal(), "seeded");
+    assert_eq!(chosen(given("plo_operator", TokenSource::Flag)).token.reveal(), "pla_saved");
+    assert_eq!(chosen(None).token.reveal(), "pla_saved");
+}
+
+#[test]
+fn without_identity_or_token_the_next_step_is_named() {
+    let root = crate::cli::Scratch::new("credential-none");
+    let file = file_with(&root, &[("@nick.a", "pla_saved")]);
+    let Err(failure) = agent_credential(None, None, &server(), Some(&file)) else { panic!() };
+    assert_eq!(failure.exit(), Exit::Auth);
+    assert!(matches!(&failure, Failure::Auth { next, .. } if next.contains("plenary use")));
+    let other = identity("@nick.other");
+    let Err(failure) = agent_credential(None, Some(&other), &server(), Some(&file)) else { panic!() };
+    assert!(matches!(&failure, Failure::Auth { next, .. } if next.contains("plenary agent add @nick.other")));
+    let elsewhere = "https://a.example".parse().unwrap();
+    assert!(agent_credential(None, Some(&identity("@nick.a")), &elsewhere, Some(&file)).is_err());
+}
+
+#[test]
+fn configuring_prefers_what_was_given_then_the_operator_then_the_owner_then_this_machine() {
+    let root = crate::cli::Scratch::new("credential-configuring");
+    std::fs::write(root.join("operator-token"), "plo_data\n").unwrap();
+    let data = root.to_str().unwrap().to_owned();
+    let nick: OwnerName = "nick".parse().unwrap();
+    let chosen = |given, file: &TokensFile, vars: &[(&str, &str)]| {
+        let around = Surroundings::of_test(&root, vars);
+        configuring_credential(given, Some(&nick), &server(), Some(file), &around)
+            .unwrap()
+            .token
+            .reveal()
+            .to_owned()
+    };
+    let vars = [("PLENARY_DATA", data.as_str())];
+    let with_operator = [("PLENARY_DATA", data.as_str()), ("PLENARY_OPERATOR_TOKEN", "plo_env")];
+
+    let file = file_with(&root, &[]);
+    assert_eq!(chosen(None, &file, &vars), "plo_data");
+    let file = file_with(&root, &[("nick", "plw_nick"), ("other", "plw_other")]);
+    assert_eq!(chosen(None, &file, &vars), "plw_nick");
+    let file = file_with(&root, &[("operator", "plo_saved")]);
+    assert_eq!(chosen(None, &file, &vars), "plo_saved");
+    assert_eq!(chosen(None, &file, &with_operator), "plo_env");
+    assert_eq!(chosen(given("plw_given", TokenSource::Flag), &file, &with_operator), "plw_given");
+    let from_environment = given("seeded", TokenSource::Environment("PLENARY_TOKEN"));
+    assert_eq!(chosen(from_environment, &file, &with_operator), "plo_env");
+    assert_eq!(chosen(given("pla_agent", TokenSource::Flag), &file, &with_operator), "plo_env");
+}
+
+#[test]
+fn the_data_directory_counts_for_this_machine_only() {
+    let root = crate::cli::Scratch::new("credential-remote");
+    std::fs::write(root.join("operator-token"), "plo_data\n").unwrap();
+    let around = Surroundings::of_test(&root, &[("PLENARY_DATA", root.to_str().unwrap())]);
+    let remote: BaseUrl = "https://a.example".parse().unwrap();
+    assert!(configuring_credential(None, None, &server(), None, &around).is_ok());
+    let failure = configuring_credential(None, None, &remote, None, &around).unwrap_err();
+    assert_eq!(failure.exit(), Exit::Auth);
+}
+
+#[test]
+fn one_saved_owner_is_enough_to_list_and_two_are_ambiguous() {
+    let root = crate::cli::Scratch::new("credential-only");
+    let around = Surroundings::of_test(&root, &[]);
+    let file = file_with(&root, &[("nick", "plw_nick")]);
+    let found = configuring_credential(None, None, &server(), Some(&file), &around).unwrap();
+    assert_eq!(found.token.reveal(), "plw_nick");
+    let file = file_with(&root, &[("other", "plw_other")]);
+    assert!(configuring_credential(None, None, &server(), Some(&file), &around).is_err());
+    assert_eq!(resolve(None, &around).unwrap(), None);
+}

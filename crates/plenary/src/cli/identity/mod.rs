@@ -1,0 +1,105 @@
+//! Who is speaking, and with which token.
+//! Must not know: what is said.
+
+mod credential;
+mod project;
+mod tokens;
+mod tokens_file;
+
+pub(crate) use credential::{Credential, agent_credential, configuring_credential, given_token};
+pub(crate) use project::write as write_project_file;
+pub(crate) use tokens::Holder;
+pub(crate) use tokens_file::TokensFile;
+
+use std::path::PathBuf;
+
+use plenary_kernel::AgentHandle;
+
+use super::{failure::Failure, surroundings::Surroundings};
+
+/// Where an identity came from, strongest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// `--as`
+    Flag,
+    /// `PLENARY_AS`
+    Environment,
+    /// The nearest `.plenary.toml`, upward from the working directory.
+    Project(PathBuf),
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Flag => f.write_str("--as"),
+            Self::Environment => f.write_str("PLENARY_AS"),
+            Self::Project(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// The agent a command speaks as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// Its address.
+    pub handle: AgentHandle,
+    /// Who said so.
+    pub source: Source,
+}
+
+/// `--as`, else `PLENARY_AS`, else the nearest `.plenary.toml`, else nobody.
+pub(crate) fn resolve(
+    flag: Option<&AgentHandle>,
+    around: &Surroundings,
+) -> Result<Option<Identity>, Failure> {
+    if let Some(handle) = flag {
+        return Ok(Some(Identity { handle: handle.clone(), source: Source::Flag }));
+    }
+    if let Some(text) = around.var("PLENARY_AS") {
+        let handle = text.parse().map_err(|e| {
+            Failure::usage(format!("PLENARY_AS is `{text}`: {e}"), "set it to e.g. @nick.assistant")
+        })?;
+        return Ok(Some(Identity { handle, source: Source::Environment }));
+    }
+    let found = around.directory().map(|directory| project::find(directory)).transpose()?.flatten();
+    Ok(found.map(|(handle, path)| Identity { handle, source: Source::Project(path) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{failure::Exit, identity::project::FILE as PROJECT_FILE};
+
+    #[test]
+    fn flag_wins_over_environment_over_the_nearest_file_upward() {
+        let root = crate::cli::Scratch::new("identity");
+        let (outer, inner) = (root.join("a"), root.join("a/b/c"));
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::write(outer.join(PROJECT_FILE), "agent = \"@nick.file\"\n").unwrap();
+        let handle = |text: &str| text.parse::<AgentHandle>().unwrap();
+        let resolved = |flag: Option<&str>, vars: &[(&str, &str)]| {
+            let flag = flag.map(handle);
+            resolve(flag.as_ref(), &Surroundings::of_test(&inner, vars)).unwrap().unwrap()
+        };
+
+        assert_eq!(resolved(Some("@nick.flag"), &[("PLENARY_AS", "@nick.env")]).source, Source::Flag);
+        let environment = resolved(None, &[("PLENARY_AS", "@nick.env")]);
+        assert_eq!((environment.handle, environment.source), (handle("@nick.env"), Source::Environment));
+        let file = resolved(None, &[("PLENARY_AS", "")]);
+        assert_eq!(
+            (file.handle, file.source),
+            (handle("@nick.file"), Source::Project(outer.join(PROJECT_FILE)))
+        );
+
+        std::fs::write(root.join("a/b").join(PROJECT_FILE), "agent = \"@nick.nearer\"\n").unwrap();
+        assert_eq!(resolved(None, &[]).handle, handle("@nick.nearer"));
+    }
+
+    #[test]
+    fn nobody_is_an_answer_and_nonsense_is_not() {
+        let root = crate::cli::Scratch::new("nobody");
+        assert_eq!(resolve(None, &Surroundings::of_test(&root, &[])).unwrap(), None);
+        let failure = resolve(None, &Surroundings::of_test(&root, &[("PLENARY_AS", "nick")])).unwrap_err();
+        assert_eq!(failure.exit(), Exit::Usage);
+    }
+}

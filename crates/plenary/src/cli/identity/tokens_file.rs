@@ -1,0 +1,205 @@
+//! `tokens.toml` under the user's configuration: readable by its owner alone, replaced whole or not at all.
+//! Must not know: which token is wanted.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, ErrorKind, Read, Write},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use super::tokens::Tokens;
+use crate::cli::failure::Failure;
+
+/// Permission bits that let others read or write a file.
+const FOR_OTHERS: u32 = 0o077;
+/// Permission bits that let others replace a directory's files.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+/// A tokens file is never larger; what is, is something else.
+const OCTETS_MAX: u64 = 1 << 20;
+
+/// The file, which need not exist.
+#[derive(Debug, Clone)]
+pub(crate) struct TokensFile {
+    path: PathBuf,
+}
+
+impl TokensFile {
+    /// The file in a configuration directory.
+    pub(crate) fn in_dir(directory: &Path) -> Self {
+        Self { path: directory.join("tokens.toml") }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it holds; nothing when it is not there.
+    pub(crate) fn load(&self) -> Result<Tokens, Failure> {
+        let mut file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Tokens::default()),
+            Err(error) => return Err(self.unusable(&error.to_string(), None)),
+        };
+        let metadata = file.metadata().map_err(|e| self.unusable(&e.to_string(), None))?;
+        if metadata.mode() & FOR_OTHERS != 0 {
+            return Err(Failure::auth(
+                format!("{} is open to other users of this machine, so it is not used", self.path.display()),
+                format!(
+                    "close it with `chmod 600 {}`, and rotate tokens others may have read",
+                    self.path.display()
+                ),
+            ));
+        }
+        if metadata.len() > OCTETS_MAX {
+            return Err(self.unusable("it is too large to be one", None));
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(|e| self.unusable(&e.to_string(), None))?;
+        // The parser's own text would show the line, and with it a token.
+        toml::from_str(&text)
+            .map_err(|_| self.unusable("it is not in the form it was written in", Some("move it away")))
+    }
+
+    /// Changes what it holds, under a lock, so that two commands at once lose nothing.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Tokens) -> T) -> Result<T, Failure> {
+        let directory = self.path.parent().unwrap_or(Path::new("/"));
+        self.prepare(directory)?;
+        let failed = |error: io::Error| self.unusable(&error.to_string(), None);
+        let lock =
+            private().create(true).truncate(false).open(directory.join("tokens.lock")).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        let mut tokens = self.load()?;
+        let outcome = change(&mut tokens);
+        let text = toml::to_string(&tokens).map_err(|e| self.unusable(&e.to_string(), None))?;
+        self.replace(directory, text.as_bytes()).map_err(failed)?;
+        Ok(outcome)
+    }
+
+    fn prepare(&self, directory: &Path) -> Result<(), Failure> {
+        let failed = |error: io::Error| self.unusable(&error.to_string(), None);
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+        let mode = fs::metadata(directory).map_err(failed)?.mode();
+        if mode & WRITABLE_BY_OTHERS != 0 {
+            return Err(Failure::auth(
+                format!("other users of this machine may write into {}", directory.display()),
+                format!("close it with `chmod 700 {}`", directory.display()),
+            ));
+        }
+        Ok(())
+    }
+
+    /// A crash at any point leaves the old file or the new one, and a token is on disk before it is spoken of:
+    /// the server shows it only once.
+    fn replace(&self, directory: &Path, text: &[u8]) -> io::Result<()> {
+        let fresh = directory.join(".tokens.toml.new");
+        match fs::remove_file(&fresh) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let mut file = private().create_new(true).open(&fresh)?;
+        file.write_all(text)?;
+        file.sync_all()?;
+        fs::rename(&fresh, &self.path)?;
+        File::open(directory)?.sync_all()
+    }
+
+    fn unusable(&self, why: &str, next: Option<&str>) -> Failure {
+        let what = format!("the tokens file {} cannot be used: {why}", self.path.display());
+        Failure::Local { what, next: next.map(str::to_owned) }
+    }
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).mode(0o600);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::cli::{failure::Exit, identity::Holder};
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    fn put(file: &TokensFile, agent: &str, token: &str) -> Result<(), Failure> {
+        let server = "http://127.0.0.1:7420".parse().unwrap();
+        let holder: Holder = agent.parse().unwrap();
+        file.change(|tokens| tokens.put(&server, &holder, token))
+    }
+
+    #[test]
+    fn file_and_directory_are_made_for_their_owner_alone() {
+        let root = crate::cli::Scratch::new("tokens-modes");
+        let directory = root.join("config/plenary");
+        let file = TokensFile::in_dir(&directory);
+        assert_eq!(file.load().unwrap().servers().count(), 0);
+        put(&file, "@nick.a", "pla_1").unwrap();
+        put(&file, "@nick.b", "pla_2").unwrap();
+        assert_eq!((mode(&directory), mode(file.path())), (0o700, 0o600));
+        let server = "http://127.0.0.1:7420".parse().unwrap();
+        assert_eq!(file.load().unwrap().of(&server).holders().count(), 2);
+        let left: Vec<_> = fs::read_dir(&directory).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "only the file and its lock: {left:?}");
+    }
+
+    #[test]
+    fn an_open_file_or_directory_is_refused_with_the_remedy() {
+        let root = crate::cli::Scratch::new("tokens-open");
+        let file = TokensFile::in_dir(&root);
+        put(&file, "@nick.a", "pla_1").unwrap();
+        for open in [0o640, 0o604, 0o660] {
+            fs::set_permissions(file.path(), fs::Permissions::from_mode(open)).unwrap();
+            let Err(Failure::Auth { next, .. }) = file.load() else { panic!("{open:o}") };
+            assert!(next.contains("chmod 600"), "{next}");
+            assert_eq!(put(&file, "@nick.b", "pla_2").unwrap_err().exit(), Exit::Auth);
+        }
+        fs::set_permissions(file.path(), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(put(&file, "@nick.b", "pla_2"), Err(Failure::Auth { .. })));
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+
+    #[test]
+    fn a_write_that_was_cut_short_leaves_the_old_file_and_the_next_one_goes_through() {
+        let root = crate::cli::Scratch::new("tokens-torn");
+        let file = TokensFile::in_dir(&root);
+        put(&file, "@nick.a", "pla_1").unwrap();
+        fs::write(root.join(".tokens.toml.new"), "[servers.\"http").unwrap();
+        let server = "http://127.0.0.1:7420".parse().unwrap();
+        assert_eq!(file.load().unwrap().of(&server).holders().count(), 1);
+        put(&file, "@nick.b", "pla_2").unwrap();
+        assert_eq!(file.load().unwrap().of(&server).holders().count(), 2);
+        assert_eq!(mode(file.path()), 0o600);
+    }
+
+    #[test]
+    fn many_writers_at_once_lose_nothing() {
+        let root = crate::cli::Scratch::new("tokens-many");
+        let file = TokensFile::in_dir(&root);
+        std::thread::scope(|scope| {
+            for n in 0..8 {
+                let file = &file;
+                scope.spawn(move || put(file, &format!("@nick.a{n}"), "pla_1").unwrap());
+            }
+        });
+        let server = "http://127.0.0.1:7420".parse().unwrap();
+        assert_eq!(file.load().unwrap().of(&server).holders().count(), 8);
+    }
+
+    #[test]
+    fn a_damaged_file_is_never_quoted() {
+        let root = crate::cli::Scratch::new("tokens-damaged");
+        let file = TokensFile::in_dir(&root);
+        put(&file, "@nick.a", "pla_secret").unwrap();
+        fs::write(file.path(), "servers = pla_secret").unwrap();
+        let Err(Failure::Local { what, .. }) = file.load() else { panic!() };
+        assert!(!what.contains("secret"), "{what}");
+    }
+}

@@ -1,0 +1,46 @@
+//! `plenary listen`: the agent's live events, over every break of the connection, until Ctrl-C.
+//! Must not know: one session from another.
+
+use clap::Args;
+use plenary_client::live::{Live, LiveOptions, Signal};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{context::Context, failure::Failure, say};
+
+/// While it runs the agent is online. Events that came meanwhile are delivered first; under `--json` one line
+/// each, as the server sent them.
+#[derive(Debug, Args)]
+pub(crate) struct Listen {
+    /// Wait for the server where it is not up yet
+    #[arg(long)]
+    wait: bool,
+}
+
+pub(crate) async fn run(context: &Context, args: Listen) -> Result<(), Failure> {
+    let client = context.agent_client()?;
+    let mut live = client.live(LiveOptions { wait_for_server: args.wait });
+    let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
+    let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
+    let outcome = tokio::select! {
+        outcome = follow(context, &mut live) => outcome,
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+    };
+    live.close().await;
+    outcome
+}
+
+async fn follow(context: &Context, live: &mut Live) -> Result<(), Failure> {
+    let out = context.out;
+    loop {
+        match live.next().await? {
+            Signal::Connected => out.note("connected; stop with Ctrl-C"),
+            Signal::Event(event) if out.is_json() => out.line(event.json())?,
+            Signal::Event(event) => out.line(&say::event(&out, &event, true))?,
+            Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
+            Signal::Lost { reason, retry_in } => {
+                out.note(&format!("not connected: {reason}; again in {:.1} s", retry_in.as_secs_f32()));
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `plenary me`: the agent's own settings, and changing them where its owner allows that.
+//! Must not know: other agents' settings.
+
+use clap::{Args, Subcommand};
+use plenary_client::accounts::{Allowlist, Policy};
+use plenary_kernel::{AgentHandle, AllowEntry};
+
+use super::{context::Context, failure::Failure, say};
+use crate::out::Table;
+
+/// Without a command: the agent's settings.
+#[derive(Debug, Args)]
+pub(crate) struct Me {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// The commands. Writing needs the owner's leave (`plenary agent self-service`).
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Set who may reach this agent
+    Policy { policy: Policy },
+    /// Show the allowlist
+    Allowlist,
+    /// Add to the allowlist
+    Allow {
+        /// `@owner.name`, or `@owner.*` for every agent of an owner
+        #[arg(required = true)]
+        entries: Vec<AllowEntry>,
+    },
+    /// Take an entry from the allowlist
+    Disallow { entry: AllowEntry },
+    /// Show whom this agent blocks
+    Blocks,
+    /// Block an agent
+    Block { target: AgentHandle },
+    /// Lift a block
+    Unblock { target: AgentHandle },
+}
+
+pub(crate) async fn run(context: &Context, args: Me) -> Result<(), Failure> {
+    let client = context.agent_client()?;
+    let out = context.out;
+    let entries = |list: &Allowlist| {
+        if list.entries.is_empty() {
+            out.note("the allowlist is empty");
+        }
+        Ok(list.entries.iter().try_for_each(|entry| out.line(entry.as_str()))?)
+    };
+    match args.command {
+        None => {
+            let reply = client.me().await?;
+            context.answer(&reply, |agent| say::agent(&out, agent))
+        }
+        Some(Command::Policy { policy }) => {
+            let reply = client.set_my_policy(policy).await?;
+            context.answer(&reply, |agent| say::agent(&out, agent))
+        }
+        Some(Command::Allowlist) => context.answer(&client.my_allowlist().await?, entries),
+        Some(Command::Allow { entries: new }) => context.answer(&client.allow_for_me(&new).await?, entries),
+        Some(Command::Disallow { entry }) => context.answer(&client.disallow_for_me(&entry).await?, entries),
+        Some(Command::Blocks) => blocks(context, &client).await,
+        Some(Command::Block { target }) => {
+            let reply = client.block_for_me(&target).await?;
+            context.answer(&reply, |_| Ok(out.line(&format!("blocked {target}"))?))
+        }
+        Some(Command::Unblock { target }) => {
+            let reply = client.unblock_for_me(&target).await?;
+            context.answer(&reply, |_| Ok(out.line(&format!("unblocked {target}"))?))
+        }
+    }
+}
+
+/// Every page; under `--json` one line each.
+async fn blocks(context: &Context, client: &plenary_client::Client) -> Result<(), Failure> {
+    let mut table = Table::new(&["BLOCKED"]);
+    let mut cursor: Option<String> = None;
+    loop {
+        let reply = client.my_blocks(cursor.as_deref()).await?;
+        context.answer(&reply, |page| {
+            page.blocks.iter().for_each(|block| table.row([&block.blocked_handle]));
+            Ok(())
+        })?;
+        match &reply.next_cursor {
+            Some(next) if cursor.as_ref() != Some(next) => cursor = Some(next.clone()),
+            Some(_) | None => break,
+        }
+    }
+    if !context.out.is_json() {
+        context.out.table(&table, "nobody is blocked")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! The client commands: what they are called, and how one is carried out.
+//! Must not know: the server's crates; everything goes through its public HTTP and WebSocket.
+
+mod agent;
+mod completions;
+mod contact;
+mod context;
+mod explain;
+mod failure;
+mod identity;
+mod listen;
+mod me;
+mod org;
+mod owner;
+mod say;
+#[cfg(test)]
+mod scratch;
+mod session;
+mod status;
+mod surroundings;
+mod token;
+mod use_agent;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Args, Subcommand};
+use plenary_client::BaseUrl;
+use plenary_kernel::AgentHandle;
+
+use crate::out::Out;
+use context::Context;
+use failure::{Exit, Failure};
+#[cfg(test)]
+use scratch::Scratch;
+use surroundings::Surroundings;
+
+/// Shown under `--help`.
+pub(crate) const EXIT_CODES_HELP: &str = "\
+Exit codes:
+  0  done
+  1  refused by the server, or failed on this machine
+  2  wrong usage
+  3  the server cannot be reached
+  4  no token, or one the server does not take";
+
+/// What every client command takes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Speak as this agent [env: PLENARY_AS] [default: the nearest .plenary.toml]
+    #[arg(long = "as", global = true, value_name = "@OWNER.NAME")]
+    pub speak_as: Option<AgentHandle>,
+    /// The server [env: PLENARY_URL] [default: http://127.0.0.1:7420]
+    #[arg(long, global = true, value_name = "URL")]
+    pub url: Option<BaseUrl>,
+    /// Use this token instead of a saved one [env: PLENARY_TOKEN]
+    #[arg(long, global = true, value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// Trust the certificate authorities of this PEM file, and no others [env: PLENARY_CACERT]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+    /// Print the server's JSON; errors too, on standard error
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No colours [env: NO_COLOR]
+    #[arg(long, global = true)]
+    pub no_color: bool,
+}
+
+/// The client commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Owners: persons and organisations that own agents
+    #[command(subcommand)]
+    Owner(owner::Command),
+    /// Agents: their tokens, and whom they trust
+    #[command(subcommand)]
+    Agent(agent::Command),
+    /// Organisations and their members
+    #[command(subcommand)]
+    Org(org::Command),
+    /// Sessions: conversations of agents
+    #[command(subcommand)]
+    Session(session::Command),
+    /// Follow everything that reaches the agent, live
+    Listen(listen::Listen),
+    /// Ask to be listed by an agent, or answer one that asks
+    #[command(subcommand)]
+    Contact(contact::Command),
+    /// The agent itself: its settings, and changing them where its owner allows that
+    Me(me::Me),
+    /// Make an agent the default in this directory and below
+    Use(use_agent::Use),
+    /// Is the server up, and who am I to it?
+    Status,
+    /// Tokens saved on this machine
+    #[command(subcommand)]
+    Token(token::Command),
+    /// Print a completion script for a shell
+    Completions(completions::Completions),
+}
+
+/// Carries a client command out, and says what went wrong.
+pub(crate) fn run(global: Global, command: Command, out: Out) -> ExitCode {
+    let context = Context::new(global, out, Surroundings::of_process());
+    match dispatch(&context, command) {
+        Ok(()) => Exit::Done.into(),
+        Err(failure) => explain::report(&context, &failure).into(),
+    }
+}
+
+fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Use(args) => use_agent::run(context, &args),
+        Command::Token(command) => token::run(context, command),
+        Command::Completions(args) => completions::run(context, &args),
+        Command::Owner(command) => wait(owner::run(context, command)),
+        Command::Agent(command) => wait(agent::run(context, command)),
+        Command::Org(command) => wait(org::run(context, command)),
+        Command::Session(command) => wait(session::run(context, command)),
+        Command::Listen(args) => wait(listen::run(context, args)),
+        Command::Contact(command) => wait(contact::run(context, command)),
+        Command::Me(args) => wait(me::run(context, args)),
+        Command::Status => wait(status::run(context)),
+    }
+}
+
+/// The runtime is made only for commands that speak to a server; one thread is enough for a client.
+fn wait(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::local(format!("the runtime cannot start: {e}")))?;
+    runtime.block_on(work)
+}

@@ -1,0 +1,204 @@
+//! Agents, sessions, content and events in words for people; foreign text is made harmless on the way.
+//! Must not know: where they come from.
+
+use plenary_client::{
+    Event, EventBody, LeftReason,
+    accounts::Agent,
+    sessions::{Content, Message, Part, Session},
+};
+use plenary_kernel::AllowEntry;
+
+use super::failure::Failure;
+use crate::out::{Out, Style, Table, clean, clean_block, utc};
+
+/// What the second and later lines of a message begin with.
+const INDENT: &str = "    ";
+
+/// An allowlist in one line.
+pub(crate) fn entries(entries: &[AllowEntry]) -> String {
+    let names: Vec<&str> = entries.iter().map(AllowEntry::as_str).collect();
+    names.join(" ")
+}
+
+/// An agent's settings.
+pub(crate) fn agent(out: &Out, agent: &Agent) -> Result<(), Failure> {
+    let list = if agent.allowlist.is_empty() { "empty".into() } else { entries(&agent.allowlist) };
+    out.line(&format!("agent         {}", out.paint(Style::Bold, agent.handle.as_str())))?;
+    out.line(&format!("policy        {}", agent.policy))?;
+    out.line(&format!("allowlist     {list}"))?;
+    if let Some(on) = agent.self_service {
+        out.line(&format!("self-service  {}", if on { "on" } else { "off" }))?;
+    }
+    Ok(())
+}
+
+/// A session and who is in it.
+pub(crate) fn session(out: &Out, session: &Session) -> Result<(), Failure> {
+    out.line(&format!("session  {}", out.paint(Style::Bold, session.id.as_str())))?;
+    out.line(&format!("state    {}", session.state))?;
+    if let Some(topic) = &session.topic {
+        out.line(&format!("topic    {}", clean(topic)))?;
+    }
+    out.line(&format!("created  {}", utc(session.created_at)))?;
+    if let Some(at) = session.ended_at {
+        out.line(&format!("ended    {}", utc(at)))?;
+    }
+    out.line("")?;
+    let mut table = Table::new(&["PARTICIPANT", "STATUS", "SINCE"]);
+    for participant in &session.participants {
+        let since = participant.left_at.or(participant.joined_at).map(utc).unwrap_or_default();
+        table.row([participant.handle.as_str(), &participant.status.to_string(), &since]);
+    }
+    Ok(out.table(&table, "nobody is in it")?)
+}
+
+/// A message's content as text, several lines where it has them.
+fn content(content: &Content) -> String {
+    let parts = match content {
+        Content::Text(text) => return clean_block(text, INDENT),
+        Content::Parts(parts) => parts,
+    };
+    let lines: Vec<String> = parts.iter().map(part).collect();
+    lines.join(&format!("\n{INDENT}"))
+}
+
+fn part(part: &Part) -> String {
+    let or =
+        |text: &Option<String>| text.as_deref().map(|text| format!(" {}", clean(text))).unwrap_or_default();
+    match part {
+        Part::Text { text } => clean_block(text, INDENT),
+        Part::Image { url: Some(url), name, .. } => format!("[image{} {}]", or(name), clean(url)),
+        Part::Image { url: None, name, mime_type, .. } => {
+            format!("[image{}{}, inline]", or(name), or(mime_type))
+        }
+        Part::File { url, name, size, .. } => {
+            let size = size.map(|octets| format!(", {octets} bytes")).unwrap_or_default();
+            format!("[file{} {}{size}]", or(name), clean(url))
+        }
+        Part::Data { data } => {
+            let json = serde_json::to_string(data).unwrap_or_default();
+            format!("[data {}]", clean(&json))
+        }
+        Part::Unknown(value) => format!("[{}]", clean(&value.to_string())),
+    }
+}
+
+/// An event in one line, more where a message has more. `with_session` names the session it is of.
+pub(crate) fn event(out: &Out, event: &Event, with_session: bool) -> String {
+    let mut line = out.paint(Style::Dim, &utc(event.created_at));
+    if let Some(session) = event.session_id.as_ref().filter(|_| with_session) {
+        line.push_str(&format!(" {}", out.paint(Style::Dim, session.as_str())));
+    }
+    if let Some(request) = &event.request_id {
+        line.push_str(&format!(" {}", out.paint(Style::Dim, request.as_str())));
+    }
+    if let Some(sequence) = event.sequence {
+        line.push_str(&format!(" {}", out.paint(Style::Dim, &format!("#{sequence}"))));
+    }
+    line.push(' ');
+    line.push_str(&what_happened(out, event));
+    line
+}
+
+fn what_happened(out: &Out, event: &Event) -> String {
+    let came = |text: String| out.paint(Style::Green, &text);
+    let went = |text: String| out.paint(Style::Yellow, &text);
+    match &event.body {
+        EventBody::Message(message) => said(out, message),
+        EventBody::Invited { invitee, by, topic, initial_message } => {
+            let topic = topic.as_deref().map(|topic| format!(": {}", clean(topic))).unwrap_or_default();
+            let inline = initial_message
+                .as_deref()
+                .map(|message| format!("\n{INDENT}{}", said(out, message)))
+                .unwrap_or_default();
+            format!("{}{inline}", came(format!("{by} invited {invitee}{topic}")))
+        }
+        EventBody::Joined(agent) => came(format!("{agent} joined")),
+        EventBody::Reconnected(agent) => came(format!("{agent} is back")),
+        EventBody::Disconnected(agent) => went(format!("{agent} is offline")),
+        EventBody::Left { agent, reason: Some(LeftReason::GraceExpired) } => {
+            went(format!("{agent} left: offline for too long"))
+        }
+        EventBody::Left { agent, reason: Some(LeftReason::Left | LeftReason::Other) | None } => {
+            went(format!("{agent} left"))
+        }
+        EventBody::Ended(Some(by)) => went(format!("{by} ended the session")),
+        EventBody::Ended(None) => went("the session ended".into()),
+        EventBody::Reopened(by) => came(format!("{by} reopened the session")),
+        EventBody::ContactRequested { from, to, message } => {
+            let said = message.as_deref().map(|text| format!(": {}", clean(text))).unwrap_or_default();
+            came(format!("{from} asks {to} for contact{said}"))
+        }
+        EventBody::ContactAccepted(by) => came(format!("{by} accepted contact")),
+        EventBody::ContactDeclined(by) => went(format!("{by} declined contact")),
+        EventBody::Unknown => clean(&event.kind).into_owned(),
+    }
+}
+
+fn said(out: &Out, message: &Message) -> String {
+    format!("{}: {}", out.paint(Style::Bold, message.sender.as_str()), content(&message.content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(kind: &str, payload: &str) -> String {
+        let json = format!(
+            r#"{{"type":"{kind}","session_id":"sess_A","event_id":"evt_1","sequence":3,"created_at":0,"payload":{payload}}}"#
+        );
+        event(&Out::new(false, true), &Event::read(&json).unwrap(), false)
+    }
+
+    fn message(content: &str) -> String {
+        line(
+            "session.message",
+            &format!(
+                r#"{{"id":"msg_1","session_id":"sess_A","sender":"@nick.a","sequence":3,"created_at":0,"content":{content}}}"#
+            ),
+        )
+    }
+
+    #[test]
+    fn events_read_as_sentences() {
+        for (kind, payload, words) in [
+            ("session.joined", r#"{"agent":"@a.b"}"#, "@a.b joined"),
+            (
+                "session.left",
+                r#"{"agent":"@a.b","reason":"grace_expired"}"#,
+                "@a.b left: offline for too long",
+            ),
+            ("session.ended", "{}", "the session ended"),
+            ("session.invited", r#"{"invitee":"@a.b","by":"@c.d","topic":"x"}"#, "@c.d invited @a.b: x"),
+            ("session.new_kind", "{}", "session.new_kind"),
+        ] {
+            assert_eq!(line(kind, payload), format!("1970-01-01 00:00:00Z #3 {words}"));
+        }
+    }
+
+    #[test]
+    fn a_message_can_neither_forge_a_line_nor_reach_the_terminal() {
+        let text = message("\"one\\n1970-01-01 00:00:00Z #4 @evil.b: two\\u001b[2J\"");
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("1970-01-01 00:00:00Z #3 @nick.a: one"));
+        assert_eq!(lines.next(), Some("    1970-01-01 00:00:00Z #4 @evil.b: two\\u{1b}[2J"));
+    }
+
+    #[test]
+    fn parts_are_named() {
+        let text = message(
+            r#"[{"type":"text","text":"see"},{"type":"file","url":"https://x/y","name":"y","size":3},
+                {"type":"data","data":{"a":1}},{"type":"image","data_uri":"data:x","mime_type":"image/png"},
+                {"type":"smell","of":"roses"}]"#,
+        );
+        for piece in [
+            "@nick.a: see",
+            "[file y https://x/y, 3 bytes]",
+            "[data {\"a\":1}]",
+            "[image image/png, inline]",
+            "roses",
+        ] {
+            assert!(text.contains(piece), "{piece}: {text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `plenary session`: conversations of agents.
+//! Must not know: how content is gathered or events are shown; its parts do.
+
+mod content;
+mod events;
+mod open;
+
+use clap::Subcommand;
+use plenary_client::{
+    IdempotencyKey,
+    sessions::{SendMessage, SessionList},
+};
+use plenary_kernel::{AgentHandle, SessionId};
+
+use super::{context::Context, failure::Failure, say};
+use crate::out::{Table, utc};
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Begin a session, and print its id
+    Create(open::Create),
+    /// List the agent's sessions, newest first
+    List,
+    /// Show a session and who is in it
+    Show(Id),
+    /// Join a session this agent is invited to
+    Join(Id),
+    /// Invite agents into a session
+    Invite {
+        #[command(flatten)]
+        id: Id,
+        #[arg(required = true, value_name = "AGENT")]
+        invitees: Vec<AgentHandle>,
+    },
+    /// Send a message
+    Send(Send),
+    /// Leave a session; coming back needs a fresh invitation
+    Leave(Id),
+    /// End a session for everyone
+    End(Id),
+    /// Open an ended session again, with its transcript
+    Reopen(open::Reopen),
+    /// Show a session's events
+    Events(events::Events),
+}
+
+/// Which session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Id {
+    /// The session, `sess_…`
+    #[arg(value_name = "SESSION")]
+    id: SessionId,
+}
+
+/// A message. It is sent under an idempotency key, so that repeating it after a lost connection is safe.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Send {
+    #[command(flatten)]
+    id: Id,
+    #[command(flatten)]
+    content: content::ContentArgs,
+    /// The idempotency key [default: a fresh one]
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+}
+
+pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
+    let out = context.out;
+    match command {
+        Command::Create(args) => open::create(context, args).await,
+        Command::Reopen(args) => open::reopen(context, args).await,
+        Command::Events(args) => events::run(context, args).await,
+        Command::Send(args) => send(context, args).await,
+        Command::List => {
+            let reply = context.agent_client()?.sessions().await?;
+            context.answer(&reply, |list| print_list(context, list))
+        }
+        Command::Show(Id { id }) => {
+            let reply = context.agent_client()?.session(&id).await?;
+            context.answer(&reply, |session| say::session(&out, session))
+        }
+        Command::Join(Id { id }) => {
+            let reply = context.agent_client()?.join_session(&id).await?;
+            context.answer(&reply, |_| Ok(out.line(&format!("joined {id}"))?))
+        }
+        Command::Invite { id: Id { id }, invitees } => {
+            let reply = context.agent_client()?.invite(&id, &invitees).await?;
+            context.answer(&reply, |answer| {
+                if answer.invited.len() < invitees.len() {
+                    out.note("the others were there already, or are not to be invited by this agent");
+                }
+                Ok(answer.invited.iter().try_for_each(|handle| out.line(handle.as_str()))?)
+            })
+        }
+        Command::Leave(Id { id }) => {
+            let reply = context.agent_client()?.leave_session(&id).await?;
+            context.answer(&reply, |_| Ok(out.line(&format!("left {id}"))?))
+        }
+        Command::End(Id { id }) => {
+            let reply = context.agent_client()?.end_session(&id).await?;
+            context.answer(&reply, |_| Ok(out.line(&format!("ended {id}"))?))
+        }
+    }
+}
+
+async fn send(context: &Context, args: Send) -> Result<(), Failure> {
+    let client = context.agent_client()?;
+    let (content, metadata) = args.content.read()?.ok_or_else(content::nothing_to_say)?;
+    let key = args.key.map_or_else(IdempotencyKey::random, IdempotencyKey::new);
+    let message = SendMessage { content, metadata, idempotency_key: Some(key) };
+    let reply = client.send(&args.id.id, &message).await?;
+    context.answer(&reply, |sent| {
+        if reply.replayed {
+            context.out.note("this was sent before, under the same key");
+        }
+        Ok(context.out.line(&format!("#{} {}", sent.sequence, sent.message_id))?)
+    })
+}
+
+fn print_list(context: &Context, list: &SessionList) -> Result<(), Failure> {
+    let mut table = Table::new(&["SESSION", "STATE", "CREATED", "WHO AND WHAT"]);
+    for session in &list.sessions {
+        let who: Vec<&str> = session.participants.iter().map(|p| p.handle.as_str()).collect();
+        let topic = session.topic.as_deref().map(|topic| format!("{topic} — ")).unwrap_or_default();
+        let created = utc(session.created_at);
+        let minute = created.get(..16).unwrap_or(&created);
+        table.row([
+            session.id.as_str(),
+            &session.state.to_string(),
+            minute,
+            &format!("{topic}{}", who.join(" ")),
+        ]);
+    }
+    Ok(context
+        .out
+        .table(&table, "no sessions yet; begin one with `plenary session create --invite @owner.name`")?)
+}

@@ -1,0 +1,71 @@
+//! `plenary session create` and `reopen`: both may begin with invitations and a message.
+//! Must not know: what a message is made of.
+
+use clap::Args;
+use plenary_client::{
+    IdempotencyKey,
+    sessions::{CreateSession, ReopenSession},
+};
+use plenary_kernel::{AgentHandle, SessionId};
+
+use super::content::MessageArgs;
+use crate::cli::{context::Context, failure::Failure};
+
+/// A new session.
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// Invite an agent; may be repeated
+    #[arg(long, short, value_name = "AGENT")]
+    invite: Vec<AgentHandle>,
+    /// What it is about; those invited see it
+    #[arg(long, short)]
+    topic: Option<String>,
+    #[command(flatten)]
+    message: MessageArgs,
+    /// Send the message and end: those invited get it with the invitation
+    #[arg(long)]
+    end_after_send: bool,
+    /// The idempotency key [default: a fresh one]
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+}
+
+/// An ended session, opened again.
+#[derive(Debug, Args)]
+pub(crate) struct Reopen {
+    /// The session, `sess_…`
+    #[arg(value_name = "SESSION")]
+    id: SessionId,
+    /// Invite this agent; may be repeated [default: all who were there at the end]
+    #[arg(long, short, value_name = "AGENT")]
+    invite: Vec<AgentHandle>,
+    #[command(flatten)]
+    message: MessageArgs,
+}
+
+pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failure> {
+    let client = context.agent_client()?;
+    let initial_message = args.message.read()?;
+    if args.end_after_send && initial_message.is_none() {
+        return Err(Failure::usage("--end-after-send needs a message to send", "add --message TEXT"));
+    }
+    let body = CreateSession {
+        invite: args.invite,
+        topic: args.topic,
+        initial_message,
+        end_after_send: args.end_after_send,
+        idempotency_key: Some(args.key.map_or_else(IdempotencyKey::random, IdempotencyKey::new)),
+    };
+    let reply = client.create_session(&body).await?;
+    context.answer(&reply, |created| Ok(context.out.line(created.session_id.as_str())?))
+}
+
+pub(crate) async fn reopen(context: &Context, args: Reopen) -> Result<(), Failure> {
+    let client = context.agent_client()?;
+    let body = ReopenSession {
+        invite: Some(args.invite).filter(|invite| !invite.is_empty()),
+        initial_message: args.message.read()?,
+    };
+    let reply = client.reopen_session(&args.id, &body).await?;
+    context.answer(&reply, |_| Ok(context.out.line(&format!("reopened {}", args.id))?))
+}

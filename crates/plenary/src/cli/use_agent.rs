@@ -1,0 +1,39 @@
+//! `plenary use`: the agent of this directory and all below it.
+//! Must not know: the server.
+
+use clap::Args;
+use plenary_kernel::AgentHandle;
+
+use super::{
+    context::Context,
+    failure::Failure,
+    identity::{self, Holder},
+};
+
+/// What to use.
+#[derive(Debug, Args)]
+pub(crate) struct Use {
+    /// e.g. `@nick.assistant`
+    handle: AgentHandle,
+}
+
+pub(crate) fn run(context: &Context, args: &Use) -> Result<(), Failure> {
+    let directory =
+        context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    let path = identity::write_project_file(directory, &args.handle)?;
+    if context.out.is_json() {
+        let answer = serde_json::json!({"agent": args.handle, "file": path});
+        return Ok(context.out.line(&answer.to_string())?);
+    }
+    context.out.line(&format!("{} speaks here: {}", args.handle, path.display()))?;
+    let server = context.server()?;
+    let holder = Holder::Agent(args.handle.clone());
+    let saved = context.tokens_file().map(|file| file.load()).transpose()?;
+    if saved.is_none_or(|tokens| tokens.of(&server).get(&holder).is_none()) {
+        context.out.note(&format!(
+            "there is no saved token of it for {server} yet: `plenary agent add {0}` or `plenary token add {0}`",
+            args.handle
+        ));
+    }
+    Ok(())
+}

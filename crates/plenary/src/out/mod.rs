@@ -1,0 +1,156 @@
+//! The one place that prints: data on standard output, everything else on standard error.
+//! Must not know: what the data means.
+
+mod clean;
+mod table;
+mod time;
+
+use std::io::{self, IsTerminal, Write};
+
+use serde_json::json;
+
+pub(crate) use clean::{clean, clean_block};
+pub(crate) use table::Table;
+pub(crate) use time::{span, utc};
+
+/// How a piece of text stands out, where colours are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Secondary: ids, times.
+    Dim,
+    /// Names.
+    Bold,
+    /// Something went wrong.
+    Red,
+    /// Someone came or something began.
+    Green,
+    /// Someone went or something ended.
+    Yellow,
+}
+
+impl Style {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Bold => 1,
+            Self::Dim => 2,
+            Self::Red => 31,
+            Self::Green => 32,
+            Self::Yellow => 33,
+        }
+    }
+}
+
+/// Where the command's words go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Out {
+    json: bool,
+    color_out: bool,
+    color_err: bool,
+    /// How wide a table may be; none where the reader is a program, for which nothing is cut.
+    width: Option<usize>,
+}
+
+impl Out {
+    /// Colours where standard output is a terminal, unless `--no-color`, `NO_COLOR` or `TERM=dumb` says no.
+    pub(crate) fn new(json: bool, no_color: bool) -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let color = !no_color && !set("NO_COLOR") && !dumb;
+        let on_terminal = io::stdout().is_terminal();
+        Self {
+            json,
+            color_out: color && on_terminal,
+            color_err: color && io::stderr().is_terminal(),
+            width: on_terminal.then(terminal_width),
+        }
+    }
+
+    /// Whether `--json` was given.
+    pub(crate) const fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Text for standard output, standing out where colours are shown. Clean it first.
+    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+        paint(self.color_out, style, text)
+    }
+
+    /// One line of data.
+    pub(crate) fn line(&self, text: &str) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes())?;
+        stdout.write_all(b"\n")?;
+        stdout.flush()
+    }
+
+    /// Data as it is.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes)?;
+        stdout.flush()
+    }
+
+    /// A table, or its stand-in when it has no rows.
+    pub(crate) fn table(&self, table: &Table, empty: &str) -> io::Result<()> {
+        if table.is_empty() {
+            self.note(empty);
+            return Ok(());
+        }
+        table.lines(self.width).into_iter().enumerate().try_for_each(|(n, line)| match n {
+            0 => self.line(&self.paint(Style::Dim, &line)),
+            _ => self.line(&line),
+        })
+    }
+
+    /// A remark for the person who watches.
+    pub(crate) fn note(&self, text: &str) {
+        self.stderr(&format!("{text}\n"));
+    }
+
+    /// A question, left open for the answer.
+    pub(crate) fn ask(&self, text: &str) {
+        self.stderr(text);
+    }
+
+    /// What went wrong and what to do next. Under `--json` one line of JSON: `{"error":{"message","next"?}}`.
+    pub(crate) fn error(&self, what: &str, next: Option<&str>) {
+        if self.json {
+            let mut error = json!({"message": what});
+            if let Some(next) = next {
+                error["next"] = next.into();
+            }
+            self.json_error(&error);
+            return;
+        }
+        let what = clean_block(what, "       ");
+        self.stderr(&format!("{} {what}\n", paint(self.color_err, Style::Red, "error:")));
+        if let Some(next) = next {
+            self.stderr(&format!(
+                "{}  {}\n",
+                paint(self.color_err, Style::Bold, "next:"),
+                clean_block(next, "       ")
+            ));
+        }
+    }
+
+    /// An error's members as one line of JSON on standard error.
+    pub(crate) fn json_error(&self, error: &serde_json::Value) {
+        self.stderr(&format!("{}\n", json!({ "error": error })));
+    }
+
+    fn stderr(&self, text: &str) {
+        // Nobody is left to tell when standard error is closed.
+        let _closed = io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+fn paint(color: bool, style: Style, text: &str) -> String {
+    if color { format!("\x1b[{}m{text}\x1b[0m", style.code()) } else { text.to_owned() }
+}
+
+/// `COLUMNS`, else what the terminal says, else 80.
+fn terminal_width() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let asked = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    said.or_else(asked).filter(|width| *width >= 20).unwrap_or(80)
+}

@@ -1,0 +1,59 @@
+//! Moments and spans in words, always in UTC.
+//! Must not know: what time it is.
+
+use plenary_kernel::TimestampMs;
+
+/// `2026-11-21 04:07:33Z`.
+pub(crate) fn utc(at: TimestampMs) -> String {
+    let seconds = at.0 / 1000;
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days);
+    let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02} {h:02}:{m:02}:{s:02}Z")
+}
+
+/// The date of a day counted from 1970-01-01, by eras of 400 years that begin in March.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+/// `12 s`, `3 min`, `5 h`, `2 d`.
+pub(crate) fn span(ms: u64) -> String {
+    match ms / 1000 {
+        s @ 0..120 => format!("{s} s"),
+        s @ 120..7200 => format!("{} min", s / 60),
+        s @ 7200..172_800 => format!("{} h", s / 3600),
+        s => format!("{} d", s / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_right_over_leap_years_and_centuries() {
+        for (seconds, text) in [
+            (0, "1970-01-01 00:00:00Z"),
+            (951_782_399, "2000-02-28 23:59:59Z"),
+            (951_782_400, "2000-02-29 00:00:00Z"),
+            (1_709_164_800, "2024-02-29 00:00:00Z"),
+            (1_767_225_599, "2025-12-31 23:59:59Z"),
+            (4_107_542_400, "2100-03-01 00:00:00Z"),
+        ] {
+            assert_eq!(utc(TimestampMs(seconds * 1000 + 999)), text);
+        }
+        assert_eq!(
+            [span(12_000), span(180_000), span(7_200_000), span(200_000_000)],
+            ["12 s", "3 min", "2 h", "2 d"]
+        );
+        assert!(!utc(TimestampMs(u64::MAX)).is_empty());
+    }
+}

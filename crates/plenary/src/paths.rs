@@ -1,0 +1,42 @@
+//! Where things are kept on this machine, by the XDG rules: relative values of its variables count as unset.
+//! Must not know: what is in the files.
+
+use std::path::PathBuf;
+
+/// The file in the server's data directory that holds the operator's token (wire.md D.1).
+pub(crate) const OPERATOR_TOKEN_FILE: &str = "operator-token";
+
+/// Looks a variable of the environment up; tests give their own.
+pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+fn below(var: Lookup<'_>, xdg: &str, home: &str) -> Option<PathBuf> {
+    let absolute = |text: String| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
+    let base = var(xdg).and_then(absolute).or_else(|| Some(var("HOME").and_then(absolute)?.join(home)))?;
+    Some(base.join("plenary"))
+}
+
+/// The user's configuration: `$XDG_CONFIG_HOME/plenary`, else `~/.config/plenary`; none without a home.
+pub(crate) fn config_dir(var: Lookup<'_>) -> Option<PathBuf> {
+    below(var, "XDG_CONFIG_HOME", ".config")
+}
+
+/// The server's data where nothing else is said: `$XDG_DATA_HOME/plenary`, else `~/.local/share/plenary`.
+pub(crate) fn default_data_dir(var: Lookup<'_>) -> Option<PathBuf> {
+    below(var, "XDG_DATA_HOME", ".local/share")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn xdg_variables_win_when_absolute() {
+        let vars = |pairs: &'static [(&str, &str)]| {
+            move |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        };
+        let all = vars(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "relative")]);
+        assert_eq!(config_dir(&all), Some("/c/plenary".into()));
+        assert_eq!(default_data_dir(&all), Some("/h/.local/share/plenary".into()));
+        assert_eq!(config_dir(&vars(&[])), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! `plenary serve`: the server's settings as the command line gives them, and its run.
+//! Must not know: the command line's other commands.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{
+    out::Out,
+    server::{OperatorToken, Server, Settings},
+};
+
+/// Settings of the server. What is absent here may stand in the configuration file; flags win over the
+/// environment, and both over the file (wire.md D.1).
+#[derive(Args)]
+pub(crate) struct ServeArgs {
+    /// Address to listen on [default: 127.0.0.1:7420]
+    #[arg(long, env = "PLENARY_LISTEN", value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Directory of the SQLite store, or `:memory:` to keep nothing [default: the XDG data directory]
+    #[arg(long, env = "PLENARY_DATA", value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// PostgreSQL store, postgres://…; wins over --data
+    #[arg(long, env = "PLENARY_DATABASE", value_name = "URL", hide_env_values = true)]
+    pub database: Option<String>,
+    /// Owners, agents and tokens to begin with, a JSON file
+    #[arg(long, env = "PLENARY_SEED", value_name = "FILE")]
+    pub seed: Option<PathBuf>,
+    /// How long a disconnected participant keeps its place [default: 30s]
+    #[arg(long, env = "PLENARY_GRACE", value_name = "TIME", value_parser = parse_duration)]
+    pub grace: Option<Duration>,
+    /// Certificate chain of the server, a PEM file
+    #[arg(long, env = "PLENARY_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, a PEM file
+    #[arg(long, env = "PLENARY_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Configuration file [default: plenary.toml in the working directory, where there is one]
+    #[arg(long, env = "PLENARY_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// How clients reach the server, where that differs from the address it listens on
+    #[arg(long, env = "PLENARY_PUBLIC_URL", value_name = "URL")]
+    pub public_url: Option<String>,
+}
+
+/// Runs the server until it is told to stop, or its store can't go on.
+pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
+    init_logs("info");
+    let settings = Settings::resolve(args)?;
+    let operator = operator(&settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let server = Server::start(settings, &operator.token).await?;
+        out.line(&format!("listening on {}", server.url()))?;
+        if let Some(file) = operator.token.file() {
+            out.note(&format!("the operator's token is in {}", file.display()));
+        }
+        tokio::select! {
+            fault = server.failed() => return Err(anyhow::Error::from(fault).context("the store failed; start again to recover")),
+            _ = terminate.recv() => {}
+            interrupted = tokio::signal::ctrl_c() => interrupted?,
+        }
+        tracing::info!("stopping");
+        server.stop().await
+    })
+}
+
+/// The operator's token, and the directory that holds it where nothing is kept.
+struct Operator {
+    token: OperatorToken,
+    _directory: Option<tempfile::TempDir>,
+}
+
+fn operator(settings: &Settings) -> anyhow::Result<Operator> {
+    let given = std::env::var("PLENARY_OPERATOR_TOKEN").ok().filter(|token| !token.is_empty());
+    if let Some(secret) = given {
+        return Ok(Operator { token: OperatorToken::given(secret), _directory: None });
+    }
+    match &settings.data {
+        Some(directory) => Ok(Operator { token: OperatorToken::of_directory(directory)?, _directory: None }),
+        None => {
+            let directory = tempfile::Builder::new().prefix("plenary-").tempdir()?;
+            let token = OperatorToken::of_directory(directory.path())?;
+            Ok(Operator { token, _directory: Some(directory) })
+        }
+    }
+}
+
+/// JSON lines on standard error; `PLENARY_LOG` filters them.
+pub(crate) fn init_logs(default: &str) {
+    let filter =
+        tracing_subscriber::EnvFilter::try_from_env("PLENARY_LOG").unwrap_or_else(|_| default.into());
+    let logs = tracing_subscriber::fmt().json().with_writer(std::io::stderr).with_env_filter(filter);
+    let _ = logs.try_init();
+}
+
+/// Reads `500ms`, `30s`, `5m`, `2h`; a bare `0` too.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| "write e.g. 30s, 500ms or 5m".to_owned())?;
+    let factor_ms = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "" if number == 0 => 1,
+        _ => return Err("give it a unit: ms, s, m or h".into()),
+    };
+    number.checked_mul(factor_ms).map(Duration::from_millis).ok_or_else(|| "too long".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_need_a_unit() {
+        for (text, ms) in [("30s", 30_000), ("500ms", 500), ("5m", 300_000), ("0", 0), ("0s", 0)] {
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for bad in ["30", "", "s", "-1s", "1.5s", "99999999999999999999s", "99999999999999999h"] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+}

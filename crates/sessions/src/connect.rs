@@ -1,0 +1,76 @@
+//! One live connection: opened, caught up, pumped, closed (ASP-39 to ASP-53).
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use futures_util::StreamExt as _;
+use plenary_accounts::AgentCaller;
+use plenary_hub::{ConnectError, Connection};
+use tokio::time::{Duration, timeout};
+
+use crate::{
+    Sessions,
+    pump::{End, Pump},
+    wire::Form,
+};
+
+/// How long the closing handshake may take.
+const CLOSING: Duration = Duration::from_secs(2);
+
+impl Sessions {
+    /// Serves a WebSocket until it ends.
+    pub(crate) async fn connect(self, caller: AgentCaller, form: Form, mut socket: WebSocket) {
+        let end = match self.0.presence.open(&caller.handle) {
+            Ok(connection) => {
+                let end = self.serve(&caller, &connection, form, &mut socket).await;
+                self.disconnect(connection);
+                end
+            }
+            Err(ConnectError::TooMany) => End::Close(1013, "too many connections of this agent"),
+            Err(ConnectError::ShuttingDown) => End::SHUTDOWN,
+        };
+        if let End::Close(code, reason) = end {
+            close(&mut socket, code, reason).await;
+        }
+    }
+
+    async fn serve(
+        &self,
+        caller: &AgentCaller,
+        connection: &Connection,
+        form: Form,
+        socket: &mut WebSocket,
+    ) -> End {
+        let pump = match Pump::start(self, caller, connection, form, socket).await {
+            Ok(pump) => pump,
+            Err(end) => return end,
+        };
+        if connection.first {
+            let (sessions, handle) = (self.clone(), connection.handle.clone());
+            tokio::spawn(async move {
+                if let Err(fault) = sessions.came_online(&handle).await {
+                    tracing::warn!(%fault, "a return was not written; the grace window decides");
+                }
+            });
+        }
+        pump.run().await
+    }
+
+    fn disconnect(self, connection: Connection) {
+        let Some(closed) = self.0.presence.close(&connection) else { return };
+        tokio::spawn(async move {
+            if let Err(fault) = self.went_offline(&connection.handle, closed).await {
+                tracing::warn!(%fault, "a disconnect was not written");
+            }
+        });
+    }
+}
+
+/// The closing handshake: the peer's answer is awaited, for a while, so that the close is a clean one.
+async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {
+    let frame = CloseFrame { code, reason: reason.into() };
+    let handshake = async {
+        if socket.send(Message::Close(Some(frame))).await.is_ok() {
+            while let Some(Ok(_)) = socket.next().await {}
+        }
+    };
+    let _ = timeout(CLOSING, handshake).await;
+}

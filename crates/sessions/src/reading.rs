@@ -1,0 +1,176 @@
+//! How one connection reads one session: from its own cursor, by what its agent may see (ASP-25 to ASP-28,
+//! ASP-43 to ASP-47). Pure.
+//!
+//! An agent that is not a member is shown single events. When its own joining comes along, the reading starts
+//! again from the beginning: the transcript, then the joining, then what follows (2.5 row 13).
+
+use plenary_kernel::Version;
+
+use crate::state::Participant;
+
+/// The creation has no form on the wire.
+const CREATION: Version = Version(1);
+
+/// Where a connection is in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// Everything up to here has been shown, or is not to be shown.
+    cursor: Version,
+    /// Whether the connection has, or has confirmed, everything up to the cursor as a member.
+    whole: bool,
+}
+
+impl Reading {
+    /// Takes a session up behind `cursor`. Of what the participant became, only what is on disk counts.
+    pub(crate) fn start(participant: &Participant, cursor: Version, committed: Version) -> Self {
+        let since = participant.since;
+        let was_member = since > Version::ZERO && since <= committed;
+        if was_member && since > cursor {
+            return Self { cursor: Version::ZERO, whole: true };
+        }
+        Self { cursor, whole: was_member && participant.stay.is_some() }
+    }
+
+    /// A plain cursor, for a stream that is shown whole.
+    pub(crate) fn at(cursor: Version) -> Self {
+        Self { cursor, whole: true }
+    }
+
+    /// Everything up to here has been passed.
+    pub(crate) fn cursor(&self) -> Version {
+        self.cursor
+    }
+
+    /// The next version worth reading; `None` when nothing behind the cursor is for this agent as things are.
+    pub(crate) fn next(&self, participant: &Participant) -> Option<Version> {
+        let next = self.cursor.next();
+        if self.whole && participant.stay.is_some() || next <= participant.frozen {
+            return Some(next);
+        }
+        let single = participant.glimpses.iter().copied().chain(participant.stay);
+        single.filter(|version| *version >= next).min()
+    }
+
+    /// Where to read on from, to find `next` first.
+    pub(crate) fn skip_to(&mut self, next: Version) -> Version {
+        self.cursor = Version(next.0.saturating_sub(1));
+        self.cursor
+    }
+
+    /// Passes the event at `version` (the one directly behind the cursor); whether it is to be shown.
+    pub(crate) fn pass(&mut self, participant: &Participant, version: Version) -> Step {
+        if !self.whole && participant.stay == Some(version) && version > CREATION {
+            *self = Self { cursor: Version::ZERO, whole: true };
+            return Step::Restart;
+        }
+        self.cursor = version;
+        if participant.stay.is_none() && version >= participant.frozen {
+            self.whole = false;
+        }
+        let readable = self.whole && participant.stay.is_some() || participant.has_glimpse(version);
+        if readable && version > CREATION { Step::Show } else { Step::Skip }
+    }
+}
+
+/// What to do with an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Show it.
+    Show,
+    /// Not for this agent.
+    Skip,
+    /// The agent joined here: read again from the beginning.
+    Restart,
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::TimestampMs;
+
+    use super::*;
+    use crate::{
+        event::{
+            AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, SessionCreated, SessionEnded,
+            SessionEvent,
+        },
+        state::SessionState,
+    };
+
+    const ME: &str = "@me.a";
+
+    /// `c` created by another, `C` by me, `m` a message, `i` I am invited, `j` I join, `l` I leave, `e` the end.
+    fn event(letter: char) -> SessionEvent {
+        let (me, other, id) = (ME.parse().unwrap(), "@o.a".parse().unwrap(), String::new());
+        match letter {
+            'c' => SessionEvent::SessionCreated(SessionCreated { creator: other, topic: None }),
+            'C' => SessionEvent::SessionCreated(SessionCreated { creator: me, topic: None }),
+            'm' => SessionEvent::MessageSent(MessageSent { id, sender: other, members: bytes::Bytes::new() }),
+            'i' => SessionEvent::AgentInvited(AgentInvited { id, invitee: me, by: other, inline: false }),
+            'j' => SessionEvent::AgentJoined(AgentMoved { id, agent: me }),
+            'l' => {
+                SessionEvent::AgentLeft(AgentLeft { id, agent: me, reason: LeftReason::Left, forced: false })
+            }
+            'e' => SessionEvent::SessionEnded(SessionEnded { id, by: None, joined: vec![other] }),
+            _ => panic!("{letter}"),
+        }
+    }
+
+    fn fold(log: &str) -> Participant {
+        let mut state = SessionState::default();
+        for (nth, letter) in log.chars().enumerate() {
+            state.evolve(Version(nth as u64 + 1), TimestampMs(0), &event(letter));
+        }
+        state.participants.get(&ME.parse().unwrap()).cloned().unwrap()
+    }
+
+    /// What a connection is shown that reads `log` in the given steps, each with the state of its moment.
+    fn shown(log: &str, cursor: u64, moments: &[usize]) -> Vec<u64> {
+        let (mut shown, mut reading) = (Vec::new(), None);
+        for moment in moments {
+            let participant = fold(&log[..*moment]);
+            let head = Version(*moment as u64);
+            let reading = reading.get_or_insert_with(|| Reading::start(&participant, Version(cursor), head));
+            while let Some(next) = reading.next(&participant).filter(|next| *next <= head) {
+                reading.skip_to(next);
+                if reading.pass(&participant, next) == Step::Show {
+                    shown.push(next.0);
+                }
+            }
+        }
+        shown
+    }
+
+    #[test]
+    fn asp_26_the_creator_sees_everything() {
+        assert_eq!(shown("Cmmi", 0, &[1, 2, 4]), [2, 3, 4]);
+        assert_eq!(shown("Cmmi", 2, &[4]), [3, 4], "behind its cursor");
+    }
+
+    #[test]
+    fn asp_25_asp_46_an_invitee_sees_its_invitation_and_the_end() {
+        assert_eq!(shown("cmimme", 0, &[6]), [3, 6]);
+        assert_eq!(shown("cmimme", 0, &[3, 4, 6]), [3, 6]);
+        assert_eq!(shown("cmimme", 3, &[6]), [6]);
+    }
+
+    #[test]
+    fn asp_47_asp_58_joining_brings_the_transcript_then_the_joining() {
+        assert_eq!(shown("cmimjm", 0, &[3, 6]), [3, 2, 3, 4, 5, 6]);
+        assert_eq!(shown("cmimjm", 3, &[6]), [2, 3, 4, 5, 6], "joined while away: once, in order");
+        assert_eq!(shown("cmimjm", 5, &[6]), [6], "the joining was confirmed");
+    }
+
+    #[test]
+    fn asp_27_asp_80_after_leaving_nothing_more() {
+        assert_eq!(shown("cijmlmm", 0, &[3, 4, 7]), [2, 3, 4, 5]);
+        assert_eq!(shown("cijmlmm", 3, &[7]), [4, 5]);
+        assert_eq!(shown("cijmlmm", 1, &[7]), [2, 3, 4, 5], "joined and left while away");
+    }
+
+    #[test]
+    fn asp_81_a_former_member_sees_its_new_invitation_and_everything_once_it_joins_again() {
+        let log = "cijlmimjm";
+        assert_eq!(shown(log, 0, &[3, 4, 5, 6, 7]), [2, 3, 4, 6]);
+        assert_eq!(shown(log, 4, &[7, 9]), [6, 2, 3, 4, 5, 6, 7, 8, 9]);
+    }
+}

@@ -1,0 +1,344 @@
+//! Bodies of the Agent Session Protocol as peers send them. Members that nobody knows are ignored at the top
+//! level (wire.md D.9); what is wrong is said with the code of the member it is wrong in.
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use plenary_kernel::{AgentHandle, Refusal, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    INVITE_MAX, TOPIC_CHARS_MAX,
+    command::{CreateBody, Draft, ReopenBody},
+    content,
+};
+
+/// Longest idempotency key, in characters.
+pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
+
+/// What `POST /sessions` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "CreateSession")]
+pub struct CreateRequest {
+    /// Agents to invite; each is told who invites and the topic, nothing more.
+    pub invite: Option<Vec<AgentHandle>>,
+    /// What it is about.
+    #[schemars(length(max = 512))]
+    pub topic: Option<String>,
+    /// The first message, sequence 1.
+    pub initial_message: Option<MessageRequest>,
+    /// Sends the message with the invitations and ends at once.
+    pub end_after_send: Option<bool>,
+    /// Makes a retry safe.
+    #[schemars(length(min = 1, max = 255))]
+    pub idempotency_key: Option<String>,
+}
+
+/// What `POST /sessions/{id}/messages` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "SendMessage")]
+pub struct MessageRequest {
+    /// A string, or a list of typed parts.
+    pub content: Content,
+    /// Makes a retry safe.
+    #[schemars(length(min = 1, max = 255))]
+    pub idempotency_key: Option<String>,
+    /// Anything structured; returned as given.
+    pub metadata: Option<serde_json::Map<String, Value>>,
+}
+
+/// Message content.
+#[derive(Debug, JsonSchema)]
+#[schemars(untagged)]
+pub enum Content {
+    /// Short for one text part.
+    Text(#[schemars(length(min = 1))] String),
+    /// Typed parts.
+    Parts(#[schemars(length(min = 1, max = 256))] Vec<Part>),
+}
+
+/// A part of a message.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename_all = "lowercase", tag = "type", deny_unknown_fields)]
+pub enum Part {
+    /// Plain text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// By reference or inline: `url` or `data_uri`.
+    Image {
+        /// Where it is.
+        url: Option<String>,
+        /// The image itself, `data:…`.
+        data_uri: Option<String>,
+        /// With `url`: the hash of what is there.
+        hash: Option<String>,
+        /// Its media type.
+        mime_type: Option<String>,
+        /// Its name.
+        name: Option<String>,
+    },
+    /// Always by reference.
+    File {
+        /// Where it is.
+        url: String,
+        /// Its name.
+        name: Option<String>,
+        /// Its media type.
+        mime_type: Option<String>,
+        /// Its size in octets.
+        size: Option<u64>,
+    },
+    /// Structured data.
+    Data {
+        /// Any object.
+        data: serde_json::Map<String, Value>,
+    },
+}
+
+/// What `POST /sessions/{id}/invite` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "InviteAgents")]
+pub struct InviteRequest {
+    /// Agents to invite.
+    #[schemars(length(min = 1, max = 50))]
+    pub invite: Vec<AgentHandle>,
+}
+
+/// What `POST /sessions/{id}/reopen` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "ReopenSession")]
+pub struct ReopenRequest {
+    /// Agents to invite; absent: everyone else who was joined at the end.
+    pub invite: Option<Vec<AgentHandle>>,
+    /// A message that goes with it.
+    pub initial_message: Option<MessageRequest>,
+}
+
+/// The members of a body, unread.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Fields<'a> {
+    #[serde(borrow)]
+    invite: Option<&'a RawValue>,
+    #[serde(borrow)]
+    topic: Option<&'a RawValue>,
+    #[serde(borrow)]
+    initial_message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    end_after_send: Option<&'a RawValue>,
+    #[serde(borrow)]
+    idempotency_key: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
+}
+
+impl<'a> Fields<'a> {
+    /// Reads a body that passed the JSON check. An empty one is `{}`.
+    pub(crate) fn read(body: &'a [u8]) -> Result<Self, Refusal> {
+        if body.is_empty() {
+            return Ok(Self::default());
+        }
+        serde_json::from_slice(body)
+            .map_err(|_| Refusal::malformed("invalid_body", "The body must be a JSON object."))
+    }
+
+    /// The idempotency key: the member, else the header (2.5 row 16).
+    pub(crate) fn key(&self, header: Option<&str>) -> Result<Option<String>, Refusal> {
+        let wrong = || {
+            let text = "`idempotency_key` must be a string of 1 to 255 characters.";
+            Refusal::malformed("invalid_idempotency_key", text)
+        };
+        let key = match self.idempotency_key {
+            Some(raw) => Some(value::<String>(raw).ok_or_else(wrong)?),
+            None => header.map(str::to_owned),
+        };
+        match key {
+            Some(key) if !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.chars().count()) => Err(wrong()),
+            key => Ok(key),
+        }
+    }
+
+    /// `POST /sessions`.
+    pub(crate) fn create(&self) -> Result<CreateBody, Refusal> {
+        let initial_message = self.initial_message()?;
+        let end_after_send = match self.end_after_send {
+            None => false,
+            Some(raw) => value(raw).ok_or_else(|| {
+                Refusal::malformed("invalid_end_after_send", "`end_after_send` must be true or false.")
+            })?,
+        };
+        if end_after_send && initial_message.is_none() {
+            let text = "`end_after_send` needs an `initial_message`.";
+            return Err(Refusal::malformed("end_after_send_requires_initial_message", text));
+        }
+        let invite = self.invite.map(invitees).transpose()?.unwrap_or_default();
+        Ok(CreateBody { invite, topic: self.topic()?, initial_message, end_after_send })
+    }
+
+    /// `POST /sessions/{id}/messages`. The key, when it came in the body, is part of the message as sent.
+    pub(crate) fn message(&self, key: Option<&str>) -> Result<Draft, Refusal> {
+        let refused = |why: String| Refusal::malformed("invalid_content", format!("{why}."));
+        let content = self.content.ok_or_else(|| refused("`content` is missing".into()))?;
+        content::check(content).map_err(refused)?;
+        draft(content, key, self.metadata)
+    }
+
+    /// `POST /sessions/{id}/invite`.
+    pub(crate) fn invitees(&self) -> Result<Vec<AgentHandle>, Refusal> {
+        match self.invite.map(invitees).transpose()? {
+            Some(named) if !named.is_empty() => Ok(named),
+            _ => Err(invalid_invite()),
+        }
+    }
+
+    /// `POST /sessions/{id}/reopen`.
+    pub(crate) fn reopen(&self) -> Result<ReopenBody, Refusal> {
+        let invite = self.invite.map(invitees).transpose()?;
+        Ok(ReopenBody { invite, initial_message: self.initial_message()? })
+    }
+
+    fn topic(&self) -> Result<Option<String>, Refusal> {
+        let Some(raw) = self.topic else { return Ok(None) };
+        match value::<String>(raw) {
+            Some(topic) if topic.chars().count() <= TOPIC_CHARS_MAX => Ok(Some(topic)),
+            _ => {
+                let text = format!("`topic` must be a string of at most {TOPIC_CHARS_MAX} characters.");
+                Err(Refusal::malformed("invalid_topic", text))
+            }
+        }
+    }
+
+    fn initial_message(&self) -> Result<Option<Draft>, Refusal> {
+        let Some(raw) = self.initial_message else { return Ok(None) };
+        let refused =
+            |why: String| Refusal::malformed("invalid_initial_message", format!("`initial_message`: {why}."));
+        let fields: Fields<'_> =
+            serde_json::from_str(raw.get()).map_err(|_| refused("must be an object".into()))?;
+        let content = fields.content.ok_or_else(|| refused("`content` is missing".into()))?;
+        content::check(content).map_err(refused)?;
+        draft(content, None, fields.metadata).map(Some)
+    }
+}
+
+/// The digest of a request without its key: equal JSON values have equal digests (wire.md D.9).
+pub(crate) fn digest(operation: &str, body: &[u8]) -> [u8; 32] {
+    let mut value = serde_json::from_slice(body).unwrap_or(Value::Null);
+    if let Value::Object(members) = &mut value {
+        members.remove("idempotency_key");
+    } else {
+        value = Value::Object(serde_json::Map::new());
+    }
+    let mut bytes = operation.as_bytes().to_vec();
+    bytes.push(b'\n');
+    bytes.extend(json::canonical(&value, json::Nulls::Keep));
+    json::digest(&bytes)
+}
+
+fn value<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+fn invalid_invite() -> Refusal {
+    let text = format!("`invite` must be a list of 1 to {INVITE_MAX} agent handles, @owner.name.");
+    Refusal::malformed("invalid_invite", text)
+}
+
+/// Handles, each once, in the order given (2.5 row 18).
+fn invitees(raw: &RawValue) -> Result<Vec<AgentHandle>, Refusal> {
+    let named: Vec<AgentHandle> = value(raw).ok_or_else(invalid_invite)?;
+    if named.len() > INVITE_MAX {
+        return Err(invalid_invite());
+    }
+    let mut seen = HashSet::new();
+    Ok(named.into_iter().filter(|handle| seen.insert(handle.clone())).collect())
+}
+
+fn draft(content: &RawValue, key: Option<&str>, metadata: Option<&RawValue>) -> Result<Draft, Refusal> {
+    let mut members = Vec::with_capacity(content.get().len() + 64);
+    members.extend(b"\"content\":");
+    members.extend(content.get().as_bytes());
+    if let Some(key) = key {
+        members.extend(b",\"idempotency_key\":");
+        members.extend(Value::from(key).to_string().as_bytes());
+    }
+    if let Some(metadata) = metadata {
+        if !metadata.get().starts_with('{') {
+            return Err(Refusal::malformed("invalid_metadata", "`metadata` must be an object."));
+        }
+        members.extend(b",\"metadata\":");
+        members.extend(metadata.get().as_bytes());
+    }
+    Ok(Draft { members: Bytes::from(members) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code<T>(answer: Result<T, Refusal>) -> &'static str {
+        answer.map_or_else(|refusal| refusal.code, |_| "ok")
+    }
+
+    #[test]
+    fn asp_64_the_body_of_create_is_refused_member_by_member() {
+        for (body, expected) in [
+            ("", "ok"),
+            ("{}", "ok"),
+            (r#"{"unknown":1,"topic":null}"#, "ok"),
+            (r#"{"invite":["@a.b","@a.b"],"topic":"t"}"#, "ok"),
+            (r#"{"invite":"@a.b"}"#, "invalid_invite"),
+            (r#"{"invite":["a.b"]}"#, "invalid_invite"),
+            (r#"{"topic":5}"#, "invalid_topic"),
+            (r#"{"initial_message":"hi"}"#, "invalid_initial_message"),
+            (r#"{"initial_message":{"content":""}}"#, "invalid_initial_message"),
+            (r#"{"end_after_send":"yes"}"#, "invalid_end_after_send"),
+            (r#"{"end_after_send":true}"#, "end_after_send_requires_initial_message"),
+        ] {
+            assert_eq!(code(Fields::read(body.as_bytes()).unwrap().create()), expected, "{body}");
+        }
+        assert_eq!(code(Fields::read(b"[]").map(drop)), "invalid_body");
+        let many =
+            format!(r#"{{"invite":{:?}}}"#, (0..=INVITE_MAX).map(|n| format!("@a.b{n}")).collect::<Vec<_>>());
+        assert_eq!(code(Fields::read(many.as_bytes()).unwrap().create()), "invalid_invite");
+    }
+
+    #[test]
+    fn asp_35_the_key_is_the_member_or_else_the_header() {
+        let key = |body: &str, header| {
+            let body = body.to_owned();
+            Fields::read(body.as_bytes()).unwrap().key(header).map_err(|refusal| refusal.code)
+        };
+        assert_eq!(key(r#"{"idempotency_key":"k"}"#, Some("h")), Ok(Some("k".into())));
+        assert_eq!(key("{}", Some("h")), Ok(Some("h".into())));
+        assert_eq!(key("{}", None), Ok(None));
+        let long = "é".repeat(255);
+        assert_eq!(key("{}", Some(&long)), Ok(Some(long.clone())));
+        for bad in [r#"{"idempotency_key":""}"#, r#"{"idempotency_key":5}"#] {
+            assert_eq!(key(bad, None), Err("invalid_idempotency_key"));
+        }
+        assert_eq!(key("{}", Some(&format!("{long}x"))), Err("invalid_idempotency_key"));
+    }
+
+    #[test]
+    fn asp_35_requests_are_equal_when_their_values_are() {
+        let a = digest("send", br#"{"content":"x","idempotency_key":"k","metadata":{"a":1,"b":2.0}}"#);
+        let b = digest("send", br#"{ "metadata" : {"b":2,"a":1}, "content":"\u0078" }"#);
+        assert_eq!(a, b);
+        assert_ne!(a, digest("send", br#"{"content":"y","metadata":{"a":1,"b":2}}"#));
+        assert_ne!(a, digest("other", br#"{"content":"x","metadata":{"a":1,"b":2}}"#));
+        assert_eq!(digest("send", b""), digest("send", b"{}"));
+    }
+
+    #[test]
+    fn asp_36_content_and_metadata_are_kept_as_they_were_sent() {
+        let body = br#"{"metadata":{ "b" : 1.0 , "a":[] },"content": "caf\u00e9" ,"idempotency_key":"k"}"#;
+        let draft = Fields::read(body).unwrap().message(Some("k")).unwrap();
+        let expected = r#""content":"caf\u00e9","idempotency_key":"k","metadata":{ "b" : 1.0 , "a":[] }"#;
+        assert_eq!(draft.members, expected.as_bytes());
+    }
+}

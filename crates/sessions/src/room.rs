@@ -1,0 +1,190 @@
+//! The session as a room of the engine: its streams, its indexes, and its commands with the facts they need.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use plenary_accounts::Accounts;
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{AgentHandle, SessionId, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+
+use crate::{
+    command::{
+        Caller, CreateSession, EndSession, EvictAgent, ExpireGrace, InviteAgents, Invited, JoinSession,
+        LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect, Ok as Done, ReopenSession, SendMessage,
+        SessionOpened,
+    },
+    decide::{self, People, Rejection},
+    event::SessionEvent,
+    state::SessionState,
+};
+
+/// The sessions of an agent, ever: `<handle>/<session>`.
+pub(crate) const BY_AGENT: &str = "sessions.by_agent";
+/// The active sessions that an agent is joined in: `<handle>/<session>`.
+pub(crate) const JOINED: &str = "sessions.joined";
+/// The agents whose transport dropped and may come back: `<handle>/<session>`.
+pub(crate) const AWAY: &str = "sessions.away";
+
+/// Sessions as a room of the engine.
+#[derive(Debug)]
+pub(crate) struct SessionRoom;
+
+impl Room for SessionRoom {
+    type State = SessionState;
+    type Event = SessionEvent;
+    const CATEGORY: &'static str = "sessions.session";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &SessionEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<SessionEvent, Fault> {
+        SessionEvent::decode(event)
+    }
+    fn folds(event: &SessionEvent) -> bool {
+        !matches!(event, SessionEvent::MessageSent(_))
+    }
+    fn evolve(state: &mut SessionState, version: Version, at: TimestampMs, event: &SessionEvent) {
+        state.evolve(version, at, event);
+    }
+    fn index(id: &str, event: &SessionEvent) -> Vec<IndexOp> {
+        let key = |handle: &AgentHandle| format!("{handle}/{id}");
+        let put = |name, handle| IndexOp::Put { name, key: key(handle), value: Bytes::new() };
+        let delete = |name, handle| IndexOp::Delete { name, key: key(handle) };
+        match event {
+            SessionEvent::SessionCreated(event) => {
+                vec![put(BY_AGENT, &event.creator), put(JOINED, &event.creator)]
+            }
+            SessionEvent::MessageSent(_) => vec![],
+            SessionEvent::AgentInvited(event) => vec![put(BY_AGENT, &event.invitee)],
+            SessionEvent::AgentJoined(event) => vec![put(JOINED, &event.agent)],
+            SessionEvent::AgentDisconnected(event) => vec![put(AWAY, &event.agent)],
+            SessionEvent::AgentReconnected(event) => vec![delete(AWAY, &event.agent)],
+            SessionEvent::AgentLeft(event) => vec![delete(JOINED, &event.agent), delete(AWAY, &event.agent)],
+            SessionEvent::SessionEnded(event) => {
+                event.joined.iter().flat_map(|agent| [delete(JOINED, agent), delete(AWAY, agent)]).collect()
+            }
+            SessionEvent::SessionReopened(event) => vec![put(JOINED, &event.by)],
+        }
+    }
+}
+
+/// A command with what it needs to learn about the agents it touches.
+pub(crate) struct Asked<C> {
+    pub(crate) accounts: Accounts,
+    pub(crate) id: SessionId,
+    pub(crate) command: C,
+}
+
+impl<C> Asked<C> {
+    /// The caller, everyone named, and for a contact attempt everyone present; each version is a condition of
+    /// the append, so that trust is decided inside it (ASP-17).
+    async fn people<'a>(
+        &self,
+        caller: &Caller,
+        named: &'a [AgentHandle],
+        present: impl Iterator<Item = &'a AgentHandle> + Send,
+    ) -> Result<Facts<People>, Fault> {
+        let known = self.accounts.agent(&caller.handle).await?;
+        let mut conditions = vec![known.condition()];
+        let mut others = BTreeMap::new();
+        for handle in named.iter().chain(present) {
+            if *handle != caller.handle && !others.contains_key(handle) {
+                let other = self.accounts.agent(handle).await?;
+                conditions.push(other.condition());
+                others.insert(handle.clone(), other);
+            }
+        }
+        Ok(Facts { value: People { caller: known, others }, conditions })
+    }
+}
+
+/// A command of an authenticated agent.
+macro_rules! asked {
+    ($command:ty => $reply:ty, |$this:ident, $state:ident| $facts:expr, |$s:ident, $at:ident, $c:ident, $id:ident, $people:ident, $stamp:ident| $decide:expr) => {
+        impl Command<SessionRoom> for Asked<$command> {
+            type Reply = $reply;
+            type Rejection = Rejection;
+            type Facts = People;
+            async fn facts(&self, $state: &SessionState) -> Result<Facts<People>, Fault> {
+                let $this = self;
+                $facts.await
+            }
+            fn decide(
+                &self,
+                $s: &SessionState,
+                $at: Version,
+                $people: &People,
+                $stamp: &Stamp,
+            ) -> Result<Decision<SessionEvent, $reply>, Rejection> {
+                let ($c, $id) = (&self.command, &self.id);
+                $decide
+            }
+        }
+    };
+}
+
+fn nobody<'a>() -> std::iter::Empty<&'a AgentHandle> {
+    std::iter::empty()
+}
+
+asked!(CreateSession => SessionOpened,
+    |this, _state| {
+        let named = this.command.body.as_ref().map_or(&[][..], |body| &body.invite);
+        this.people(&this.command.caller, named, nobody())
+    },
+    |_s, _at, c, id, people, stamp| decide::create(id, c, people, stamp));
+asked!(InviteAgents => Invited,
+    |this, state| {
+        let named = this.command.invite.as_ref().map_or(&[][..], |named| named);
+        this.people(&this.command.caller, named, state.present())
+    },
+    |s, _at, c, _id, people, stamp| decide::invite(s, c, people, stamp));
+asked!(ReopenSession => Done,
+    |this, state| {
+        let named = this.command.body.as_ref().ok().and_then(|body| body.invite.as_deref());
+        let everyone = named.is_none().then_some(state.participants.keys()).into_iter().flatten();
+        this.people(&this.command.caller, named.unwrap_or_default(), everyone)
+    },
+    |s, _at, c, _id, people, stamp| decide::reopen(s, c, people, stamp));
+asked!(SendMessage => MessageAccepted,
+    |this, _state| this.people(&this.command.caller, &[], nobody()),
+    |s, at, c, _id, people, stamp| decide::send(s, at, c, people, stamp));
+asked!(JoinSession => Done,
+    |this, _state| this.people(&this.command.0, &[], nobody()),
+    |s, _at, c, _id, people, stamp| decide::join(s, c, people, stamp));
+asked!(LeaveSession => Done,
+    |this, _state| this.people(&this.command.0, &[], nobody()),
+    |s, _at, c, _id, people, stamp| decide::leave(s, c, people, stamp));
+asked!(EndSession => Done,
+    |this, _state| this.people(&this.command.0, &[], nobody()),
+    |s, _at, c, _id, people, stamp| decide::end(s, c, people, stamp));
+
+/// A command of the server itself: it is never refused, and does nothing where it does not apply.
+macro_rules! internal {
+    ($command:ty, $decide:path) => {
+        impl Command<SessionRoom> for $command {
+            type Reply = Done;
+            type Rejection = std::convert::Infallible;
+            type Facts = ();
+            async fn facts(&self, _: &SessionState) -> Result<Facts<()>, Fault> {
+                Ok(Facts::none())
+            }
+            fn decide(
+                &self,
+                state: &SessionState,
+                _: Version,
+                (): &(),
+                stamp: &Stamp,
+            ) -> Result<Decision<SessionEvent, Done>, Self::Rejection> {
+                Ok($decide(state, self, stamp))
+            }
+        }
+    };
+}
+
+internal!(NoteDisconnect, decide::disconnect);
+internal!(NoteReconnect, decide::reconnect);
+internal!(ExpireGrace, decide::expire);
+internal!(EvictAgent, decide::evict);

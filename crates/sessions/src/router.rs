@@ -1,0 +1,72 @@
+//! From committed events to marks: which connections have something new to read. It hands out no payloads.
+
+use std::{future::Future, pin::Pin};
+
+use plenary_accounts::INBOX;
+use plenary_engine::Room;
+use plenary_hub::Observer;
+use plenary_log::StoredEvent;
+
+use crate::{Sessions, room::SessionRoom};
+
+impl Observer for Sessions {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(async move {
+            let mut by_stream: Vec<&StoredEvent> = events.iter().collect();
+            // Stable: within a stream the events stay in order.
+            by_stream.sort_by(|a, b| a.stream.cmp(&b.stream));
+            for run in by_stream.chunk_by(|a, b| a.stream == b.stream) {
+                match run[0].stream.category() {
+                    SessionRoom::CATEGORY => self.session_grew(run).await,
+                    INBOX => self.inbox_grew(run[0]),
+                    category if category.starts_with("accounts.") => self.accounts_changed(run),
+                    _ => {}
+                }
+            }
+        })
+    }
+}
+
+impl Sessions {
+    /// Everyone who may read one of the events is marked; the tail has them before anybody is woken.
+    async fn session_grew(&self, run: &[&StoredEvent]) {
+        let (first, last) = (run[0], run[run.len() - 1]);
+        self.0.streams.observe(last);
+        let state = match self.0.streams.state(first.stream.id()).await {
+            Ok((state, _)) => state,
+            Err(fault) => {
+                tracing::error!(%fault, "a session can't be read; its readers are not woken");
+                return;
+            }
+        };
+        let before = plenary_kernel::Version(first.version.0 - 1);
+        let concerned = state.participants.iter().filter(|(_, participant)| {
+            participant.stay.is_some() || participant.next_readable(before, last.version).is_some()
+        });
+        let mailboxes = self.0.presence.mailboxes(concerned.map(|(handle, _)| handle));
+        if mailboxes.is_empty() {
+            return;
+        }
+        self.0.tail.push(run.iter().copied());
+        for mailbox in mailboxes {
+            mailbox.mark(&first.stream, first.version);
+        }
+    }
+
+    fn inbox_grew(&self, first: &StoredEvent) {
+        let Ok(handle) = first.stream.id().parse() else { return };
+        for mailbox in self.0.presence.mailboxes(std::iter::once(&handle)) {
+            mailbox.mark(&first.stream, first.version);
+        }
+    }
+
+    /// A token, a deletion or a block: whoever it concerns looks again before the next event goes out.
+    fn accounts_changed(&self, run: &[&StoredEvent]) {
+        for event in run {
+            let concerned = plenary_accounts::concerned(event);
+            for mailbox in self.0.presence.mailboxes(concerned.as_ref().into_iter()) {
+                mailbox.recheck();
+            }
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! The public operations of the Agent Session Protocol: parse, ask, translate the answer (wire.md 2.2).
+
+use axum::{
+    Json, Router,
+    extract::{
+        FromRef, Path, Query, State, rejection::QueryRejection, ws::WebSocketUpgrade,
+        ws::rejection::WebSocketUpgradeRejection,
+    },
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use plenary_accounts::{Accounts, AgentCaller, ConnectCaller};
+use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
+use plenary_engine::{Done, KeyUse};
+use plenary_kernel::{AgentHandle, Class, Refusal, SessionId, limits::PAGE_EVENTS_MAX};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    CLIENT_FRAME_OCTETS_MAX, LIST_MAX, Sessions,
+    command::{
+        Caller, CreateSession, EndSession, InviteAgents, Invited, JoinSession, LeaveSession, MessageAccepted,
+        Ok as Okay, ReopenSession, SendMessage, SessionOpened,
+    },
+    refusals::Refused,
+    request::{CreateRequest, Fields, InviteRequest, MessageRequest, ReopenRequest, digest},
+    views::{EventPage, SessionList, SessionView},
+    wire::Form,
+};
+
+impl FromRef<Sessions> for Accounts {
+    fn from_ref(sessions: &Sessions) -> Self {
+        sessions.0.accounts.clone()
+    }
+}
+
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// How many sessions `GET /sessions` shows when it is not told.
+const LIST_DEFAULT: usize = 100;
+
+type Answer = Result<Response, Refused>;
+
+/// The routes of this room.
+pub fn routes(sessions: Sessions, metrics: &Metrics) -> Result<Router, RegistryFault> {
+    Ok(plenary_edge::routes(operations(), metrics)?.with_state(sessions))
+}
+
+/// The operations of this room.
+#[must_use]
+pub fn operations() -> Vec<Operation<Sessions>> {
+    let session = |doc: OperationDoc| {
+        doc.path_parameter::<SessionId>("id", "The session.").errors(Class::NotFound, &["not_found"])
+    };
+    let doc = OperationDoc::new;
+    vec![
+        Operation::new(
+            doc("session.create", Method::POST, "/sessions", "Create a session")
+                .description(
+                    "The creator is joined, every invitee is invited. One unreachable invitee refuses the whole with 404.",
+                )
+                .optional_request::<CreateRequest>()
+                .reply::<SessionOpened>()
+                .success(StatusCode::CREATED)
+                .errors(Class::Malformed, &[
+                    "invalid_json", "invalid_body", "invalid_invite", "invalid_topic", "invalid_initial_message",
+                    "invalid_metadata", "invalid_end_after_send", "end_after_send_requires_initial_message",
+                    "invalid_idempotency_key",
+                ])
+                .errors(Class::NotFound, &["not_found"])
+                .errors(Class::Conflict, &["idempotency_key_reused"]),
+            create,
+        ),
+        Operation::new(
+            doc("session.list", Method::GET, "/sessions", "List the sessions that you take or took part in")
+                .query::<ListQuery>()
+                .reply::<SessionList>()
+                .errors(Class::Malformed, &["invalid_limit"]),
+            list,
+        ),
+        Operation::new(
+            session(doc("session.show", Method::GET, "/sessions/{id}", "Show a session")).reply::<SessionView>(),
+            show,
+        ),
+        Operation::new(
+            session(doc("session.events", Method::GET, "/sessions/{id}/events", "Read a session's events"))
+                .description("Filtered like live delivery: joined participants get all events, others what they may see.")
+                .query::<EventsQuery>()
+                .reply::<EventPage>()
+                .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit"]),
+            events,
+        ),
+        Operation::new(
+            session(doc("session.join", Method::POST, "/sessions/{id}/join", "Join a session you are invited to"))
+                .reply::<Okay>()
+                .errors(Class::Conflict, &["not_joined", "session_ended"]),
+            join,
+        ),
+        Operation::new(
+            session(doc("session.invite", Method::POST, "/sessions/{id}/invite", "Invite agents"))
+                .description("Each invitee on its own; 404 when trust denies some and nobody is invited.")
+                .request::<InviteRequest>()
+                .reply::<Invited>()
+                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite"])
+                .errors(Class::Conflict, &["not_joined", "session_ended", "session_full"]),
+            invite,
+        ),
+        Operation::new(
+            session(doc("session.send", Method::POST, "/sessions/{id}/messages", "Send a message"))
+                .request::<MessageRequest>()
+                .reply::<MessageAccepted>()
+                .success(StatusCode::CREATED)
+                .errors(Class::Malformed, &[
+                    "invalid_json", "invalid_body", "invalid_content", "invalid_metadata", "invalid_idempotency_key",
+                ])
+                .errors(Class::Conflict, &["not_joined", "session_ended", "idempotency_key_reused"]),
+            send,
+        ),
+        Operation::new(
+            session(doc("session.leave", Method::POST, "/sessions/{id}/leave", "Leave a session"))
+                .reply::<Okay>()
+                .errors(Class::Conflict, &["not_joined", "session_ended"]),
+            leave,
+        ),
+        Operation::new(
+            session(doc("session.end", Method::POST, "/sessions/{id}/end", "End a session"))
+                .reply::<Okay>()
+                .errors(Class::Conflict, &["not_joined", "session_ended"]),
+            end,
+        ),
+        Operation::new(
+            session(doc("session.reopen", Method::POST, "/sessions/{id}/reopen", "Reopen an ended session"))
+                .optional_request::<ReopenRequest>()
+                .reply::<Okay>()
+                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite", "invalid_initial_message"])
+                .errors(Class::Conflict, &["session_active", "not_reopenable", "session_full"]),
+            reopen,
+        ),
+        Operation::new(
+            doc("connect", Method::GET, "/connect", "Receive every event of your sessions over a WebSocket")
+                .description(
+                    "One stream for the agent, with what it missed first. A client that can't set headers passes \
+                     `?ticket=`. The text frame {\"type\":\"ping\"} is answered with {\"type\":\"pong\"}.",
+                )
+                .query::<ConnectQuery>()
+                .success(StatusCode::SWITCHING_PROTOCOLS)
+                .errors(Class::Malformed, &["invalid_events", "websocket_required"]),
+            connect,
+        ),
+    ]
+}
+
+/// No body at all is no JSON.
+fn required(body: StrictJson) -> Result<StrictJson, Refused> {
+    if body.is_empty() {
+        return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
+    }
+    Ok(body)
+}
+
+fn caller(caller: AgentCaller) -> Caller {
+    Caller { handle: caller.handle, token: caller.token }
+}
+
+/// An id that can't be one is answered like one that nobody has.
+fn session(id: &str) -> Result<SessionId, Refused> {
+    id.parse().map_err(|_| Refused(Refusal::not_found()))
+}
+
+/// The key of a request, for the operation and the one who asks.
+fn key(
+    operation: String,
+    fields: &Fields<'_>,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Option<KeyUse>, Refusal> {
+    let header = match headers.get(IDEMPOTENCY_KEY).map(HeaderValue::to_str).transpose() {
+        Ok(header) => header,
+        Err(_) => {
+            return Err(Refusal::malformed(
+                "invalid_idempotency_key",
+                "`Idempotency-Key` must be visible ASCII.",
+            ));
+        }
+    };
+    let Some(key) = fields.key(header)? else { return Ok(None) };
+    let digest = digest(&operation, body);
+    Ok(Some(KeyUse { scope: operation, key, digest }))
+}
+
+fn answer<T: Serialize>(status: StatusCode, done: Done<T>) -> Response {
+    let mut response = (status, Json(done.reply)).into_response();
+    if done.replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    response
+}
+
+async fn create(
+    State(sessions): State<Sessions>,
+    agent: AgentCaller,
+    headers: HeaderMap,
+    Received(body): Received,
+) -> Answer {
+    let body = body?;
+    let read = Fields::read(body.bytes());
+    let fields = read.as_ref().map_err(Clone::clone);
+    let key = fields.clone().and_then(|f| key(format!("create/{}", agent.handle), f, &headers, body.bytes()));
+    // A key that is wrong is one more reason to refuse the body.
+    let (key, checked) = match key {
+        Ok(key) => (key, fields.and_then(Fields::create)),
+        Err(refusal) => (None, Err(refusal)),
+    };
+    let command = CreateSession { caller: caller(agent), body: checked };
+    let done = sessions.ask(&sessions.mint(), command, key.as_ref()).await?;
+    Ok(answer(StatusCode::CREATED, done))
+}
+
+async fn send(
+    State(sessions): State<Sessions>,
+    agent: AgentCaller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Received(body): Received,
+) -> Answer {
+    let body = required(body?)?;
+    let id = session(&id)?;
+    let read = Fields::read(body.bytes());
+    let fields = read.as_ref().map_err(Clone::clone);
+    let scope = format!("send/{id}/{}", agent.handle);
+    let key = fields.clone().and_then(|fields| key(scope, fields, &headers, body.bytes()));
+    let (key, draft) = match key {
+        Ok(key) => {
+            let text = key.as_ref().map(|key| key.key.as_str());
+            let draft = fields.and_then(|fields| fields.message(text));
+            (key, draft)
+        }
+        Err(refusal) => (None, Err(refusal)),
+    };
+    let command = SendMessage { caller: caller(agent), draft };
+    Ok(answer(StatusCode::CREATED, sessions.ask(&id, command, key.as_ref()).await?))
+}
+
+async fn invite(
+    State(sessions): State<Sessions>,
+    agent: AgentCaller,
+    Path(id): Path<String>,
+    Received(body): Received,
+) -> Answer {
+    let body = required(body?)?;
+    let invite = Fields::read(body.bytes()).and_then(|fields| fields.invitees());
+    let command = InviteAgents { caller: caller(agent), invite };
+    Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
+}
+
+async fn reopen(
+    State(sessions): State<Sessions>,
+    agent: AgentCaller,
+    Path(id): Path<String>,
+    Received(body): Received,
+) -> Answer {
+    let body = body?;
+    let checked = Fields::read(body.bytes()).and_then(|fields| fields.reopen());
+    let command = ReopenSession { caller: caller(agent), body: checked };
+    Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
+}
+
+macro_rules! bodiless {
+    ($name:ident, $command:ident) => {
+        /// Takes no body; one that is there must still be JSON.
+        async fn $name(
+            State(sessions): State<Sessions>,
+            agent: AgentCaller,
+            Path(id): Path<String>,
+            Received(body): Received,
+        ) -> Answer {
+            body?;
+            let command = $command(caller(agent));
+            Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
+        }
+    };
+}
+
+bodiless!(join, JoinSession);
+bodiless!(leave, LeaveSession);
+bodiless!(end, EndSession);
+
+/// The query of `GET /sessions`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct ListQuery {
+    /// How many; 100 when absent, at most 1000.
+    #[schemars(with = "Option<u64>")]
+    limit: Option<String>,
+    /// The `next_cursor` of the page before.
+    before: Option<String>,
+}
+
+/// The query of `GET /sessions/{id}/events`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct EventsQuery {
+    /// Only events behind this one; 0 when absent.
+    #[schemars(with = "Option<u64>")]
+    after_sequence: Option<String>,
+    /// How many; 1000 when absent, at most 1000.
+    #[schemars(with = "Option<u64>")]
+    limit: Option<String>,
+}
+
+/// The query of `GET /connect`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct ConnectQuery {
+    /// `envelope` or `flat`; both at once when absent.
+    events: Option<String>,
+    /// From `POST /auth/ticket`, for clients that can't set headers.
+    #[expect(dead_code, reason = "read where the caller is")]
+    ticket: Option<String>,
+}
+
+fn limit(text: Option<&str>, default: usize, max: usize) -> Result<usize, Refused> {
+    match text.map(str::parse) {
+        None => Ok(default),
+        Some(Ok(limit)) if (1..=max).contains(&limit) => Ok(limit),
+        Some(_) => {
+            Err(Refusal::malformed("invalid_limit", format!("`limit` must be an integer from 1 to {max}."))
+                .into())
+        }
+    }
+}
+
+async fn list(
+    State(sessions): State<Sessions>,
+    AgentCaller { handle, .. }: AgentCaller,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Answer {
+    let Query(query) = query.unwrap_or_default();
+    let limit = limit(query.limit.as_deref(), LIST_DEFAULT, LIST_MAX)?;
+    Ok(Json(sessions.list(&handle, query.before.as_deref(), limit).await?).into_response())
+}
+
+async fn show(
+    State(sessions): State<Sessions>,
+    AgentCaller { handle, .. }: AgentCaller,
+    Path(id): Path<String>,
+) -> Answer {
+    Ok(Json(sessions.show(&handle, session(&id)?).await?).into_response())
+}
+
+async fn events(
+    State(sessions): State<Sessions>,
+    AgentCaller { handle, .. }: AgentCaller,
+    Path(id): Path<String>,
+    query: Result<Query<EventsQuery>, QueryRejection>,
+) -> Answer {
+    let id = session(&id)?;
+    sessions.takes_part(&handle, &id).await?;
+    let Query(query) = query.unwrap_or_default();
+    let after = match query.after_sequence.as_deref().map(str::parse) {
+        None => 0,
+        Some(Ok(after)) if i64::try_from(after).is_ok() => after,
+        Some(_) => {
+            let text = "`after_sequence` must be an integer of at least 0.";
+            return Err(Refusal::malformed("invalid_after_sequence", text).into());
+        }
+    };
+    let limit = limit(query.limit.as_deref(), PAGE_EVENTS_MAX, PAGE_EVENTS_MAX)?;
+    Ok(Json(sessions.events(&handle, &id, after, limit).await?).into_response())
+}
+
+async fn connect(
+    State(sessions): State<Sessions>,
+    ConnectCaller(agent): ConnectCaller,
+    query: Result<Query<ConnectQuery>, QueryRejection>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Answer {
+    let form = match query.unwrap_or_default().0.events.as_deref() {
+        None => Form::Both,
+        Some(text) => Form::parse(text)
+            .ok_or_else(|| Refusal::malformed("invalid_events", "`events` must be `envelope` or `flat`."))?,
+    };
+    let upgrade = upgrade.map_err(|_| {
+        Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
+    })?;
+    Ok(upgrade
+        .max_message_size(CLIENT_FRAME_OCTETS_MAX)
+        .max_frame_size(CLIENT_FRAME_OCTETS_MAX)
+        .on_upgrade(move |socket| sessions.connect(agent, form, socket)))
+}
+
+impl Sessions {
+    /// A stranger is told "not found" before anything about its query.
+    async fn takes_part(&self, me: &AgentHandle, id: &SessionId) -> Result<(), Refused> {
+        let (state, _) = self.0.streams.fresh(id.as_str()).await?;
+        if state.participant(me).is_some() { Ok(()) } else { Err(Refusal::not_found().into()) }
+    }
+}

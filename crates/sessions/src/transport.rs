@@ -1,0 +1,187 @@
+//! Transport drops and returns (ASP-49 to ASP-53): what an agent's first and last connection mean for the
+//! sessions it is joined in, and the grace window. The window's end is a command that applies only if nothing
+//! came between (`ExpireGrace`), so that exactly one of return and leaving happens, whoever keeps the time.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_util::{StreamExt as _, stream};
+use plenary_hub::LastClosed;
+use plenary_kernel::{AgentHandle, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order};
+use quick_cache::sync::Cache;
+
+use crate::{
+    Sessions,
+    command::{ExpireGrace, NoteDisconnect, NoteReconnect},
+    room::{AWAY, JOINED},
+};
+
+/// How many sessions of one agent are told at a time.
+const TOLD_AT_ONCE: usize = 64;
+/// How many agents' transitions are kept in order at a time; past it the oldest key is forgotten.
+const TRANSITIONS_MAX: usize = 65_536;
+
+type Window = (AgentHandle, String, Version);
+
+/// What is under way.
+pub(crate) struct Transport {
+    /// One transition of an agent at a time.
+    transitions: Cache<AgentHandle, Arc<tokio::sync::Mutex<()>>>,
+    /// Grace windows whose end is awaited here.
+    windows: Mutex<HashSet<Window>>,
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Self { transitions: Cache::new(TRANSITIONS_MAX), windows: Mutex::new(HashSet::new()) }
+    }
+}
+
+impl Transport {
+    fn transition(&self, handle: &AgentHandle) -> Arc<tokio::sync::Mutex<()>> {
+        let made: Result<_, std::convert::Infallible> =
+            self.transitions.get_or_insert_with(handle, || Ok(Arc::default()));
+        match made {
+            Ok(lock) => lock,
+            Err(never) => match never {},
+        }
+    }
+}
+
+impl Sessions {
+    /// The agent has a connection again: wherever its transport had dropped it has come back (ASP-50).
+    pub(crate) async fn came_online(&self, handle: &AgentHandle) -> Result<(), Fault> {
+        let transition = self.0.transport.transition(handle);
+        let _one = transition.lock().await;
+        let back = NoteReconnect(handle.clone());
+        self.tell(AWAY, handle, |id| {
+            let back = &back;
+            async move { self.note(&id, back).await }
+        })
+        .await
+    }
+
+    /// The agent's last connection to this process is gone (ASP-49).
+    pub(crate) async fn went_offline(&self, handle: &AgentHandle, closed: LastClosed) -> Result<(), Fault> {
+        let transition = self.0.transport.transition(handle);
+        let _one = transition.lock().await;
+        let offline = match closed.cursor {
+            Some(cursor) => self.0.cursors.put_down(handle, cursor).await?,
+            None => !self.0.cursors.is_online_elsewhere(handle).await?,
+        };
+        if offline { self.note_offline(handle).await } else { Ok(()) }
+    }
+
+    /// The agent is offline everywhere.
+    async fn note_offline(&self, handle: &AgentHandle) -> Result<(), Fault> {
+        let gone = NoteDisconnect(handle.clone());
+        self.tell(JOINED, handle, |id| {
+            let gone = &gone;
+            async move {
+                // Back already, or the server goes down, which is no news (2.5 row 12).
+                if self.0.presence.is_online(handle) || self.0.presence.is_closed() {
+                    return Ok(());
+                }
+                self.note(&id, gone).await?;
+                self.await_grace(handle, &id).await
+            }
+        })
+        .await
+    }
+
+    /// Starts the grace window again for everyone whose transport had dropped when the server last went down
+    /// (wire.md D.9).
+    pub async fn resume_grace(&self) -> Result<(), Fault> {
+        let mut after = None::<String>;
+        loop {
+            let rows =
+                self.log().read_index(AWAY, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            for row in &rows {
+                let Some((handle, id)) = row.key.split_once('/') else { continue };
+                let Ok(handle) = handle.parse() else { continue };
+                self.await_grace(&handle, id).await?;
+            }
+            if rows.len() < READ_ROWS_MAX {
+                return Ok(());
+            }
+            after = rows.into_iter().next_back().map(|row| row.key);
+        }
+    }
+
+    /// On a store that several processes share: agents whose process died have lost their connections, and
+    /// grace windows that a dead process kept are kept here. Called every few seconds.
+    pub async fn adopt_orphans(&self) -> Result<(), Fault> {
+        for handle in self.0.cursors.orphans().await? {
+            let transition = self.0.transport.transition(&handle);
+            let _one = transition.lock().await;
+            let online =
+                self.0.presence.is_online(&handle) || self.0.cursors.is_online_elsewhere(&handle).await?;
+            if !online {
+                self.note_offline(&handle).await?;
+            }
+        }
+        self.resume_grace().await
+    }
+
+    /// Keeps the time of the grace window that the agent's present disconnect has opened, once.
+    async fn await_grace(&self, handle: &AgentHandle, id: &str) -> Result<(), Fault> {
+        let (state, _) = self.0.streams.state(id).await?;
+        let Some(since) = state.participant(handle).and_then(|participant| participant.away) else {
+            return Ok(());
+        };
+        let window = (handle.clone(), id.to_owned(), since);
+        let windows = || self.0.transport.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        if !windows().insert(window.clone()) {
+            return Ok(());
+        }
+        let (sessions, grace) = (self.clone(), self.0.config.grace);
+        tokio::spawn(async move {
+            tokio::time::sleep(grace).await;
+            if let Err(fault) = sessions.end_grace(&window).await {
+                tracing::warn!(%fault, "the end of a grace window was not written; it is tried again");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                let _ = sessions.end_grace(&window).await;
+            }
+            sessions.0.transport.windows.lock().unwrap_or_else(PoisonError::into_inner).remove(&window);
+        });
+        Ok(())
+    }
+
+    async fn end_grace(&self, (handle, id, since): &Window) -> Result<(), Fault> {
+        let transition = self.0.transport.transition(handle);
+        let _one = transition.lock().await;
+        if self.0.presence.is_closed() {
+            return Ok(());
+        }
+        if self.0.presence.is_online(handle) || self.0.cursors.is_online_elsewhere(handle).await? {
+            return self.note(id, &NoteReconnect(handle.clone())).await;
+        }
+        self.note(id, &ExpireGrace { agent: handle.clone(), since: *since }).await
+    }
+
+    /// Does something for every session behind `<handle>/` in an index, some at a time.
+    async fn tell<F: Future<Output = Result<(), Fault>>>(
+        &self,
+        index: &str,
+        handle: &AgentHandle,
+        does: impl Fn(String) -> F,
+    ) -> Result<(), Fault> {
+        let mut after = None;
+        loop {
+            let ids = self.ids(index, handle, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
+            let (count, last) = (ids.len(), ids.last().cloned());
+            let mut told = stream::iter(ids).map(&does).buffer_unordered(TOLD_AT_ONCE);
+            while let Some(answer) = told.next().await {
+                answer?;
+            }
+            if count < READ_ROWS_MAX {
+                return Ok(());
+            }
+            after = last;
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What the read endpoints show: a session, a list of sessions, a page of events.
+
+use plenary_kernel::{AgentHandle, Refusal, SessionId, TimestampMs, Version, limits::PAGE_EVENTS_MAX};
+use plenary_log::{Fault, Order, StoredEvent, StreamName};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::{
+    Sessions,
+    event::{SessionEvent, sequence, version},
+    room::{BY_AGENT, SessionRoom},
+    state::{Phase, SessionState, Standing},
+    wire::{self, Form},
+};
+use plenary_engine::Room;
+
+/// A session, as its current and former participants see it (ASP-70).
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Session")]
+pub struct SessionView {
+    /// The session.
+    pub id: SessionId,
+    /// `active` or `ended`.
+    #[schemars(with = "String")]
+    pub state: Phase,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    /// Everyone who ever took part.
+    pub participants: Vec<ParticipantView>,
+    /// Epoch milliseconds.
+    #[schemars(with = "u64")]
+    pub created_at: TimestampMs,
+    /// Epoch milliseconds; only of an ended session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<u64>")]
+    pub ended_at: Option<TimestampMs>,
+}
+
+/// A participant of a session.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Participant")]
+pub struct ParticipantView {
+    /// Who.
+    pub handle: AgentHandle,
+    /// `invited`, `joined` or `left`.
+    #[schemars(with = "String")]
+    pub status: Standing,
+    /// When it last joined, epoch milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<u64>")]
+    pub joined_at: Option<TimestampMs>,
+    /// When it left, epoch milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<u64>")]
+    pub left_at: Option<TimestampMs>,
+}
+
+/// `GET /sessions`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionList {
+    /// Newest first.
+    pub sessions: Vec<SessionView>,
+    /// Passed back as `before`; present when there are more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// `GET /sessions/{id}/events`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct EventPage {
+    /// Events that the caller may see, by rising sequence.
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
+    pub events: Vec<Box<RawValue>>,
+    /// Passed back as `after_sequence`; present when the caller may see more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+fn view(id: SessionId, state: &SessionState) -> Option<SessionView> {
+    let created = state.created.as_ref()?;
+    let participants = state.participants.iter().map(|(handle, participant)| ParticipantView {
+        handle: handle.clone(),
+        status: participant.standing,
+        joined_at: participant.joined_at,
+        left_at: participant.left_at,
+    });
+    Some(SessionView {
+        id,
+        state: state.phase,
+        topic: created.topic.clone(),
+        participants: participants.collect(),
+        created_at: created.at,
+        ended_at: state.ended_at,
+    })
+}
+
+/// Why a read is refused.
+pub(crate) enum ReadError {
+    Refused(Refusal),
+    Fault(Fault),
+}
+
+impl From<Fault> for ReadError {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Refusal> for ReadError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl Sessions {
+    /// A session, for whoever takes or took part (ASP-70).
+    pub(crate) async fn show(&self, me: &AgentHandle, id: SessionId) -> Result<SessionView, ReadError> {
+        let (state, _) = self.0.streams.fresh(id.as_str()).await?;
+        if state.participant(me).is_none() {
+            return Err(Refusal::not_found().into());
+        }
+        view(id, &state).ok_or_else(|| Refusal::not_found().into())
+    }
+
+    /// The sessions of an agent, newest first, behind `before`.
+    pub(crate) async fn list(
+        &self,
+        me: &AgentHandle,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Result<SessionList, ReadError> {
+        let mut ids = self.ids(BY_AGENT, me, before, Order::Descending, limit + 1).await?;
+        let more = ids.len() > limit;
+        ids.truncate(limit);
+        let next_cursor = ids.last().filter(|_| more).cloned();
+        let mut sessions = Vec::with_capacity(ids.len());
+        for id in ids {
+            let (state, _) = self.0.streams.fresh(&id).await?;
+            let id = id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
+            sessions.extend(view(id, &state));
+        }
+        Ok(SessionList { sessions, next_cursor })
+    }
+
+    /// A page of events, filtered like live delivery (ASP-71, ASP-78 to ASP-81).
+    pub(crate) async fn events(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<EventPage, ReadError> {
+        let (state, head) = self.0.streams.fresh(id.as_str()).await?;
+        let participant = state.participant(me).ok_or_else(Refusal::not_found)?;
+        let stream = SessionRoom::stream(id.as_str());
+        let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
+        let (mut events, mut cursor) = (Vec::new(), version(after));
+        while events.len() < limit.min(PAGE_EVENTS_MAX) {
+            let Some(next) = participant.next_readable(cursor, head) else { break };
+            let whole = participant.stay.is_some() || next <= participant.frozen;
+            let max = if whole { limit - events.len() } else { 1 };
+            let stored = self.log().read_stream(&stream, Version(next.0 - 1), max).await?;
+            let Some(last) = stored.last() else { break };
+            cursor = last.version;
+            for stored in stored.iter().filter(|stored| participant.may_read(stored.version)) {
+                let text = self.write(id, topic, &stream, stored, Form::Both).await?;
+                events.push(RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?);
+            }
+        }
+        let more = participant.next_readable(cursor, head).is_some() && !events.is_empty();
+        Ok(EventPage { events, next_cursor: more.then(|| sequence(cursor).to_string()) })
+    }
+
+    /// The wire form of a stored event; an invitation that carries the first message has it read along.
+    pub(crate) async fn write(
+        &self,
+        id: &SessionId,
+        topic: Option<&str>,
+        stream: &StreamName,
+        stored: &StoredEvent,
+        form: Form,
+    ) -> Result<String, Fault> {
+        let event = SessionEvent::decode(stored)?;
+        let first = match &event {
+            SessionEvent::AgentInvited(invited) if invited.inline => {
+                self.log().read_stream(stream, Version(1), 1).await?.pop()
+            }
+            SessionEvent::AgentInvited(_)
+            | SessionEvent::SessionCreated(_)
+            | SessionEvent::MessageSent(_)
+            | SessionEvent::AgentJoined(_)
+            | SessionEvent::AgentDisconnected(_)
+            | SessionEvent::AgentReconnected(_)
+            | SessionEvent::AgentLeft(_)
+            | SessionEvent::SessionEnded(_)
+            | SessionEvent::SessionReopened(_) => None,
+        };
+        wire::write(id, topic, stored, &event, first.as_ref(), form)
+    }
+}

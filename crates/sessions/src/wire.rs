@@ -1,0 +1,159 @@
+//! Events as peers get them (wire.md D.4): the published envelope, the seed's flat members, or both at once.
+//! Each form is written once for every reader.
+
+use std::{fmt::Write as _, sync::OnceLock};
+
+use axum::extract::ws::Utf8Bytes;
+use plenary_kernel::{AgentHandle, SessionId};
+use plenary_log::{Fault, StoredEvent};
+use serde_json::Value;
+
+use crate::event::{LeftReason, SessionEvent, sequence};
+
+/// Which form a reader wants, `?events=`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Envelope and flat members at once.
+    #[default]
+    Both,
+    /// `type, session_id, event_id, sequence, created_at, payload`.
+    Envelope,
+    /// The seed's own: everything at top level.
+    Flat,
+}
+
+impl Form {
+    /// The value of `?events=`; `None` when it is none of the two.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "envelope" => Some(Self::Envelope),
+            "flat" => Some(Self::Flat),
+            _ => None,
+        }
+    }
+}
+
+/// The forms of one event, each made when it is first wanted.
+#[derive(Debug, Default)]
+pub struct Encoded([OnceLock<Utf8Bytes>; 3]);
+
+impl Encoded {
+    /// The text in this form, if somebody has written it.
+    pub(crate) fn get(&self, form: Form) -> Option<Utf8Bytes> {
+        self.0[form as usize].get().cloned()
+    }
+
+    /// Keeps the text in this form; the first one stays.
+    pub(crate) fn set(&self, form: Form, text: String) -> Utf8Bytes {
+        self.0[form as usize].get_or_init(|| Utf8Bytes::from(text)).clone()
+    }
+}
+
+/// Writes an event. `first` is the session's first message, for an invitation that carries it (ASP-29).
+pub(crate) fn write(
+    session: &SessionId,
+    topic: Option<&str>,
+    stored: &StoredEvent,
+    event: &SessionEvent,
+    first: Option<&StoredEvent>,
+    form: Form,
+) -> Result<String, Fault> {
+    let (kind, id, payload, flat) = members(session, topic, stored, event, first)?;
+    let mut out = String::with_capacity(192 + payload.len() + flat.len());
+    let (sequence, at) = (sequence(stored.version), stored.at.0);
+    let _ = write!(
+        out,
+        r#"{{"type":"session.{kind}","session_id":"{session}","event_id":"evt_{id}","sequence":{sequence},"created_at":{at}"#
+    );
+    if form != Form::Flat {
+        let _ = write!(out, r#","payload":{{{payload}}}"#);
+    }
+    if form != Form::Envelope && !flat.is_empty() {
+        out.push(',');
+        out.push_str(&flat);
+    }
+    out.push('}');
+    Ok(out)
+}
+
+/// The members of a message behind its id: what the sender sent, and what the server adds.
+fn message(
+    session: &SessionId,
+    stored: &StoredEvent,
+    id: &str,
+    sender: &AgentHandle,
+) -> Result<String, Fault> {
+    let (sequence, at) = (sequence(stored.version), stored.at.0);
+    let members = text(stored)?;
+    Ok(format!(
+        r#""id":"msg_{id}","session_id":"{session}","sender":"{sender}","sequence":{sequence},"created_at":{at},{members}"#
+    ))
+}
+
+fn text(stored: &StoredEvent) -> Result<&str, Fault> {
+    std::str::from_utf8(&stored.payload)
+        .map_err(|_| Fault::Corrupt(format!("the payload at {} of {}", stored.version, stored.stream)))
+}
+
+type Members<'a> = (&'static str, &'a str, String, String);
+
+/// The kind, the id, the members of the payload, and the flat members that the envelope has not.
+fn members<'a>(
+    session: &SessionId,
+    topic: Option<&str>,
+    stored: &StoredEvent,
+    event: &'a SessionEvent,
+    first: Option<&StoredEvent>,
+) -> Result<Members<'a>, Fault> {
+    let agent = |handle: &AgentHandle| format!(r#""agent":"{handle}""#);
+    Ok(match event {
+        SessionEvent::SessionCreated(_) => {
+            return Err(Fault::Corrupt(format!("a second creation on {}", stored.stream)));
+        }
+        SessionEvent::MessageSent(event) => {
+            let flat = format!(r#""id":"msg_{}","sender":"{}",{}"#, event.id, event.sender, text(stored)?);
+            ("message", &*event.id, message(session, stored, &event.id, &event.sender)?, flat)
+        }
+        SessionEvent::AgentInvited(event) => {
+            let mut more = String::new();
+            if let Some(topic) = topic {
+                let _ = write!(more, r#","topic":{}"#, Value::from(topic));
+            }
+            if let (true, Some(first)) = (event.inline, first)
+                && let SessionEvent::MessageSent(sent) = SessionEvent::decode(first)?
+            {
+                let _ = write!(
+                    more,
+                    r#","initial_message":{{{}}}"#,
+                    message(session, first, &sent.id, &sent.sender)?
+                );
+            }
+            let (invitee, by) = (&event.invitee, &event.by);
+            let payload = format!(r#""invitee":"{invitee}","by":"{by}"{more}"#);
+            let flat = format!(r#""invitee":"{invitee}","invited_by":"{by}"{more}"#);
+            ("invited", &*event.id, payload, flat)
+        }
+        SessionEvent::AgentJoined(event) => same("joined", &event.id, agent(&event.agent)),
+        SessionEvent::AgentDisconnected(event) => same("disconnected", &event.id, agent(&event.agent)),
+        SessionEvent::AgentReconnected(event) => same("reconnected", &event.id, agent(&event.agent)),
+        SessionEvent::AgentLeft(event) => {
+            let reason = match event.reason {
+                LeftReason::Left => "left",
+                LeftReason::GraceExpired => "grace_expired",
+            };
+            same("left", &event.id, format!(r#"{},"reason":"{reason}""#, agent(&event.agent)))
+        }
+        SessionEvent::SessionEnded(event) => {
+            let by = event.by.as_ref().map(|by| format!(r#""ended_by":"{by}""#)).unwrap_or_default();
+            same("ended", &event.id, by)
+        }
+        SessionEvent::SessionReopened(event) => {
+            same("reopened", &event.id, format!(r#""reopened_by":"{}""#, event.by))
+        }
+    })
+}
+
+fn same<'a>(kind: &'static str, id: &'a str, members: String) -> Members<'a> {
+    (kind, id, members.clone(), members)
+}

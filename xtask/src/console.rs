@@ -1,0 +1,40 @@
+//! What the automation says to the person in front of it: plain lines on standard error.
+//! Must not know: what is being run.
+
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
+
+/// Writes one line. A closed terminal is no reason to stop the work, so the result is dropped.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// A duration as people read it: `820 ms`, `12.3 s`, `4 min 05 s`.
+pub(crate) fn human(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0 => format!("{} ms", time.as_millis()),
+        1..60 => format!("{:.1} s", time.as_secs_f64()),
+        _ => format!("{} min {:02} s", seconds / 60, seconds % 60),
+    }
+}
+
+/// Says what begins, and gives the watch to time it with.
+pub(crate) fn begin(what: &str) -> Instant {
+    say(&format!("\n==> {what}"));
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_for_people() {
+        assert_eq!(human(Duration::from_millis(820)), "820 ms");
+        assert_eq!(human(Duration::from_millis(12_340)), "12.3 s");
+        assert_eq!(human(Duration::from_secs(245)), "4 min 05 s");
+    }
+}

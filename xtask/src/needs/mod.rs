@@ -1,0 +1,38 @@
+//! What the checks and tests need from outside: tools, and the servers they talk to.
+//! Must not know: which stage uses them. A server is one module here and one line in `SERVERS`.
+
+use anyhow::Result;
+
+use guard::Guard;
+
+mod apt;
+mod guard;
+mod postgres;
+pub(crate) mod rust_tools;
+
+/// A server that tests talk to.
+pub(crate) struct Server {
+    /// What people call it.
+    pub(crate) name: &'static str,
+    /// Installs it when it is absent.
+    pub(crate) ensure: fn() -> Result<()>,
+    /// Starts a private instance of it.
+    pub(crate) start: fn() -> Result<Running>,
+}
+
+/// Every server.
+pub(crate) const SERVERS: &[Server] =
+    &[Server { name: "PostgreSQL", ensure: postgres::ensure, start: postgres::start }];
+
+/// The variables under which tests find their servers.
+pub(crate) const SERVER_VARIABLES: &[&str] = &[postgres::VARIABLE];
+
+/// A server that runs until this is dropped, or until this process is gone in whatever way.
+pub(crate) struct Running {
+    /// The variable under which tests find it.
+    pub(crate) variable: &'static str,
+    /// Its address.
+    pub(crate) url: String,
+    /// Stops it; absent for a server that somebody else started.
+    _guard: Option<Guard>,
+}

@@ -1,0 +1,84 @@
+//! Programs that the automation starts: shown before they run, an error when they fail.
+//! Must not know: which programs those are.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::console;
+
+/// A command of the Cargo that runs this task, at the root of the workspace.
+pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root).args(args);
+    command
+}
+
+/// Runs with the terminal's own streams; anything but success is an error.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let shown = show(command);
+    console::say(&format!("    $ {shown}"));
+    let status = command.status().with_context(|| format!("could not start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// Runs quietly and gives its standard output; the error carries what it wrote to standard error.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let shown = show(command);
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("could not start `{shown}`"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("`{shown}` ended with {}: {}", output.status, said.trim());
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("`{shown}` did not print UTF-8"))
+}
+
+/// Whether the command starts and succeeds; nothing of it is shown.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// The command as one would type it, with the program's directory left out.
+fn show(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(command.get_program());
+    std::iter::once(name)
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_program_is_an_error_that_names_it() {
+        let error = run(Command::new("/bin/sh").args(["-c", "exit 3"])).unwrap_err().to_string();
+        assert!(error.contains("sh -c exit 3") && error.contains('3'), "{error}");
+    }
+
+    #[test]
+    fn an_error_of_a_quiet_program_carries_what_it_said() {
+        let error = output(Command::new("sh").args(["-c", "echo no room >&2; exit 1"])).unwrap_err();
+        assert!(error.to_string().ends_with("no room"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_does_not_succeed() {
+        assert!(!succeeds(&mut Command::new("no-such-program-anywhere")));
+    }
+}

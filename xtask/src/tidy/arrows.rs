@@ -1,0 +1,222 @@
+//! Which crate may depend on which, and who alone may use what opens a database or a terminal.
+//! Must not know: Rust source; it reads manifests.
+
+use anyhow::{Context, Result};
+use toml::{Table, Value};
+
+use super::{
+    Finding,
+    tree::{File, Tree},
+};
+
+/// The protocol rooms: on top of accounts, and none imports another.
+pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs"];
+
+/// What a protocol room may build on.
+const BELOW_PROTOCOLS: &[&str] = &["kernel", "log", "engine", "hub", "edge", "accounts"];
+
+/// The concrete backends: named by the binary, and by tests and benches.
+const BACKENDS: &[&str] = &["log-sqlite", "log-postgres"];
+
+/// The binary wires everything together and the automation measures it: both may name anything.
+const WHOLE: &[&str] = &["plenary", "xtask"];
+
+/// Programs and tests, beside the libraries.
+const PROGRAMS: &[&str] = &["plenary", "xtask", "blackbox"];
+
+/// What every other crate may build on.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("kernel", &[]),
+    ("log", &["kernel"]),
+    ("log-sqlite", &["kernel", "log"]),
+    ("log-postgres", &["kernel", "log"]),
+    ("engine", &["kernel", "log"]),
+    ("hub", &["kernel", "log", "engine"]),
+    ("edge", &["kernel"]),
+    ("accounts", &["kernel", "log", "engine", "hub", "edge"]),
+    ("client", &["kernel"]),
+    // It holds the server to the documents, so it must not share the server's own idea of them.
+    ("blackbox", &[]),
+];
+
+/// Foreign crates with few friends, who those are, and why.
+const CONFINED: &[(&str, &[&str], &str)] = &[
+    ("rusqlite", &["log-sqlite", "blackbox", "xtask"], "only a backend opens a database"),
+    ("tokio-postgres", &["log-postgres", "blackbox", "xtask"], "only a backend opens a database"),
+    ("anyhow", PROGRAMS, "libraries have error types; an `anyhow` hides what can go wrong"),
+    ("clap", PROGRAMS, "only programs have a command line"),
+    ("tracing-subscriber", PROGRAMS, "only the binary decides where logs go"),
+];
+
+/// Foreign crates that a room must do without, and why.
+const REFUSED: &[(&str, &[&str], &str)] = &[
+    ("kernel", &["tokio", "futures-util", "getrandom", "axum", "hyper", "http"], "the kernel is pure"),
+    ("log", &["serde_json", "axum", "hyper", "http"], "the log knows octets, not protocols"),
+    ("engine", &["axum", "hyper", "http"], "the engine does not know how a command arrived"),
+    ("hub", &["axum", "hyper", "http", "tokio-tungstenite"], "the hub does not know what a reader writes to"),
+];
+
+/// One dependency of a manifest.
+struct Dependency {
+    name: String,
+    development: bool,
+}
+
+/// Checks every manifest below `crates/`, `tests/` and `xtask/`.
+pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for file in tree.files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
+        let manifest: Table =
+            file.text.parse().with_context(|| format!("{} is not a manifest", file.path))?;
+        let Some(package) = manifest.get("package").and_then(|package| package.get("name")?.as_str()) else {
+            continue;
+        };
+        let room = room(package).unwrap_or(package);
+        findings
+            .extend(dependencies(&manifest).iter().filter_map(|dependency| refusal(file, room, dependency)));
+        if allowed(room).is_none() {
+            findings.push(Finding::error(
+                &file.path,
+                format!("`{room}` is not on the map: give it its arrows in xtask/src/tidy/arrows.rs"),
+            ));
+        }
+    }
+    Ok(findings)
+}
+
+/// `plenary-log` is the room `log`; foreign packages have none.
+fn room(package: &str) -> Option<&str> {
+    if package == "plenary" { Some(package) } else { package.strip_prefix("plenary-") }
+}
+
+/// What a room may build on; `None` for a room that is not on the map.
+fn allowed(room: &str) -> Option<&'static [&'static str]> {
+    if PROTOCOLS.contains(&room) {
+        return Some(BELOW_PROTOCOLS);
+    }
+    if WHOLE.contains(&room) {
+        return Some(&[]);
+    }
+    ARROWS.iter().find(|(name, _)| *name == room).map(|(_, below)| *below)
+}
+
+fn refusal(file: &File, room: &str, dependency: &Dependency) -> Option<Finding> {
+    let name = dependency.name.as_str();
+    let say =
+        |why: &str| Some(Finding::error(&file.path, format!("`{room}` may not depend on `{name}`: {why}")));
+    if let Some(other) = self::room(name) {
+        // A crate may test itself with a feature of its own, and anybody may test on a real backend.
+        let in_tests = dependency.development && (other == room || BACKENDS.contains(&other));
+        if WHOLE.contains(&room) || in_tests || allowed(room)?.contains(&other) {
+            return None;
+        }
+        if PROTOCOLS.contains(&room) && PROTOCOLS.contains(&other) {
+            return say("protocol rooms do not know each other; what two share moves down");
+        }
+        if BACKENDS.contains(&other) {
+            return say("only the binary names a concrete backend");
+        }
+        return say("arrows run one way (ARCHITECTURE.md)");
+    }
+    if dependency.development {
+        return None;
+    }
+    let confined = CONFINED.iter().find(|(crate_, friends, _)| *crate_ == name && !friends.contains(&room));
+    let refused = REFUSED.iter().find(|(place, crates, _)| *place == room && crates.contains(&name));
+    confined.or(refused).and_then(|(_, _, why)| say(why))
+}
+
+/// Everything a manifest asks for, under each target too, by the package's own name.
+fn dependencies(manifest: &Table) -> Vec<Dependency> {
+    let targets = manifest.get("target").and_then(Value::as_table);
+    let scopes = std::iter::once(manifest)
+        .chain(targets.into_iter().flat_map(|t| t.values().filter_map(Value::as_table)));
+    let mut found = Vec::new();
+    for scope in scopes {
+        for (section, development) in
+            [("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)]
+        {
+            let Some(entries) = scope.get(section).and_then(Value::as_table) else { continue };
+            found.extend(entries.iter().map(|(key, entry)| {
+                let renamed = entry.get("package").and_then(Value::as_str);
+                Dependency { name: renamed.unwrap_or(key).to_owned(), development }
+            }));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(package: &str, dependencies: &str) -> Vec<String> {
+        let text = format!("[package]\nname = \"{package}\"\n{dependencies}");
+        let tree = Tree::of(&[("crates/x/Cargo.toml", &text)]);
+        check(&tree).unwrap().into_iter().map(|finding| finding.text).collect()
+    }
+
+    #[test]
+    fn arrows_run_one_way() {
+        assert!(findings("plenary-log", "[dependencies]\nplenary-kernel.workspace = true").is_empty());
+        assert!(
+            findings("plenary-kernel", "[dependencies]\nplenary-log.workspace = true")[0].contains("one way")
+        );
+        assert!(
+            findings("plenary-edge", "[dependencies]\nplenary-log.workspace = true")[0].contains("one way")
+        );
+        assert_eq!(
+            findings("plenary-client", "[build-dependencies]\nplenary-edge.workspace = true").len(),
+            1
+        );
+        assert_eq!(
+            findings("plenary-kernel", "[dev-dependencies]\nplenary-engine.workspace = true").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn protocol_rooms_do_not_know_each_other() {
+        assert!(
+            findings("plenary-frames", "[dependencies]\nplenary-sessions.workspace = true")[0]
+                .contains("share")
+        );
+    }
+
+    #[test]
+    fn only_the_binary_and_tests_name_a_backend() {
+        let of = |section: &str, package: &str| {
+            findings(package, &format!("[{section}]\nplenary-log-sqlite = {{ workspace = true }}")).len()
+        };
+        assert_eq!(of("dependencies", "plenary-sessions"), 1);
+        assert_eq!(of("dependencies", "plenary"), 0);
+        assert_eq!(of("dependencies", "xtask"), 0);
+        assert_eq!(of("dev-dependencies", "plenary-sessions"), 0);
+        assert_eq!(of("dev-dependencies", "plenary-log-sqlite"), 0);
+    }
+
+    #[test]
+    fn only_a_backend_opens_a_database() {
+        assert!(findings("plenary-hub", "[dependencies]\nrusqlite = \"0\"")[0].contains("database"));
+        let renamed = "[target.'cfg(unix)'.dependencies]\npg = { package = \"tokio-postgres\" }";
+        assert!(findings("plenary-hub", renamed)[0].contains("database"));
+        assert!(findings("plenary-log-sqlite", "[dependencies]\nrusqlite = \"0\"").is_empty());
+    }
+
+    #[test]
+    fn black_box_tests_know_no_crate_of_the_server() {
+        assert_eq!(findings("blackbox", "[dependencies]\nplenary-kernel.workspace = true").len(), 1);
+        assert_eq!(findings("blackbox", "[dev-dependencies]\nplenary-client.workspace = true").len(), 1);
+        assert!(findings("blackbox", "[dependencies]\ntokio-postgres.workspace = true").is_empty());
+    }
+
+    #[test]
+    fn the_kernel_is_pure() {
+        assert!(findings("plenary-kernel", "[dependencies]\ntokio.workspace = true")[0].contains("pure"));
+    }
+
+    #[test]
+    fn a_room_that_is_not_on_the_map_is_refused() {
+        assert!(findings("plenary-attic", "")[0].contains("not on the map"));
+    }
+}

@@ -1,0 +1,198 @@
+//! Calls that are not made here, each with the reason and the place where it would hurt.
+//! Must not know: types; a ban is a sequence of words, so a rename can slip past it, and review stays.
+
+use anyhow::Result;
+
+use Place::{Anywhere, BlackBox, Decision, Product, Pure};
+
+use super::{
+    Finding, arrows, items, lex,
+    tree::{File, Tree},
+};
+
+/// Words that must not follow each other, where, and why.
+struct Ban {
+    words: &'static str,
+    place: Place,
+    why: &'static str,
+}
+
+/// Where a ban holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In every file.
+    Anywhere,
+    /// In every file, outside tests.
+    Product,
+    /// In the files of a room that hold decisions, and in what its peers send and get.
+    Pure,
+    /// In the files of a room that hold decisions.
+    Decision,
+    /// In the tests that run the real binary on the real clock. Their harness may wait between two looks.
+    BlackBox,
+}
+
+/// The files of a room that hold decisions: values in, values out.
+const DECISION_FILES: &[&str] = &["command", "event", "state", "decide", "trust"];
+/// What a room's peers send and get: as pure, but in the transport's types.
+const WIRE_FILE: &str = "wire";
+
+const TIME: &str = "time arrives in the Stamp: a decision must come out the same when it is made again";
+const CHANCE: &str =
+    "randomness and ids arrive in the Stamp: a decision must come out the same when it is made again";
+const OUTSIDE_WORLD: &str =
+    "what a decision needs from outside arrives in Facts; decide and evolve touch nothing";
+const NO_WAITING: &str = "a decision is a plain function; the engine does the waiting";
+const NO_TRANSPORT: &str = "a decision does not know which surface asked; routes.rs does";
+const UNFINISHED: &str = "what is not finished is not merged";
+const NO_LIMIT: &str = "every queue has a named limit, and a test of what happens past it";
+
+const BANS: &[Ban] = &[
+    Ban { words: "SystemTime", place: Pure, why: TIME },
+    Ban { words: "Instant", place: Pure, why: TIME },
+    Ban { words: "getrandom", place: Pure, why: CHANCE },
+    Ban { words: "rand::", place: Pure, why: CHANCE },
+    Ban { words: "RandomState", place: Pure, why: CHANCE },
+    Ban { words: "std::fs", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "fs::", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::net", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::env", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::process", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::thread", place: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "tokio::", place: Pure, why: NO_WAITING },
+    Ban { words: "async fn", place: Pure, why: NO_WAITING },
+    Ban { words: "async move", place: Pure, why: NO_WAITING },
+    Ban { words: ".await", place: Pure, why: NO_WAITING },
+    Ban { words: "axum::", place: Decision, why: NO_TRANSPORT },
+    Ban { words: "hyper::", place: Decision, why: NO_TRANSPORT },
+    Ban {
+        words: "#[ignore",
+        place: Anywhere,
+        why: "a test that does not run proves nothing: mend it or delete it",
+    },
+    Ban { words: "todo!", place: Anywhere, why: UNFINISHED },
+    Ban { words: "unimplemented!", place: Anywhere, why: UNFINISHED },
+    Ban { words: "dbg!", place: Anywhere, why: UNFINISHED },
+    Ban {
+        words: "thread::sleep",
+        place: Anywhere,
+        why: "a sleep is a guess: wait for the thing itself, with a deadline",
+    },
+    Ban {
+        words: "time::sleep",
+        place: BlackBox,
+        why: "a sleep is a guess: wait for the thing itself, with a deadline",
+    },
+    Ban { words: "unbounded_channel", place: Product, why: NO_LIMIT },
+    Ban { words: "mpsc::unbounded", place: Product, why: NO_LIMIT },
+    Ban { words: "mpsc::channel()", place: Product, why: NO_LIMIT },
+];
+
+/// Marks of unfinished work in comments, spelt in two parts so that this list does not find itself.
+const MARKS: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:")];
+
+/// Checks every Rust file.
+pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
+    Ok(tree.rust().flat_map(in_file).collect())
+}
+
+fn in_file(file: &File) -> Vec<Finding> {
+    let tokens = lex::tokens(&file.code);
+    let mut findings = Vec::new();
+    for ban in BANS {
+        for found in lex::find(&tokens, ban.words).iter().filter(|found| ban.place.holds(file, found.at)) {
+            findings.push(Finding::at(file, found.at, format!("`{}`: {}", ban.words, ban.why)));
+        }
+    }
+    for found in items::allowances_without_reason(&tokens) {
+        let text = "a lint is lowered without `reason = \"…\"`".to_owned();
+        findings.push(Finding::at(file, found.at, text));
+    }
+    for mark in MARKS {
+        for (at, _) in file.text.match_indices(mark) {
+            findings.push(Finding::at(file, at, format!("`{mark}`: {UNFINISHED}")));
+        }
+    }
+    findings
+}
+
+impl Place {
+    fn holds(self, file: &File, at: usize) -> bool {
+        match self {
+            Self::Anywhere => true,
+            Self::Product => !file.is_test(at),
+            Self::Pure => in_room(&file.path, |stem| DECISION_FILES.contains(&stem) || stem == WIRE_FILE),
+            Self::Decision => in_room(&file.path, |stem| DECISION_FILES.contains(&stem)),
+            Self::BlackBox => file.path.strip_prefix("tests/").is_some_and(|rest| rest.contains("/tests/")),
+        }
+    }
+}
+
+/// Whether a part of the path below `crates/<room>/src` has such a name: `decide.rs`, or all of `decide/`.
+fn in_room(path: &str, named: impl Fn(&str) -> bool) -> bool {
+    let mut parts = path.split('/');
+    let is_room = parts.next() == Some("crates")
+        && parts.next().is_some_and(|room| room == "accounts" || arrows::PROTOCOLS.contains(&room))
+        && parts.next() == Some("src");
+    is_room && parts.any(|part| named(part.trim_end_matches(".rs")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLACK_BOX: &str = "tests/blackbox/tests/x.rs";
+
+    fn found(path: &str, text: &str) -> usize {
+        check(&Tree::of(&[(path, text)])).unwrap().len()
+    }
+
+    #[test]
+    fn the_pure_files_of_rooms_are_known() {
+        let pure = |path: &str| Pure.holds(&File::new(path, ""), 0);
+        assert!(pure("crates/sessions/src/decide.rs"));
+        assert!(pure("crates/accounts/src/decide/block.rs"));
+        assert!(pure("crates/sessions/src/wire.rs"));
+        assert!(!pure("crates/sessions/src/routes.rs"));
+        assert!(!pure("crates/engine/src/state.rs"));
+    }
+
+    #[test]
+    fn every_ban_bites_where_it_holds() {
+        for ban in BANS {
+            let path = if ban.place == BlackBox { BLACK_BOX } else { "crates/sessions/src/decide.rs" };
+            assert!(found(path, ban.words) > 0, "{}", ban.words);
+        }
+    }
+
+    #[test]
+    fn bans_of_pure_files_hold_nowhere_else() {
+        let text = "use std::time::Instant; async fn a() { tokio::spawn(b()).await }";
+        assert!(found("crates/sessions/src/decide.rs", text) >= 4);
+        assert_eq!(found("crates/sessions/src/routes.rs", text), 0);
+    }
+
+    #[test]
+    fn words_in_comments_and_texts_are_not_calls() {
+        assert_eq!(found("crates/sessions/src/decide.rs", "// tokio::spawn\nlet a = \"getrandom\";"), 0);
+    }
+
+    #[test]
+    fn a_lowered_lint_gives_its_reason() {
+        assert_eq!(found("a.rs", "#[allow(dead_code)]\nfn a() {}"), 1);
+        assert_eq!(found("a.rs", "#![expect(dead_code, reason = \"read by a macro\")]"), 0);
+    }
+
+    #[test]
+    fn unfinished_work_is_found_in_comments() {
+        assert_eq!(found("a.rs", &format!("// {}: later", MARKS[0])), 1);
+    }
+
+    #[test]
+    fn queues_without_limit_are_for_tests_alone() {
+        assert_eq!(found("crates/hub/src/a.rs", "mpsc::unbounded_channel()"), 1);
+        assert_eq!(found("crates/hub/src/a.rs", "#[cfg(test)] mod tests { mpsc::unbounded_channel() }"), 0);
+        assert_eq!(found("crates/hub/tests/a.rs", "mpsc::unbounded_channel()"), 0);
+        assert_eq!(found("crates/hub/src/a.rs", "let (tx, rx) = mpsc::channel(QUEUE_MAX);"), 0);
+    }
+}
