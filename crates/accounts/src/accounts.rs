@@ -19,8 +19,10 @@ use crate::{
         command::{EditAgent, RegisterAgent},
     },
     authentication::Bearers,
+    contact::ContactRoom,
     index::{AGENTS, BLOCKED_BY, TOKENS},
     limits::AGENTS_PER_OWNER_MAX,
+    org::OrgRoom,
     owner::{OwnerRoom, command::GiveToken},
 };
 
@@ -52,6 +54,8 @@ pub struct Accounts(Arc<Inner>);
 struct Inner {
     agents: Streams<AgentRoom>,
     owners: Streams<OwnerRoom>,
+    orgs: Streams<OrgRoom>,
+    contacts: Streams<ContactRoom>,
     operator: TokenDigest,
     bearers: Bearers,
     consequences: OnceLock<Arc<dyn Consequences>>,
@@ -63,7 +67,9 @@ impl Accounts {
     pub fn new(log: Log, clock: Arc<dyn Clock>, operator: TokenDigest) -> Self {
         Self(Arc::new(Inner {
             agents: Streams::new(log.clone(), clock.clone()),
-            owners: Streams::new(log, clock),
+            owners: Streams::new(log.clone(), clock.clone()),
+            orgs: Streams::new(log.clone(), clock.clone()),
+            contacts: Streams::new(log, clock),
             operator,
             bearers: Bearers::default(),
             consequences: OnceLock::new(),
@@ -83,6 +89,18 @@ impl Accounts {
     }
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         self.0.agents.clock()
+    }
+    pub(crate) fn agents(&self) -> &Streams<AgentRoom> {
+        &self.0.agents
+    }
+    pub(crate) fn owners(&self) -> &Streams<OwnerRoom> {
+        &self.0.owners
+    }
+    pub(crate) fn orgs(&self) -> &Streams<OrgRoom> {
+        &self.0.orgs
+    }
+    pub(crate) fn contacts(&self) -> &Streams<ContactRoom> {
+        &self.0.contacts
     }
     pub(crate) fn operator(&self) -> &TokenDigest {
         &self.0.operator
@@ -172,6 +190,8 @@ impl Accounts {
         match event.stream.category() {
             AgentRoom::CATEGORY => self.0.agents.observe(event),
             OwnerRoom::CATEGORY => self.0.owners.observe(event),
+            OrgRoom::CATEGORY => self.0.orgs.observe(event),
+            ContactRoom::CATEGORY => self.0.contacts.observe(event),
             _ => {}
         }
     }
@@ -198,6 +218,19 @@ impl Accounts {
                 conditions.push(agent.condition());
                 Ok(agent.state.accepts_token(token))
             }
+        }
+    }
+
+    /// The same for a command on an agent's stream, whose lock is held now. Of agents only the stream's own acts
+    /// there, and the decider looks at that token itself; asking here for another's state could wait for ever.
+    pub(crate) async fn holds_for_agent(
+        &self,
+        authority: &Authority,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<bool, Fault> {
+        match &authority.by {
+            Actor::Agent(_) => Ok(true),
+            Actor::Operator | Actor::Seed | Actor::Owner(_) => self.holds(authority, conditions).await,
         }
     }
 

@@ -6,8 +6,6 @@ mod decide;
 pub mod event;
 pub mod state;
 
-use std::future::Future;
-
 use bytes::Bytes;
 use plenary_engine::{Beside, Command, Decision, Facts, Room};
 use plenary_kernel::{AgentHandle, Stamp, TimestampMs, Version};
@@ -100,23 +98,21 @@ impl Command<AgentRoom> for Registering<'_> {
     type Rejection = Rejection;
     type Facts = RegisterFacts;
 
-    fn facts(&self, _: &AgentState) -> impl Future<Output = Result<Facts<RegisterFacts>, Fault>> + Send {
-        async {
-            let RegisterAgent { authority, handle, token, .. } = &self.command;
-            let mut conditions = Vec::new();
-            let authority_holds = self.accounts.holds(authority, &mut conditions).await?;
-            let owner = self.accounts.owner(&handle.owner_name()).await?;
-            conditions.push(owner.condition());
-            let owner_is_full =
-                matches!(authority.by, Actor::Owner(_)) && self.accounts.is_full(&owner.owner).await?;
-            let value = RegisterFacts {
-                authority_holds,
-                owner_exists: owner.state.exists(),
-                token_exists: self.accounts.is_taken(token).await?,
-                owner_is_full,
-            };
-            Ok(Facts { value, conditions })
-        }
+    async fn facts(&self, _: &AgentState) -> Result<Facts<RegisterFacts>, Fault> {
+        let RegisterAgent { authority, handle, token, .. } = &self.command;
+        let mut conditions = Vec::new();
+        let authority_holds = self.accounts.holds_for_agent(authority, &mut conditions).await?;
+        let owner = self.accounts.owner(&handle.owner_name()).await?;
+        conditions.push(owner.condition());
+        let owner_is_full =
+            matches!(authority.by, Actor::Owner(_)) && self.accounts.is_full(&owner.owner).await?;
+        let value = RegisterFacts {
+            authority_holds,
+            owner_exists: owner.state.exists(),
+            token_exists: self.accounts.is_taken(token).await?,
+            owner_is_full,
+        };
+        Ok(Facts { value, conditions })
     }
 
     fn decide(
@@ -149,15 +145,10 @@ impl Command<AgentRoom> for Editing<'_> {
     /// Whether the authority's token is still valid.
     type Facts = bool;
 
-    fn facts(&self, _: &AgentState) -> impl Future<Output = Result<Facts<bool>, Fault>> + Send {
-        async {
-            let EditAgent { authority, handle, .. } = &self.command;
-            let mut conditions = Vec::new();
-            // The agent's own state is behind the lock that is held now; the decider looks at it there.
-            let itself = matches!(&authority.by, Actor::Agent(agent) if agent == handle);
-            let value = itself || self.accounts.holds(authority, &mut conditions).await?;
-            Ok(Facts { value, conditions })
-        }
+    async fn facts(&self, _: &AgentState) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = self.accounts.holds_for_agent(&self.command.authority, &mut conditions).await?;
+        Ok(Facts { value, conditions })
     }
 
     fn decide(

@@ -3,40 +3,21 @@
 //! Must not know: which request is answered.
 
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, header};
+use plenary_edge::refusal_response;
 use plenary_kernel::{Class, Refusal};
 use plenary_log::Fault;
-use serde::Serialize;
 
 use crate::Failure;
-
-#[derive(Serialize)]
-struct Body<'a> {
-    error: Error<'a>,
-}
-
-#[derive(Serialize)]
-struct Error<'a> {
-    code: &'a str,
-    message: &'a str,
-}
 
 /// A refusal as a response. Every 404 has the same bytes and headers, whatever the refusal says.
 #[expect(clippy::needless_pass_by_value, reason = "a refusal ends here")]
 #[must_use]
 pub fn asp_error(refusal: Refusal) -> Response {
     let one = Refusal::not_found();
-    let refusal = if refusal.class == Class::NotFound { &one } else { &refusal };
-    let error = Error { code: refusal.code, message: &refusal.message };
-    let body = serde_json::to_vec(&Body { error }).expect("two texts can be written");
-    let status = StatusCode::from_u16(refusal.class.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
-    let headers = response.headers_mut();
-    if refusal.class == Class::Unauthenticated {
-        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    }
+    let mut response = refusal_response(if refusal.class == Class::NotFound { &one } else { &refusal });
     if matches!(refusal.class, Class::TooMany | Class::Unavailable) {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
 }
@@ -72,12 +53,34 @@ pub fn fault_refusal(fault: &Fault) -> Refusal {
     }
 }
 
-impl IntoResponse for Failure {
+/// A refusal on its way out of a handler.
+#[derive(Debug)]
+pub(crate) struct Refused(Refusal);
+
+impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        asp_error(match self {
-            Self::Rejected(rejection) => rejection.into(),
-            Self::Fault(fault) => fault_refusal(&fault),
+        asp_error(self.0)
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal)
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self(match failure {
+            Failure::Rejected(rejection) => rejection.into(),
+            Failure::Fault(fault) => fault_refusal(&fault),
         })
+    }
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self(fault_refusal(&fault))
     }
 }
 
@@ -97,7 +100,7 @@ pub(crate) fn invalid_authorization() -> Refusal {
 mod tests {
     use super::*;
 
-    async fn parts(refusal: Refusal) -> (StatusCode, http::HeaderMap, String) {
+    async fn parts(refusal: Refusal) -> (http::StatusCode, http::HeaderMap, String) {
         let (parts, body) = asp_error(refusal).into_parts();
         let body = axum::body::to_bytes(body, 10_000).await.unwrap();
         (parts.status, parts.headers, String::from_utf8(body.to_vec()).unwrap())

@@ -10,11 +10,12 @@ use plenary_kernel::{AgentHandle, Refusal};
 use serde::Deserialize;
 
 use crate::{
-    Accounts, Principal, TokenDigest, Who,
+    Accounts, Actor, Authority, Principal, TokenDigest, Who,
     answer::{asp_error, fault_refusal, invalid_authorization, missing_authorization},
 };
 
-/// The bearer of the request's token, whoever it is. Rejects with 401.
+/// The bearer of the request's token, whoever it is. Rejects with 401; so also an `X-ASP-Agent` that names somebody
+/// else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller(pub Principal);
 
@@ -26,6 +27,14 @@ pub struct AgentCaller {
     pub handle: AgentHandle,
     /// The token it asks with.
     pub token: TokenDigest,
+}
+
+impl AgentCaller {
+    /// The authority with which it acts.
+    #[must_use]
+    pub fn authority(&self) -> Authority {
+        Authority { by: Actor::Agent(self.handle.clone()), token: Some(self.token) }
+    }
 }
 
 /// The same for `/connect`, where `?ticket=` and `?token=` stand in for a header that a browser can't send.
@@ -48,7 +57,9 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let token = bearer(&parts.headers).map_err(asp_error)?.ok_or_else(missing_authorization);
         let accounts = Accounts::from_ref(state);
-        by_token(&accounts, token.map_err(asp_error)?).await.map(Self).map_err(asp_error)
+        let principal = by_token(&accounts, token.map_err(asp_error)?).await.map_err(asp_error)?;
+        agrees(&principal, &parts.headers).map_err(asp_error)?;
+        Ok(Self(principal))
     }
 }
 
@@ -61,7 +72,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let Caller(principal) = Caller::from_request_parts(parts, state).await?;
-        as_agent(principal, &parts.headers).map_err(asp_error)
+        as_agent(principal).map_err(asp_error)
     }
 }
 
@@ -75,7 +86,8 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let accounts = Accounts::from_ref(state);
         let principal = connecting(&accounts, parts).await.map_err(asp_error)?;
-        as_agent(principal, &parts.headers).map(Self).map_err(asp_error)
+        agrees(&principal, &parts.headers).map_err(asp_error)?;
+        as_agent(principal).map(Self).map_err(asp_error)
     }
 }
 
@@ -119,13 +131,21 @@ async fn by_token(accounts: &Accounts, token: &str) -> Result<Principal, Refusal
     }
 }
 
-fn as_agent(principal: Principal, headers: &HeaderMap) -> Result<AgentCaller, Refusal> {
-    let Who::Agent(handle) = principal.who else { return Err(invalid_authorization()) };
-    let named = headers.get_all("x-asp-agent").iter();
-    for value in named {
-        if value.as_bytes() != handle.as_str().as_bytes() {
-            return Err(invalid_authorization());
-        }
+/// `X-ASP-Agent`, where it is sent, names the token's own agent.
+fn agrees(principal: &Principal, headers: &HeaderMap) -> Result<(), Refusal> {
+    let handle = match &principal.who {
+        Who::Agent(handle) => handle.as_str(),
+        Who::Operator | Who::Owner(_) => "",
+    };
+    match headers.get_all("x-asp-agent").iter().all(|named| named.as_bytes() == handle.as_bytes()) {
+        true => Ok(()),
+        false => Err(invalid_authorization()),
     }
-    Ok(AgentCaller { handle, token: principal.token })
+}
+
+fn as_agent(principal: Principal) -> Result<AgentCaller, Refusal> {
+    match principal.who {
+        Who::Agent(handle) => Ok(AgentCaller { handle, token: principal.token }),
+        Who::Operator | Who::Owner(_) => Err(invalid_authorization()),
+    }
 }

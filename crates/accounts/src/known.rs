@@ -10,6 +10,7 @@ use plenary_log::Condition;
 use crate::{
     AgentState,
     agent::AgentRoom,
+    org::{OrgRoom, state::OrgState},
     owner::{OwnerRoom, OwnerState},
 };
 
@@ -48,5 +49,24 @@ impl KnownOwner {
     #[must_use]
     pub fn condition(&self) -> Condition {
         Condition { stream: OwnerRoom::stream(self.owner.as_str()), expected: self.version }
+    }
+}
+
+/// An organisation as it was read. A name that no organisation has is the default state at version 0.
+#[derive(Debug, Clone)]
+pub struct KnownOrg {
+    /// The name that was asked for.
+    pub org: OwnerName,
+    /// Its state.
+    pub state: Arc<OrgState>,
+    /// The version of its stream.
+    pub version: Version,
+}
+
+impl KnownOrg {
+    /// Holds an append to this knowledge.
+    #[must_use]
+    pub fn condition(&self) -> Condition {
+        Condition { stream: OrgRoom::stream(self.org.as_str()), expected: self.version }
     }
 }

@@ -4,7 +4,7 @@
 pub const TOKEN_OCTETS_MAX: usize = 512;
 /// Most entries of one agent's allowlist; past it 409 `allowlist_full`.
 pub const ALLOWLIST_ENTRIES_MAX: usize = 10_000;
-/// Most entries that one request names; past it 400 `invalid_allowlist`.
+/// Most entries that one request names; past it 400 `invalid_allowlist_entry`.
 pub const ENTRIES_PER_REQUEST_MAX: usize = 1_000;
 /// Most agents that one agent blocks; past it 409 `blocks_full`.
 pub const BLOCKS_MAX: usize = 10_000;
@@ -21,7 +21,9 @@ pub const CONTACT_MESSAGE_OCTETS_MAX: usize = 4_096;
 /// Most rows of a page of blocks; past it 400 `invalid_limit` (wire.md 2.2).
 pub const BLOCKS_PAGE_MAX: usize = 100;
 /// Most rows of a page of owners, agents or members; past it 400 `invalid_limit`.
-pub const LIST_PAGE_MAX: usize = 1_000;
+pub const LIST_PAGE_MAX: usize = 500;
+/// Most allowlist entries in one page of agents; past it the page ends after the agent that reaches it.
+pub const LIST_ENTRIES_MAX: usize = 20_000;
 /// Most tickets of one agent that wait to be used; past it the oldest one is worthless.
 pub const TICKETS_PER_AGENT_MAX: usize = 16;
 /// How long a ticket may be used, in seconds.

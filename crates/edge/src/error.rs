@@ -10,7 +10,7 @@ use plenary_kernel::{Class, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// `{"error":{"code","message"}}`.
+/// The form of a refusal.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Error")]
 pub struct ErrorBody<'a> {
@@ -18,7 +18,7 @@ pub struct ErrorBody<'a> {
     pub error: ErrorDetail<'a>,
 }
 
-/// The inside of [`ErrorBody`].
+/// A refusal.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ErrorDetail<'a> {
     /// Stable, for machines.

@@ -42,7 +42,7 @@ enum Mode {
     /// A fault was handed on; nothing more is read.
     Refused,
     /// A body was refused; the next read fails.
-    Broken,
+    Broken(Fault),
 }
 
 /// A byte stream that hands on well-framed requests only, and after a WebSocket handshake everything.
@@ -97,7 +97,7 @@ impl<IO> Guard<IO> {
 
     /// Puts a request of our own in the place of the head that is refused; it is answered with the fault.
     fn refuse_head(&mut self, fault: Fault) {
-        self.wire.set_fault(fault);
+        self.wire.set_head_fault(fault);
         self.held.truncate(self.ready);
         let stand_in = format!("{STAND_IN_METHOD} / HTTP/1.1\r\nhost: -\r\nconnection: close\r\n\r\n");
         self.held.extend_from_slice(stand_in.as_bytes());
@@ -107,9 +107,8 @@ impl<IO> Guard<IO> {
     }
 
     fn refuse_body(&mut self, fault: Fault) {
-        self.wire.set_fault(fault);
         self.held.truncate(self.ready);
-        self.mode = Mode::Broken;
+        self.mode = Mode::Broken(fault);
         self.linger.expect_input();
     }
 
@@ -185,8 +184,9 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
             match self.mode {
                 Mode::Open => return Pin::new(&mut self.io).poll_read(cx, buf),
                 Mode::Refused => return Poll::Pending,
-                Mode::Broken => {
-                    let fault = self.wire.fault().unwrap_or(Fault::Chunk);
+                Mode::Broken(fault) => {
+                    // Only now is it the request that is being served, and not one before it.
+                    self.wire.set_body_fault(fault);
                     return Poll::Ready(Err(io::Error::other(fault)));
                 }
                 Mode::Upgrading => {

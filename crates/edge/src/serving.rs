@@ -80,7 +80,7 @@ impl Future for Answering {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let answering = self.get_mut();
         let mut response = match &mut answering.routed {
-            None => refusal_response(&answering.wire.fault().unwrap_or(Fault::RequestLine).refusal()),
+            None => refusal_response(&answering.wire.head_fault().unwrap_or(Fault::RequestLine).refusal()),
             Some(routed) => match Pin::new(routed).poll(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(Ok(response))) => response,
@@ -91,7 +91,7 @@ impl Future for Answering {
         if answering.handshake {
             answering.wire.answer_upgrade(response.status() == StatusCode::SWITCHING_PROTOCOLS);
         }
-        if answering.wire.fault().is_some() {
+        if answering.wire.body_fault().is_some() {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         let wire = answering.wire.clone();

@@ -6,6 +6,7 @@ mod demo;
 mod out;
 mod paths;
 mod serve;
+mod server;
 
 use std::process::ExitCode;
 
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     let Plenary { global, command } = Plenary::parse();
     let out = out::Out::new(global.json, global.no_color);
     match command {
-        Cli::Serve(args) => finish(&out, serve::run(&args)),
+        Cli::Serve(args) => finish(&out, serve::run(&args, &out)),
         Cli::Demo(args) => finish(&out, demo::run(&args, &out)),
         Cli::Client(command) => cli::run(global, command, out),
     }

@@ -4,6 +4,12 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{
+    out::Out,
+    server::{OperatorToken, Server, Settings},
+};
 
 /// Settings of the server. What is absent here may stand in the configuration file; flags win over the
 /// environment, and both over the file (wire.md D.1).
@@ -38,13 +44,59 @@ pub(crate) struct ServeArgs {
     pub public_url: Option<String>,
 }
 
-/// Runs the server until it is told to stop.
-pub(crate) fn run(_args: &ServeArgs) -> anyhow::Result<()> {
-    anyhow::bail!("this build has no server in it yet")
+/// Runs the server until it is told to stop, or its store can't go on.
+pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
+    init_logs();
+    let settings = Settings::resolve(args)?;
+    let operator = operator(&settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let server = Server::start(settings, &operator.token).await?;
+        out.line(&format!("listening on {}", server.url()))?;
+        if let Some(file) = operator.token.file() {
+            out.note(&format!("the operator's token is in {}", file.display()));
+        }
+        tokio::select! {
+            fault = server.failed() => return Err(anyhow::Error::from(fault).context("the store failed; start again to recover")),
+            _ = terminate.recv() => {}
+            interrupted = tokio::signal::ctrl_c() => interrupted?,
+        }
+        tracing::info!("stopping");
+        server.stop().await
+    })
+}
+
+/// The operator's token, and the directory that holds it where nothing is kept.
+struct Operator {
+    token: OperatorToken,
+    _directory: Option<tempfile::TempDir>,
+}
+
+fn operator(settings: &Settings) -> anyhow::Result<Operator> {
+    let given = std::env::var("PLENARY_OPERATOR_TOKEN").ok().filter(|token| !token.is_empty());
+    if let Some(secret) = given {
+        return Ok(Operator { token: OperatorToken::given(secret), _directory: None });
+    }
+    match &settings.data {
+        Some(directory) => Ok(Operator { token: OperatorToken::of_directory(directory)?, _directory: None }),
+        None => {
+            let directory = tempfile::Builder::new().prefix("plenary-").tempdir()?;
+            let token = OperatorToken::of_directory(directory.path())?;
+            Ok(Operator { token, _directory: Some(directory) })
+        }
+    }
+}
+
+/// JSON lines on standard error; `PLENARY_LOG` filters them.
+fn init_logs() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("PLENARY_LOG").unwrap_or_else(|_| "info".into());
+    let logs = tracing_subscriber::fmt().json().with_writer(std::io::stderr).with_env_filter(filter);
+    let _ = logs.try_init();
 }
 
 /// Reads `500ms`, `30s`, `5m`, `2h`; a bare `0` too.
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let number: u64 = number.parse().map_err(|_| "write e.g. 30s, 500ms or 5m".to_owned())?;

@@ -70,21 +70,21 @@ pub(crate) fn edit(
             let policy = policy.filter(|policy| *policy != state.policy());
             let self_service = self_service.filter(|on| *on != state.configures_itself());
             let changes = policy.is_some() || self_service.is_some();
-            changes.then(|| AgentEvent::AgentConfigured(AgentConfigured { by, policy, self_service }))
+            changes.then_some(AgentEvent::AgentConfigured(AgentConfigured { by, policy, self_service }))
         }
         AgentEdit::Allow(entries) => {
             let entries = new_entries(state, entries)?;
-            (!entries.is_empty()).then(|| AgentEvent::EntriesAllowed(Entries { by, entries }))
+            (!entries.is_empty()).then_some(AgentEvent::EntriesAllowed(Entries { by, entries }))
         }
         AgentEdit::Disallow(entry) => {
             let entries = vec![entry.clone()];
             let known = state.allowlist().contains(entry);
-            known.then(|| AgentEvent::EntriesDisallowed(Entries { by, entries }))
+            known.then_some(AgentEvent::EntriesDisallowed(Entries { by, entries }))
         }
         AgentEdit::Block(blocked) => return block(state, stamp, by, handle, blocked),
         AgentEdit::Unblock(blocked) => {
             let known = state.blocks(blocked);
-            known.then(|| AgentEvent::AgentUnblocked(Block { by, blocked: blocked.clone() }))
+            known.then_some(AgentEvent::AgentUnblocked(Block { by, blocked: blocked.clone() }))
         }
         AgentEdit::RotateToken(new) => {
             Some(AgentEvent::TokenRotated(TokenRotated { by, old: state.token(), new: *new }))

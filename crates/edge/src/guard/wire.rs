@@ -42,7 +42,8 @@ pub(crate) struct Wire {
     writes: AtomicU32,
     upgrade: AtomicU8,
     upgrade_waker: Mutex<Option<Waker>>,
-    fault: OnceLock<Fault>,
+    head_fault: OnceLock<Fault>,
+    body_fault: OnceLock<Fault>,
 }
 
 impl Wire {
@@ -106,14 +107,23 @@ impl Wire {
         self.write_stalled.load(Relaxed).then(|| self.writes.load(Relaxed))
     }
 
-    pub(super) fn set_fault(&self, fault: Fault) {
+    pub(super) fn set_head_fault(&self, fault: Fault) {
         // The first one counts: nothing that comes after it is read.
-        let _ = self.fault.set(fault);
+        let _ = self.head_fault.set(fault);
     }
 
-    /// Why the connection is ending.
-    pub(crate) fn fault(&self) -> Option<Fault> {
-        self.fault.get().copied()
+    pub(super) fn set_body_fault(&self, fault: Fault) {
+        let _ = self.body_fault.set(fault);
+    }
+
+    /// What is wrong with the head that the stand-in stands for.
+    pub(crate) fn head_fault(&self) -> Option<Fault> {
+        self.head_fault.get().copied()
+    }
+
+    /// What was wrong with the body of the request that is being answered.
+    pub(crate) fn body_fault(&self) -> Option<Fault> {
+        self.body_fault.get().copied()
     }
 
     pub(super) fn upgrade(&self) -> Upgrade {

@@ -1,0 +1,239 @@
+//! Contact requests as the engine sees them: the optional handshake by which two agents come onto each other's
+//! allowlists (wire.md D.1, 2.5 row 19).
+//! Must not know: HTTP.
+
+pub mod command;
+mod decide;
+#[cfg(test)]
+mod decide_tests;
+pub mod event;
+pub mod state;
+
+use bytes::Bytes;
+use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_kernel::{AgentHandle, ContactId, EventId, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent};
+
+use crate::{
+    Accounts, Actor, AgentCaller, AgentRoom, Authority, Failure, Rejection,
+    agent::event::{AgentEvent, Entries},
+    inbox::{Notice, NoticeKind},
+    index::CONTACTS_PENDING,
+    limits::CONTACTS_PENDING_MAX,
+};
+use command::{AnswerContact, ContactFacts, RequestContact};
+use event::ContactEvent;
+use state::ContactState;
+
+/// The streams `accounts.contact/<req_…>`.
+#[derive(Debug)]
+pub struct ContactRoom;
+
+impl Room for ContactRoom {
+    type State = ContactState;
+    type Event = ContactEvent;
+    const CATEGORY: &'static str = "accounts.contact";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &ContactEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<ContactEvent, Fault> {
+        ContactEvent::decode(event)
+    }
+    fn evolve(state: &mut ContactState, _: Version, _: TimestampMs, event: &ContactEvent) {
+        state.evolve(event);
+    }
+    fn index(id: &str, event: &ContactEvent) -> Vec<IndexOp> {
+        let answered =
+            |from, to| vec![IndexOp::Delete { name: CONTACTS_PENDING, key: pending_key(from, to) }];
+        match event {
+            ContactEvent::ContactRequested(event) => vec![IndexOp::Put {
+                name: CONTACTS_PENDING,
+                key: pending_key(&event.from, &event.to),
+                value: Bytes::copy_from_slice(id.as_bytes()),
+            }],
+            ContactEvent::ContactRepeated(_) => Vec::new(),
+            ContactEvent::ContactAccepted(event) => answered(&event.from, &event.to),
+            ContactEvent::ContactDeclined(event) => answered(&event.from, &event.to),
+        }
+    }
+}
+
+fn pending_key(from: &AgentHandle, to: &AgentHandle) -> String {
+    format!("{from}/{to}")
+}
+
+struct Requesting<'a> {
+    accounts: &'a Accounts,
+    command: RequestContact,
+}
+
+impl Command<ContactRoom> for Requesting<'_> {
+    type Reply = ();
+    type Rejection = Rejection;
+    type Facts = ContactFacts;
+
+    async fn facts(&self, _: &ContactState) -> Result<Facts<ContactFacts>, Fault> {
+        let RequestContact { authority, from, to, .. } = &self.command;
+        let mut facts = self.accounts.contact_facts(authority, Some((from, to))).await?;
+        let prefix = format!("{from}/");
+        let log = self.accounts.log();
+        let pending = log.read_index(CONTACTS_PENDING, &prefix, None, CONTACTS_PENDING_MAX, Order::Ascending);
+        facts.value.is_full = pending.await?.len() >= CONTACTS_PENDING_MAX;
+        Ok(facts)
+    }
+
+    fn decide(
+        &self,
+        state: &ContactState,
+        _: Version,
+        facts: &ContactFacts,
+        _: &Stamp,
+    ) -> Result<Decision<ContactEvent, ()>, Rejection> {
+        decide::request(state, facts, &self.command)
+    }
+
+    fn beside(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> Beside {
+        let RequestContact { id, from, to, .. } = &self.command;
+        let mut beside = Beside::default();
+        for event in &decided.events {
+            let (withheld, message) = match event {
+                ContactEvent::ContactRequested(event) => (event.withheld, &event.message),
+                ContactEvent::ContactRepeated(event) => (false, &event.message),
+                ContactEvent::ContactAccepted(_) | ContactEvent::ContactDeclined(_) => continue,
+            };
+            let notice = notice(stamp, id, from, to, message.clone());
+            beside.events.push(notice.event(NoticeKind::Requested, to, withheld));
+        }
+        beside
+    }
+}
+
+struct Answering<'a> {
+    accounts: &'a Accounts,
+    command: AnswerContact,
+}
+
+impl Command<ContactRoom> for Answering<'_> {
+    type Reply = ();
+    type Rejection = Rejection;
+    type Facts = ContactFacts;
+
+    async fn facts(&self, state: &ContactState) -> Result<Facts<ContactFacts>, Fault> {
+        let pair = state.pair.as_ref().map(|(from, to)| (from, to));
+        self.accounts.contact_facts(&self.command.authority, pair).await
+    }
+
+    fn decide(
+        &self,
+        state: &ContactState,
+        _: Version,
+        facts: &ContactFacts,
+        _: &Stamp,
+    ) -> Result<Decision<ContactEvent, ()>, Rejection> {
+        decide::answer(state, facts, &self.command)
+    }
+
+    fn beside(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> Beside {
+        let mut beside = Beside::default();
+        let id = &self.command.id;
+        for event in &decided.events {
+            match event {
+                ContactEvent::ContactAccepted(event) => {
+                    if event.listed_by_from {
+                        beside.events.push(listing(&event.by, &event.from, &event.to));
+                    }
+                    if event.listed_by_to {
+                        beside.events.push(listing(&event.by, &event.to, &event.from));
+                    }
+                    let notice = notice(stamp, id, &event.from, &event.to, None);
+                    beside.events.push(notice.event(NoticeKind::Accepted, &event.from, event.withheld));
+                }
+                ContactEvent::ContactDeclined(event) => {
+                    let notice = notice(stamp, id, &event.from, &event.to, None);
+                    beside.events.push(notice.event(NoticeKind::Declined, &event.from, event.withheld));
+                }
+                ContactEvent::ContactRequested(_) | ContactEvent::ContactRepeated(_) => {}
+            }
+        }
+        beside
+    }
+}
+
+fn notice(
+    stamp: &Stamp,
+    id: &ContactId,
+    from: &AgentHandle,
+    to: &AgentHandle,
+    message: Option<String>,
+) -> Notice {
+    let (request, from, to) = (id.clone(), from.clone(), to.clone());
+    Notice { id: EventId::mint(stamp, 0), request, from, to, message }
+}
+
+/// An entry for one agent's allowlist. The append is held to the version at which that list was read; an
+/// `EntriesAllowed` changes no index.
+fn listing(by: &Actor, on: &AgentHandle, entry: &AgentHandle) -> (plenary_log::StreamName, NewEvent) {
+    let event = AgentEvent::EntriesAllowed(Entries { by: by.clone(), entries: vec![entry.into()] });
+    (AgentRoom::stream(on.as_str()), event.encode())
+}
+
+impl Accounts {
+    /// Asks another agent for contact. The answer is the same whether or not there is anybody to ask; asked again
+    /// before it was answered, it is the same request.
+    pub async fn request_contact(
+        &self,
+        caller: &AgentCaller,
+        to: &AgentHandle,
+        message: Option<String>,
+    ) -> Result<ContactId, Failure> {
+        let from = &caller.handle;
+        let key = pending_key(from, to);
+        let rows = self.log().read_index(CONTACTS_PENDING, &key, None, 1, Order::Ascending).await?;
+        let id = match rows.first().filter(|row| row.key == key) {
+            Some(row) => std::str::from_utf8(&row.value)
+                .ok()
+                .and_then(|id| id.parse().ok())
+                .ok_or_else(|| Fault::Corrupt(format!("{key} in {CONTACTS_PENDING}")))?,
+            None => ContactId::mint(&self.clock().stamp(), 0),
+        };
+        let command = RequestContact {
+            authority: caller.authority(),
+            id: id.clone(),
+            from: from.clone(),
+            to: to.clone(),
+            message,
+        };
+        self.contacts().execute(id.as_str(), &Requesting { accounts: self, command }, None).await?;
+        Ok(id)
+    }
+
+    /// Answers a request. Accepting puts each of the two on the other's allowlist, in one append.
+    pub async fn answer_contact(&self, command: AnswerContact) -> Result<(), Failure> {
+        let id = command.id.clone();
+        self.contacts().execute(id.as_str(), &Answering { accounts: self, command }, None).await?;
+        let (state, _) = self.contacts().state(id.as_str()).await?;
+        if let Some((from, to)) = &state.pair {
+            self.catch_up(self.agents(), from.as_str()).await?;
+            self.catch_up(self.agents(), to.as_str()).await?;
+        }
+        Ok(())
+    }
+
+    async fn contact_facts(
+        &self,
+        authority: &Authority,
+        pair: Option<(&AgentHandle, &AgentHandle)>,
+    ) -> Result<Facts<ContactFacts>, Fault> {
+        let mut conditions = Vec::new();
+        let authority_holds = self.holds(authority, &mut conditions).await?;
+        let mut value = ContactFacts { authority_holds, is_full: false, pair: None };
+        if let Some((from, to)) = pair {
+            let (from, to) = (self.agent(from).await?, self.agent(to).await?);
+            conditions.extend([from.condition(), to.condition()]);
+            value.pair = Some((from, to));
+        }
+        Ok(Facts { value, conditions })
+    }
+}

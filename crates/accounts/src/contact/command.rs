@@ -1,0 +1,44 @@
+//! What can be asked of a contact request's stream.
+//! Must not know: who may ask it; the decider does.
+
+use plenary_kernel::{AgentHandle, ContactId};
+
+use super::state::Answer;
+use crate::{Authority, Known};
+
+/// Asks another agent for contact, or asks again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestContact {
+    /// In whose name.
+    pub authority: Authority,
+    /// The request: a new one, or the unanswered one of the same two agents.
+    pub id: ContactId,
+    /// Who asks.
+    pub from: AgentHandle,
+    /// Who is asked; there may be nobody of that handle.
+    pub to: AgentHandle,
+    /// What it says with it.
+    pub message: Option<String>,
+}
+
+/// Answers a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerContact {
+    /// In whose name.
+    pub authority: Authority,
+    /// The request.
+    pub id: ContactId,
+    /// What is said.
+    pub answer: Answer,
+}
+
+/// What both must know of the two agents.
+#[derive(Debug, Clone)]
+pub struct ContactFacts {
+    /// Whether the authority's token is still valid.
+    pub authority_holds: bool,
+    /// Whether the asking one has as many unanswered requests as it may.
+    pub is_full: bool,
+    /// Who asks and who is asked; `None` when there is no such request.
+    pub pair: Option<(Known, Known)>,
+}

@@ -1,0 +1,187 @@
+//! Given two agents, when one asks or answers, then what.
+
+use plenary_kernel::{TimestampMs, Version};
+
+use super::{
+    command::{AnswerContact, ContactFacts, RequestContact},
+    decide::{answer, request},
+    event::ContactEvent,
+    state::{Answer, ContactState},
+};
+use crate::{
+    Actor, Authority, Known, Policy, Rejection, TokenDigest,
+    agent::event::{AgentEvent, AgentRegistered, Block, Entries},
+    limits::ALLOWLIST_ENTRIES_MAX,
+};
+
+fn agent(handle: &str, self_service: bool, further: &[AgentEvent]) -> Known {
+    let mut state = crate::AgentState::default();
+    let registered = AgentEvent::AgentRegistered(AgentRegistered {
+        by: Actor::Operator,
+        policy: Policy::Allowlist,
+        allowlist: Vec::new(),
+        self_service,
+        token: TokenDigest::of(handle),
+    });
+    for event in [registered].iter().chain(further) {
+        state.evolve(Version(1), TimestampMs(1), event);
+    }
+    Known { handle: handle.parse().unwrap(), state: state.into(), version: Version(1) }
+}
+
+fn blocks(whom: &str) -> Vec<AgentEvent> {
+    vec![AgentEvent::AgentBlocked(Block { by: Actor::Operator, blocked: whom.parse().unwrap() })]
+}
+
+fn full() -> Vec<AgentEvent> {
+    let entries = (0..ALLOWLIST_ENTRIES_MAX).map(|n| format!("@x.n{n}").parse().unwrap()).collect();
+    vec![AgentEvent::EntriesAllowed(Entries { by: Actor::Operator, entries })]
+}
+
+fn nobody(handle: &str) -> Known {
+    Known { handle: handle.parse().unwrap(), state: crate::AgentState::default().into(), version: Version(0) }
+}
+
+fn facts(from: &Known, to: &Known) -> ContactFacts {
+    ContactFacts { authority_holds: true, is_full: false, pair: Some((from.clone(), to.clone())) }
+}
+
+fn authority(by: &str) -> Authority {
+    Authority { by: by.parse().unwrap(), token: Some(TokenDigest::of(by)) }
+}
+
+fn asks(state: &ContactState, facts: &ContactFacts) -> Result<Vec<ContactEvent>, Rejection> {
+    let (from, to) = facts.pair.as_ref().unwrap();
+    let command = RequestContact {
+        authority: authority(from.handle.as_str()),
+        id: "req_01".parse().unwrap(),
+        from: from.handle.clone(),
+        to: to.handle.clone(),
+        message: Some("hi".into()),
+    };
+    request(state, facts, &command).map(|decision| decision.events)
+}
+
+fn after(state: &ContactState, events: &[ContactEvent]) -> ContactState {
+    let mut state = state.clone();
+    events.iter().for_each(|event| state.evolve(event));
+    state
+}
+
+fn asked(from: &Known, to: &Known) -> ContactState {
+    let state = ContactState::default();
+    after(&state, &asks(&state, &facts(from, to)).unwrap())
+}
+
+fn answers(
+    state: &ContactState,
+    facts: &ContactFacts,
+    by: &str,
+    answer_: Answer,
+) -> Result<Vec<ContactEvent>, Rejection> {
+    let command = AnswerContact { authority: authority(by), id: "req_01".parse().unwrap(), answer: answer_ };
+    answer(state, facts, &command).map(|decision| decision.events)
+}
+
+#[test]
+fn asking_is_recorded_alike_whoever_is_there_and_only_the_notice_is_withheld() {
+    let alice = agent("@alice.bot", false, &[]);
+    let bob = agent("@bob.bot", false, &[]);
+    let cases = [
+        (alice.clone(), bob.clone(), false),
+        (alice.clone(), nobody("@bob.bot"), true),
+        (alice, agent("@bob.bot", false, &blocks("@alice.bot")), true),
+        (agent("@alice.bot", false, &blocks("@bob.bot")), bob, true),
+    ];
+    for (from, to, withheld) in cases {
+        let events = asks(&ContactState::default(), &facts(&from, &to)).unwrap();
+        let [ContactEvent::ContactRequested(event)] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((&event.from, &event.to, event.withheld), (&from.handle, &to.handle, withheld));
+    }
+}
+
+#[test]
+fn asking_oneself_too_often_or_with_a_dead_token_is_refused() {
+    let alice = agent("@alice.bot", false, &[]);
+    let bob = agent("@bob.bot", false, &[]);
+    let state = ContactState::default();
+    assert_eq!(asks(&state, &facts(&alice, &alice)), Err(Rejection::AsksItself));
+    let is_full = ContactFacts { is_full: true, ..facts(&alice, &bob) };
+    assert_eq!(asks(&state, &is_full), Err(Rejection::TooManyContacts));
+    assert!(asks(&asked(&alice, &bob), &is_full).is_ok(), "the same request again is no further one");
+    let revoked = ContactFacts { authority_holds: false, ..facts(&alice, &bob) };
+    assert_eq!(asks(&state, &revoked), Err(Rejection::Revoked));
+}
+
+#[test]
+fn asked_again_a_request_is_told_once_as_soon_as_it_may_be() {
+    let alice = agent("@alice.bot", false, &[]);
+    let (bob, no_bob) = (agent("@bob.bot", false, &[]), nobody("@bob.bot"));
+    let told = asked(&alice, &bob);
+    assert_eq!(asks(&told, &facts(&alice, &bob)), Ok(vec![]));
+    assert_eq!(asks(&told, &facts(&alice, &no_bob)), Ok(vec![]));
+    let withheld = asked(&alice, &no_bob);
+    assert_eq!(asks(&withheld, &facts(&alice, &no_bob)), Ok(vec![]));
+    let events = asks(&withheld, &facts(&alice, &bob)).unwrap();
+    assert!(matches!(&events[..], [ContactEvent::ContactRepeated(_)]), "{events:?}");
+    assert_eq!(asks(&after(&withheld, &events), &facts(&alice, &bob)), Ok(vec![]));
+}
+
+#[test]
+fn asp_3_accepting_needs_the_owner_or_leave_to_configure_oneself() {
+    let alice = agent("@alice.bot", false, &[]);
+    let (bound, free) = (agent("@bob.bot", false, &[]), agent("@bob.bot", true, &[]));
+    let state = asked(&alice, &bound);
+    for (by, to, expected) in [
+        ("operator", &bound, Ok(1)),
+        ("~bob", &bound, Ok(1)),
+        ("@bob.bot", &free, Ok(1)),
+        ("@bob.bot", &bound, Err(Rejection::Forbidden)),
+        ("@alice.bot", &bound, Err(Rejection::NotFound)),
+        ("~alice", &bound, Err(Rejection::NotFound)),
+        ("@eve.bot", &free, Err(Rejection::NotFound)),
+        ("@bob.other", &free, Err(Rejection::NotFound)),
+    ] {
+        let events = answers(&state, &facts(&alice, to), by, Answer::Accepted);
+        assert_eq!(events.map(|events| events.len()), expected, "{by}");
+    }
+    let declined = answers(&state, &facts(&alice, &bound), "@bob.bot", Answer::Declined).unwrap();
+    assert!(matches!(&declined[..], [ContactEvent::ContactDeclined(_)]), "declining changes no trust");
+    let revoked = ContactFacts { authority_holds: false, ..facts(&alice, &free) };
+    assert_eq!(answers(&state, &revoked, "@bob.bot", Answer::Accepted), Err(Rejection::Revoked));
+}
+
+#[test]
+fn asp_103_accepting_lists_each_with_the_other() {
+    let (alice, bob) = (agent("@alice.bot", false, &[]), agent("@bob.bot", true, &[]));
+    let state = asked(&alice, &bob);
+    let accept = |from: &Known, to: &Known| {
+        let events = answers(&state, &facts(from, to), "~bob", Answer::Accepted)?;
+        let [ContactEvent::ContactAccepted(event)] = &events[..] else { panic!("{events:?}") };
+        Ok((event.listed_by_from, event.listed_by_to, event.withheld))
+    };
+    assert_eq!(accept(&alice, &bob), Ok((true, true, false)));
+    let lists_bob = Entries { by: Actor::Operator, entries: vec!["@bob.bot".parse().unwrap()] };
+    let listing = agent("@alice.bot", false, &[AgentEvent::EntriesAllowed(lists_bob)]);
+    assert_eq!(accept(&listing, &bob), Ok((false, true, false)));
+    // After a block nothing that the other does reaches the blocker, its list included.
+    assert_eq!(accept(&agent("@alice.bot", false, &blocks("@bob.bot")), &bob), Ok((false, true, true)));
+    assert_eq!(accept(&nobody("@alice.bot"), &bob), Ok((false, true, true)));
+    assert_eq!(accept(&agent("@alice.bot", false, &full()), &bob), Ok((false, true, false)));
+    assert_eq!(accept(&alice, &agent("@bob.bot", true, &full())), Err(Rejection::AllowlistFull));
+}
+
+#[test]
+fn an_answer_is_given_once_and_only_to_what_was_told() {
+    let (alice, bob) = (agent("@alice.bot", false, &[]), agent("@bob.bot", true, &[]));
+    let both = facts(&alice, &bob);
+    let state = asked(&alice, &bob);
+    let accepted = after(&state, &answers(&state, &both, "~bob", Answer::Accepted).unwrap());
+    assert_eq!(answers(&accepted, &both, "~bob", Answer::Accepted), Ok(vec![]));
+    assert_eq!(answers(&accepted, &both, "~bob", Answer::Declined), Err(Rejection::ContactAnswered));
+    let absent = ContactFacts { pair: None, ..both };
+    let nothing = ContactState::default();
+    assert_eq!(answers(&nothing, &absent, "operator", Answer::Accepted), Err(Rejection::NotFound));
+    let untold = asked(&alice, &nobody("@bob.bot"));
+    assert_eq!(answers(&untold, &both, "~bob", Answer::Accepted), Err(Rejection::NotFound));
+}

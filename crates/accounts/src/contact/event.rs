@@ -1,0 +1,189 @@
+//! What stands on a contact request's stream, and its stored form. The forms are frozen.
+
+use bytes::Bytes;
+use plenary_kernel::AgentHandle;
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Actor,
+    stored::{read, unknown, written, written_with},
+};
+
+/// An event of a contact request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContactEvent {
+    /// An agent asked for contact.
+    ContactRequested(ContactRequested),
+    /// It asked again, and now its request reached the other one.
+    ContactRepeated(ContactRepeated),
+    /// The other side accepted.
+    ContactAccepted(ContactAccepted),
+    /// The other side declined.
+    ContactDeclined(ContactDeclined),
+}
+
+/// See [`ContactEvent::ContactRequested`]. The message is the payload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContactRequested {
+    /// Who asks.
+    pub from: AgentHandle,
+    /// Who is asked; there may be nobody of that handle.
+    pub to: AgentHandle,
+    /// Whether the other one may not know of it: there is nobody, or one of the two blocks the other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
+    /// What it says with it.
+    #[serde(skip)]
+    pub message: Option<String>,
+}
+
+/// See [`ContactEvent::ContactRepeated`]. The message is the payload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContactRepeated {
+    /// What it says this time.
+    #[serde(skip)]
+    pub message: Option<String>,
+}
+
+/// See [`ContactEvent::ContactAccepted`]. Each of the two flags goes with an `EntriesAllowed` in the same append.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContactAccepted {
+    /// Who accepted.
+    pub by: Actor,
+    /// Who had asked.
+    pub from: AgentHandle,
+    /// Who was asked.
+    pub to: AgentHandle,
+    /// Whether the asking one's allowlist got the entry.
+    pub listed_by_from: bool,
+    /// Whether the asked one's allowlist got the entry.
+    pub listed_by_to: bool,
+    /// Whether the asking one may not know of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
+}
+
+/// See [`ContactEvent::ContactDeclined`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContactDeclined {
+    /// Who declined.
+    pub by: Actor,
+    /// Who had asked.
+    pub from: AgentHandle,
+    /// Who was asked.
+    pub to: AgentHandle,
+    /// Whether the asking one may not know of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
+}
+
+fn payload(message: Option<&String>) -> Bytes {
+    Bytes::from(message.cloned().unwrap_or_default())
+}
+
+fn message(stored: &StoredEvent) -> Option<String> {
+    Some(String::from_utf8_lossy(&stored.payload).into_owned()).filter(|message| !message.is_empty())
+}
+
+impl ContactEvent {
+    /// The stored form.
+    pub(crate) fn encode(&self) -> NewEvent {
+        match self {
+            Self::ContactRequested(event) => {
+                written_with("ContactRequested", event, payload(event.message.as_ref()))
+            }
+            Self::ContactRepeated(event) => {
+                written_with("ContactRepeated", event, payload(event.message.as_ref()))
+            }
+            Self::ContactAccepted(event) => written("ContactAccepted", event),
+            Self::ContactDeclined(event) => written("ContactDeclined", event),
+        }
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored.kind {
+            "ContactRequested" => {
+                Self::ContactRequested(ContactRequested { message: message(stored), ..read(stored)? })
+            }
+            "ContactRepeated" => {
+                read::<ContactRepeated>(stored)?;
+                Self::ContactRepeated(ContactRepeated { message: message(stored) })
+            }
+            "ContactAccepted" => Self::ContactAccepted(read(stored)?),
+            "ContactDeclined" => Self::ContactDeclined(read(stored)?),
+            _ => return unknown(stored),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stored::golden::{assert_written, stored};
+
+    #[test]
+    fn stored_forms_are_frozen() {
+        let (from, to): (AgentHandle, AgentHandle) =
+            ("@alice.bot".parse().unwrap(), "@bob.bot".parse().unwrap());
+        let by = Actor::Owner("bob".parse().unwrap());
+        let requested = |withheld, message: Option<&str>| {
+            ContactEvent::ContactRequested(ContactRequested {
+                from: from.clone(),
+                to: to.clone(),
+                withheld,
+                message: message.map(str::to_owned),
+            })
+        };
+        let accepted = ContactAccepted {
+            by: by.clone(),
+            from: from.clone(),
+            to: to.clone(),
+            listed_by_from: false,
+            listed_by_to: true,
+            withheld: true,
+        };
+        let declined = ContactDeclined { by, from: from.clone(), to: to.clone(), withheld: false };
+        let forms = [
+            (
+                requested(false, Some("hi")),
+                "ContactRequested",
+                r#"{"from":"@alice.bot","to":"@bob.bot"}"#,
+                "hi",
+            ),
+            (
+                requested(true, None),
+                "ContactRequested",
+                r#"{"from":"@alice.bot","to":"@bob.bot","withheld":true}"#,
+                "",
+            ),
+            (
+                ContactEvent::ContactRepeated(ContactRepeated { message: Some("again".into()) }),
+                "ContactRepeated",
+                "{}",
+                "again",
+            ),
+            (
+                ContactEvent::ContactAccepted(accepted),
+                "ContactAccepted",
+                r#"{"by":"~bob","from":"@alice.bot","to":"@bob.bot","listed_by_from":false,"listed_by_to":true,"withheld":true}"#,
+                "",
+            ),
+            (
+                ContactEvent::ContactDeclined(declined),
+                "ContactDeclined",
+                r#"{"by":"~bob","from":"@alice.bot","to":"@bob.bot"}"#,
+                "",
+            ),
+        ];
+        for (event, kind, envelope, payload) in forms {
+            let written = event.encode();
+            assert_written(&written, kind, envelope);
+            assert_eq!(written.payload, payload);
+            assert_eq!(ContactEvent::decode(&stored(written)).unwrap(), event);
+        }
+        let strange = StoredEvent { kind: "ContactLost".into(), ..stored(requested(false, None).encode()) };
+        assert!(matches!(ContactEvent::decode(&strange), Err(Fault::Corrupt(_))));
+    }
+}

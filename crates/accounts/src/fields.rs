@@ -1,0 +1,196 @@
+//! The members of a request body, one by one, each with the code that names it when it is wrong (wire.md 2.3).
+//! Members that nobody asks for are ignored (wire.md D.9); null is as good as absent.
+//! Must not know: any one request.
+
+use std::{collections::BTreeSet, str::FromStr};
+
+use plenary_edge::StrictJson;
+use plenary_kernel::{AgentHandle, AllowEntry, Malformed, OwnerName, Refusal};
+use serde_json::{Map, Value};
+
+use crate::{
+    Policy, Token,
+    limits::{ENTRIES_PER_REQUEST_MAX, ROLES_PER_MEMBER_MAX, TOKEN_OCTETS_MAX},
+    org::state::Role,
+};
+
+/// The members of one body.
+pub(crate) struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// The members of a body that must be there.
+    pub(crate) fn of(body: &StrictJson) -> Result<Self, Refusal> {
+        body.parse().map(Self)
+    }
+
+    /// The members of a body that may be left out.
+    pub(crate) fn of_optional(body: &StrictJson) -> Result<Self, Refusal> {
+        if body.is_empty() { Ok(Self(Map::new())) } else { Self::of(body) }
+    }
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    fn named<T: FromStr<Err = Malformed>>(&self, name: &str, code: &'static str) -> Result<T, Refusal> {
+        match self.get(name) {
+            Some(Value::String(text)) => {
+                text.parse().map_err(|wrong| Refusal::malformed(code, format!("{name}: {wrong}.")))
+            }
+            Some(_) => Err(Refusal::malformed(code, format!("{name} must be a string."))),
+            None => Err(Refusal::malformed(code, format!("{name} is missing."))),
+        }
+    }
+
+    /// An agent's handle; wrong or absent it is `invalid_handle`.
+    pub(crate) fn handle(&self, name: &str) -> Result<AgentHandle, Refusal> {
+        self.named(name, "invalid_handle")
+    }
+
+    /// An owner's name; wrong or absent it is `invalid_owner`.
+    pub(crate) fn owner(&self, name: &str) -> Result<OwnerName, Refusal> {
+        self.named(name, "invalid_owner")
+    }
+
+    /// A policy, if any; wrong it is `invalid_policy`.
+    pub(crate) fn policy(&self, name: &str) -> Result<Option<Policy>, Refusal> {
+        let wrong = || Refusal::malformed("invalid_policy", format!("{name} must be allowlist or open."));
+        match self.get(name).map(Value::as_str) {
+            None => Ok(None),
+            Some(Some("allowlist")) => Ok(Some(Policy::Allowlist)),
+            Some(Some("open")) => Ok(Some(Policy::Open)),
+            Some(_) => Err(wrong()),
+        }
+    }
+
+    /// A flag, if any; wrong it has this code.
+    pub(crate) fn flag(&self, name: &str, code: &'static str) -> Result<Option<bool>, Refusal> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(_) => Err(Refusal::malformed(code, format!("{name} must be true or false."))),
+        }
+    }
+
+    /// A token that the caller chose, if any; wrong it is `invalid_token`.
+    pub(crate) fn token(&self, name: &str) -> Result<Option<Token>, Refusal> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let token = value.as_str().and_then(Token::chosen);
+        let text = format!("{name} must be a string of 1 to {TOKEN_OCTETS_MAX} octets.");
+        token.map(Some).ok_or_else(|| Refusal::malformed("invalid_token", text))
+    }
+
+    /// A text of 1 to `octets_max` octets, if any; wrong it has this code.
+    pub(crate) fn text(
+        &self,
+        name: &str,
+        octets_max: usize,
+        code: &'static str,
+    ) -> Result<Option<String>, Refusal> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) if (1..=octets_max).contains(&text.len()) => Ok(Some(text.clone())),
+            Some(_) => {
+                Err(Refusal::malformed(code, format!("{name} must be a string of 1 to {octets_max} octets.")))
+            }
+        }
+    }
+
+    /// Entries of an allowlist, `least` or more; wrong, too many or too few it is `invalid_allowlist_entry`.
+    pub(crate) fn entries(&self, name: &str, least: usize) -> Result<Vec<AllowEntry>, Refusal> {
+        let code = "invalid_allowlist_entry";
+        let entries = self.list(name, code)?;
+        if (least..=ENTRIES_PER_REQUEST_MAX).contains(&entries.len()) {
+            return Ok(entries);
+        }
+        let text = format!("{name} must be a list of {least} to {ENTRIES_PER_REQUEST_MAX} entries.");
+        Err(Refusal::malformed(code, text))
+    }
+
+    /// Roles, none when absent; wrong or too many it is `invalid_roles`.
+    pub(crate) fn roles(&self, name: &str) -> Result<BTreeSet<Role>, Refusal> {
+        let roles: BTreeSet<_> = self.list(name, "invalid_roles")?.into_iter().collect();
+        if roles.len() <= ROLES_PER_MEMBER_MAX {
+            return Ok(roles);
+        }
+        let text = format!("{name} must be a list of at most {ROLES_PER_MEMBER_MAX} roles.");
+        Err(Refusal::malformed("invalid_roles", text))
+    }
+
+    fn list<T: FromStr<Err = Malformed>>(&self, name: &str, code: &'static str) -> Result<Vec<T>, Refusal> {
+        let Some(value) = self.get(name) else { return Ok(Vec::new()) };
+        let strings =
+            value.as_array().and_then(|items| items.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
+        let strings =
+            strings.ok_or_else(|| Refusal::malformed(code, format!("{name} must be a list of strings.")))?;
+        let read = strings.into_iter().map(str::parse).collect::<Result<_, _>>();
+        read.map_err(|wrong| Refusal::malformed(code, format!("{name}: {wrong}.")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(json: &str) -> Fields {
+        Fields::of(&StrictJson::check(json.to_owned().into()).unwrap()).ok().unwrap()
+    }
+
+    fn code<T>(read: Result<T, Refusal>) -> &'static str {
+        read.err().map_or("fine", |refusal| refusal.code)
+    }
+
+    #[test]
+    fn each_member_has_its_code() {
+        let wrong = fields(
+            r#"{"handle":"x","number":7,"policy":"ajar","token":"","text":"","entries":["@a"],"roles":["A"],"self_service":1}"#,
+        );
+        assert_eq!(code(wrong.handle("handle")), "invalid_handle");
+        assert_eq!(code(wrong.handle("number")), "invalid_handle");
+        assert_eq!(code(wrong.handle("absent")), "invalid_handle");
+        assert_eq!(code(wrong.owner("absent")), "invalid_owner");
+        assert_eq!(code(wrong.policy("policy")), "invalid_policy");
+        assert_eq!(code(wrong.policy("number")), "invalid_policy");
+        assert_eq!(code(wrong.token("token")), "invalid_token");
+        assert_eq!(code(wrong.text("text", 10, "invalid_message")), "invalid_message");
+        assert_eq!(code(wrong.entries("entries", 1)), "invalid_allowlist_entry");
+        assert_eq!(code(wrong.entries("number", 1)), "invalid_allowlist_entry");
+        assert_eq!(code(wrong.entries("absent", 1)), "invalid_allowlist_entry");
+        assert_eq!(code(wrong.roles("roles")), "invalid_roles");
+        assert_eq!(code(wrong.flag("self_service", "invalid_self_service")), "invalid_self_service");
+    }
+
+    #[test]
+    fn what_is_optional_may_be_absent_or_null() {
+        let empty = fields(r#"{"policy":null,"token":null,"entries":null}"#);
+        assert_eq!(empty.policy("policy"), Ok(None));
+        assert_eq!(empty.token("token"), Ok(None));
+        assert_eq!(empty.entries("entries", 0), Ok(Vec::new()));
+        assert_eq!(empty.flag("absent", "x"), Ok(None));
+    }
+
+    #[test]
+    fn past_their_limits_lists_and_texts_are_refused() {
+        let list =
+            |n: usize, one: &str| (0..n).map(|n| format!("\"{one}{n}\"")).collect::<Vec<_>>().join(",");
+        let of = |n| fields(&format!("{{\"entries\":[{}]}}", list(n, "@a.n")));
+        assert_eq!(code(of(ENTRIES_PER_REQUEST_MAX).entries("entries", 1)), "fine");
+        assert_eq!(code(of(ENTRIES_PER_REQUEST_MAX + 1).entries("entries", 1)), "invalid_allowlist_entry");
+        let of = |n| fields(&format!("{{\"roles\":[{}]}}", list(n, "r")));
+        assert_eq!(code(of(ROLES_PER_MEMBER_MAX).roles("roles")), "fine");
+        assert_eq!(code(of(ROLES_PER_MEMBER_MAX + 1).roles("roles")), "invalid_roles");
+        let token = |n: usize| fields(&format!("{{\"token\":\"{}\"}}", "x".repeat(n)));
+        assert_eq!(code(token(TOKEN_OCTETS_MAX).token("token")), "fine");
+        assert_eq!(code(token(TOKEN_OCTETS_MAX + 1).token("token")), "invalid_token");
+    }
+
+    #[test]
+    fn only_an_object_is_a_body() {
+        for (json, expected) in [("[]", "invalid_body"), ("7", "invalid_body"), ("", "invalid_json")] {
+            let body = StrictJson::check(json.as_bytes().to_vec().into()).unwrap();
+            assert_eq!(code(Fields::of(&body)), expected);
+        }
+        let absent = StrictJson::check(bytes::Bytes::new()).unwrap();
+        assert_eq!(code(Fields::of_optional(&absent)), "fine");
+    }
+}

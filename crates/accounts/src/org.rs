@@ -1,0 +1,125 @@
+//! Organisations as the engine sees them: owners' names with members and roles, for the protocols that address
+//! an organisation (wire.md D.5).
+//! Must not know: HTTP.
+
+pub mod command;
+mod decide;
+pub mod event;
+pub mod state;
+
+use bytes::Bytes;
+use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent};
+
+use crate::{Accounts, Failure, KnownOrg, Rejection, index::MEMBER_OF, owner};
+use command::{EditOrg, OrgEdited, OrgFacts};
+use event::OrgEvent;
+use state::OrgState;
+
+/// The streams `accounts.org/<org>`.
+#[derive(Debug)]
+pub struct OrgRoom;
+
+impl Room for OrgRoom {
+    type State = OrgState;
+    type Event = OrgEvent;
+    const CATEGORY: &'static str = "accounts.org";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &OrgEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<OrgEvent, Fault> {
+        OrgEvent::decode(event)
+    }
+    fn evolve(state: &mut OrgState, _: Version, at: TimestampMs, event: &OrgEvent) {
+        state.evolve(at, event);
+    }
+    fn index(id: &str, event: &OrgEvent) -> Vec<IndexOp> {
+        match event {
+            OrgEvent::OrgRegistered(_) => Vec::new(),
+            OrgEvent::MemberSet(event) => {
+                let key = format!("{}/{id}", event.member.owner());
+                vec![IndexOp::Put { name: MEMBER_OF, key, value: Bytes::new() }]
+            }
+            OrgEvent::MemberRemoved(event) => {
+                vec![IndexOp::Delete { name: MEMBER_OF, key: format!("{}/{id}", event.member.owner()) }]
+            }
+        }
+    }
+}
+
+struct Editing<'a> {
+    accounts: &'a Accounts,
+    command: EditOrg,
+}
+
+impl Command<OrgRoom> for Editing<'_> {
+    type Reply = OrgEdited;
+    type Rejection = Rejection;
+    type Facts = OrgFacts;
+
+    async fn facts(&self, _: &OrgState) -> Result<Facts<OrgFacts>, Fault> {
+        let EditOrg { authority, org, .. } = &self.command;
+        let mut conditions = Vec::new();
+        let authority_holds = self.accounts.holds(authority, &mut conditions).await?;
+        let owner = self.accounts.owner(org).await?;
+        conditions.push(owner.condition());
+        Ok(Facts { value: OrgFacts { authority_holds, owner_exists: owner.state.exists() }, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &OrgState,
+        _: Version,
+        facts: &OrgFacts,
+        _: &Stamp,
+    ) -> Result<Decision<OrgEvent, OrgEdited>, Rejection> {
+        decide::edit(state, facts, &self.command)
+    }
+
+    fn beside(&self, decided: &Decision<OrgEvent, OrgEdited>, _: &Stamp) -> Beside {
+        if !decided.reply.makes_owner {
+            return Beside::default();
+        }
+        owner::made_beside(&self.command.org, &self.command.authority.by)
+    }
+}
+
+impl Accounts {
+    /// An organisation: at least everything that this process has committed of it.
+    pub async fn organisation(&self, org: &OwnerName) -> Result<KnownOrg, Fault> {
+        let (state, version) = self.orgs().state(org.as_str()).await?;
+        Ok(KnownOrg { org: org.clone(), state, version })
+    }
+
+    /// The organisations that an owner is a member of.
+    pub async fn organisations_of(&self, member: &OwnerName) -> Result<Vec<OwnerName>, Fault> {
+        let (prefix, mut after, mut orgs) = (format!("{member}/"), None::<String>, Vec::new());
+        loop {
+            let log = self.log();
+            let rows =
+                log.read_index(MEMBER_OF, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            for row in &rows {
+                let org = row.key[prefix.len()..].parse();
+                orgs.push(org.map_err(|_| Fault::Corrupt(format!("{} in {MEMBER_OF}", row.key)))?);
+            }
+            match rows.last() {
+                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+                _ => return Ok(orgs),
+            }
+        }
+    }
+
+    /// Changes an organisation; says whether it is new.
+    pub async fn edit_org(&self, command: EditOrg) -> Result<bool, Failure> {
+        let org = command.org.clone();
+        let editing = Editing { accounts: self, command };
+        let done = self.orgs().execute(org.as_str(), &editing, None).await?;
+        if done.reply.makes_owner {
+            self.catch_up(self.owners(), org.as_str()).await?;
+        }
+        Ok(done.reply.is_new)
+    }
+}

@@ -1,0 +1,57 @@
+//! The operations of this room: parse, call the room, translate the reply. Checks come in the order 401, JSON,
+//! 404, 400, 403, 409 (wire.md D.9).
+//! Must not know: what a command may do.
+
+mod agents;
+mod contacts;
+mod orgs;
+mod own;
+mod owners;
+mod request;
+mod trust_lists;
+
+use axum::extract::FromRef;
+use plenary_edge::{Auth, Operation, OperationDoc};
+use plenary_kernel::{AgentHandle, Class};
+
+use crate::Accounts;
+
+const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
+const BAD_PAGE: &[&str] = &["invalid_query", "invalid_limit", "invalid_cursor"];
+const BAD_ENTRIES: &[&str] = &["invalid_json", "invalid_body", "invalid_allowlist_entry"];
+const BAD_BLOCK: &[&str] = &["invalid_json", "invalid_body", "invalid_handle", "invalid_block_target"];
+const BAD_AGENT: &[&str] = &[
+    "invalid_json",
+    "invalid_body",
+    "invalid_handle",
+    "invalid_policy",
+    "invalid_allowlist_entry",
+    "invalid_self_service",
+    "invalid_token",
+];
+
+/// Every operation of the account surface, for a router whose state has the room.
+#[must_use]
+pub fn operations<S>() -> Vec<Operation<S>>
+where
+    S: Clone + Send + Sync + 'static,
+    Accounts: FromRef<S>,
+{
+    let rooms: [fn() -> Vec<Operation<S>>; 6] = [
+        owners::operations,
+        agents::operations,
+        trust_lists::operations,
+        orgs::operations,
+        own::operations,
+        contacts::operations,
+    ];
+    rooms.into_iter().flat_map(|operations| operations()).collect()
+}
+
+/// What every operation on one agent under `/_admin` has.
+fn of_agent(doc: OperationDoc) -> OperationDoc {
+    doc.auth(Auth::Owner)
+        .path_parameter::<AgentHandle>("handle", "The agent's handle")
+        .errors(Class::Unauthenticated, UNAUTHENTICATED)
+        .errors(Class::NotFound, &["not_found"])
+}

@@ -1,0 +1,226 @@
+//! `/_admin/agents`: agents as the operator and their owners make and change them.
+//! Must not know: what may become of an agent; the decider does.
+
+use axum::{
+    Json,
+    extract::{FromRef, State},
+};
+use http::{Method, StatusCode};
+use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_kernel::{AgentHandle, Class, Refusal};
+use plenary_log::Order;
+
+use super::request::{OnePath, PageQuery, PageSent, one, page};
+use crate::{
+    Accounts, Caller, Known, Principal, Token, TokenKind, Who,
+    agent::{
+        command::{AgentEdit, EditAgent, RegisterAgent},
+        list_key, listed,
+    },
+    answer::Refused,
+    fields::Fields,
+    index::AGENTS,
+    limits::{LIST_ENTRIES_MAX, LIST_PAGE_MAX},
+    wire::{AgentChanges, AgentMade, AgentPage, AgentView, NewAgent, TokenView},
+};
+
+pub(super) fn operations<S>() -> Vec<Operation<S>>
+where
+    S: Clone + Send + Sync + 'static,
+    Accounts: FromRef<S>,
+{
+    let one = |id, method, path, summary| super::of_agent(OperationDoc::new(id, method, path, summary));
+    let all = |id, method, summary| {
+        OperationDoc::new(id, method, "/_admin/agents", summary)
+            .auth(Auth::Owner)
+            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+            .errors(Class::NotFound, &["not_found"])
+    };
+    const ONE: &str = "/_admin/agents/{handle}";
+    vec![
+        Operation::new(
+            all("agent.create", Method::POST, "Makes an agent, and shows its token once")
+                .success(StatusCode::CREATED)
+                .request::<NewAgent>()
+                .reply::<AgentMade>()
+                .errors(Class::Malformed, super::BAD_AGENT)
+                .errors(Class::Conflict, &["agent_exists", "token_exists", "too_many_agents"]),
+            create,
+        ),
+        Operation::new(
+            all("agent.list", Method::GET, "Lists agents by handle: the operator's all, an owner's its own")
+                .query::<PageQuery>()
+                .reply::<AgentPage>()
+                .errors(Class::Malformed, super::BAD_PAGE),
+            list,
+        ),
+        Operation::new(one("agent.get", Method::GET, ONE, "Shows an agent").reply::<AgentView>(), get),
+        Operation::new(
+            one(
+                "agent.update",
+                Method::PATCH,
+                ONE,
+                "Sets an agent's policy or its leave to configure itself",
+            )
+            .request::<AgentChanges>()
+            .reply::<AgentView>()
+            .errors(
+                Class::Malformed,
+                &["invalid_json", "invalid_body", "invalid_policy", "invalid_self_service"],
+            ),
+            update,
+        ),
+        Operation::new(
+            one("agent.delete", Method::DELETE, ONE, "Deletes an agent; the handle stays taken")
+                .success(StatusCode::NO_CONTENT),
+            delete,
+        ),
+        Operation::new(
+            one(
+                "agent.rotate_token",
+                Method::POST,
+                "/_admin/agents/{handle}/rotate-token",
+                "Gives an agent a new token; the old one is dead at once, and its connections close",
+            )
+            .reply::<TokenView>(),
+            rotate_token,
+        ),
+    ]
+}
+
+/// Whether the caller may know of an owner's agents at all: the operator and that owner (wire.md D.1).
+fn over(principal: &Principal, owner: &str) -> Result<(), Refusal> {
+    match &principal.who {
+        Who::Operator => Ok(()),
+        Who::Owner(name) if name.as_str() == owner => Ok(()),
+        Who::Owner(_) | Who::Agent(_) => Err(Refusal::not_found()),
+    }
+}
+
+/// The agent that the path names, for who may know of it.
+pub(super) async fn visible(
+    accounts: &Accounts,
+    principal: &Principal,
+    handle: &AgentHandle,
+) -> Result<Known, Refused> {
+    over(principal, handle.owner())?;
+    let known = accounts.fresh_agent(handle).await?;
+    if known.state.is_live() { Ok(known) } else { Err(Refusal::not_found().into()) }
+}
+
+/// Carries out an edit of the agent in the caller's name.
+pub(super) async fn edit(
+    accounts: &Accounts,
+    principal: Principal,
+    handle: AgentHandle,
+    edit: AgentEdit,
+) -> Result<Known, Refused> {
+    Ok(accounts.edit_agent(EditAgent { authority: principal.into(), handle, edit }).await?)
+}
+
+async fn create(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    Received(body): Received,
+) -> Result<(StatusCode, Json<AgentMade>), Refused> {
+    let body = body?;
+    if matches!(principal.who, Who::Agent(_)) {
+        return Err(Refusal::not_found().into());
+    }
+    let fields = Fields::of(&body)?;
+    over(&principal, fields.handle("handle")?.owner())?;
+    let new = NewAgent::read(&fields)?;
+    let token = new.token.unwrap_or_else(|| Token::random(TokenKind::Agent));
+    let command = RegisterAgent {
+        authority: principal.into(),
+        handle: new.handle,
+        policy: new.policy.unwrap_or_default(),
+        allowlist: new.allowlist.unwrap_or_default(),
+        self_service: new.self_service.unwrap_or_default(),
+        token: token.digest(),
+    };
+    let known = accounts.register_agent(command).await?;
+    let made = AgentMade {
+        handle: known.handle,
+        token: token.expose().to_owned(),
+        policy: known.state.policy(),
+        allowlist: known.state.allowlist().clone(),
+    };
+    Ok((StatusCode::CREATED, Json(made)))
+}
+
+async fn list(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    query: PageSent,
+) -> Result<Json<AgentPage>, Refused> {
+    let prefix = match &principal.who {
+        Who::Operator => String::new(),
+        Who::Owner(owner) => format!("{owner}/"),
+        Who::Agent(_) => return Err(Refusal::not_found().into()),
+    };
+    let page = page::<AgentHandle>(query, LIST_PAGE_MAX)?;
+    let after = page.after.as_ref().map(|handle| list_key(handle.as_str()));
+    let log = accounts.log();
+    let rows = log.read_index(AGENTS, &prefix, after.as_deref(), page.limit + 1, Order::Ascending).await?;
+    let (mut agents, mut entries, mut next_cursor) = (Vec::new(), 0, None);
+    let mut last = None;
+    for row in rows {
+        if agents.len() == page.limit || entries >= LIST_ENTRIES_MAX {
+            next_cursor = last;
+            break;
+        }
+        let known = accounts.agent(&listed(&row.key)?).await?;
+        last = Some(known.handle.to_string());
+        // Deleted, and the index is a moment behind.
+        if known.state.is_live() {
+            entries += known.state.allowlist().len();
+            agents.push(AgentView::from(&known));
+        }
+    }
+    Ok(Json(AgentPage { agents, next_cursor }))
+}
+
+async fn get(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: OnePath,
+) -> Result<Json<AgentView>, Refused> {
+    let known = visible(&accounts, &principal, &one(path)?).await?;
+    Ok(Json(AgentView::from(&known)))
+}
+
+async fn update(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: OnePath,
+    Received(body): Received,
+) -> Result<Json<AgentView>, Refused> {
+    let body = body?;
+    let known = visible(&accounts, &principal, &one(path)?).await?;
+    let AgentChanges { policy, self_service } = AgentChanges::read(&Fields::of(&body)?)?;
+    let change = AgentEdit::Configure { policy, self_service };
+    let known = edit(&accounts, principal, known.handle, change).await?;
+    Ok(Json(AgentView::from(&known)))
+}
+
+async fn delete(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: OnePath,
+) -> Result<StatusCode, Refused> {
+    edit(&accounts, principal, one(path)?, AgentEdit::Delete).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn rotate_token(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: OnePath,
+    Received(body): Received,
+) -> Result<Json<TokenView>, Refused> {
+    body?;
+    let token = Token::random(TokenKind::Agent);
+    edit(&accounts, principal, one(path)?, AgentEdit::RotateToken(token.digest())).await?;
+    Ok(Json(TokenView { token: token.expose().to_owned() }))
+}

@@ -1,0 +1,159 @@
+//! `/_admin/orgs`: organisations, for the operator and the owner of the same name (wire.md D.1, D.5).
+//! Must not know: what a role is good for.
+
+use axum::{
+    Json,
+    extract::{FromRef, State},
+};
+use http::{Method, StatusCode};
+use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_kernel::{Class, OwnerName, Refusal, SovereignHandle};
+
+use super::request::{OnePath, PageQuery, PageSent, TwoPath, one, page, two};
+use crate::{
+    Accounts, Caller, KnownOrg, Principal, Who,
+    answer::Refused,
+    fields::Fields,
+    limits::LIST_PAGE_MAX,
+    org::command::{EditOrg, OrgEdit},
+    wire::{MemberView, NewMember, OrgMade, OrgView},
+};
+
+pub(super) fn operations<S>() -> Vec<Operation<S>>
+where
+    S: Clone + Send + Sync + 'static,
+    Accounts: FromRef<S>,
+{
+    let doc = |id, method, path, summary| {
+        OperationDoc::new(id, method, path, summary)
+            .auth(Auth::Owner)
+            .path_parameter::<OwnerName>("org", "The organisation: an owner's name")
+            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+            .errors(Class::NotFound, &["not_found"])
+    };
+    const ORG: &str = "/_admin/orgs/{org}";
+    const MEMBER: &str = "/_admin/orgs/{org}/members/{handle}";
+    vec![
+        Operation::new(
+            doc("org.put", Method::PUT, ORG, "Makes an organisation, and its owner when that is new")
+                .description("200 instead of 201 when the organisation is known already.")
+                .success(StatusCode::CREATED)
+                .reply::<OrgMade>()
+                .errors(Class::Malformed, &["invalid_json", "invalid_body"]),
+            put,
+        ),
+        Operation::new(
+            doc("org.get", Method::GET, ORG, "Shows an organisation and its members")
+                .query::<PageQuery>()
+                .reply::<OrgView>()
+                .errors(Class::Malformed, super::BAD_PAGE),
+            get,
+        ),
+        Operation::new(
+            doc("org.set_member", Method::PUT, MEMBER, "Takes a member in, or sets its roles")
+                .path_parameter::<SovereignHandle>("handle", "The member")
+                .optional_request::<NewMember>()
+                .reply::<MemberView>()
+                .errors(
+                    Class::Malformed,
+                    &["invalid_json", "invalid_body", "invalid_handle", "invalid_roles"],
+                )
+                .errors(Class::Conflict, &["members_full"]),
+            set_member,
+        ),
+        Operation::new(
+            doc("org.remove_member", Method::DELETE, MEMBER, "Takes a member out")
+                .path_parameter::<SovereignHandle>("handle", "The member")
+                .success(StatusCode::NO_CONTENT)
+                .errors(Class::Malformed, &["invalid_handle"]),
+            remove_member,
+        ),
+    ]
+}
+
+/// Whether the caller may know of the organisation at all.
+fn over(principal: &Principal, org: &OwnerName) -> Result<(), Refusal> {
+    match &principal.who {
+        Who::Operator => Ok(()),
+        Who::Owner(owner) if owner == org => Ok(()),
+        Who::Owner(_) | Who::Agent(_) => Err(Refusal::not_found()),
+    }
+}
+
+async fn visible(accounts: &Accounts, principal: &Principal, org: &OwnerName) -> Result<KnownOrg, Refused> {
+    over(principal, org)?;
+    let known = accounts.organisation(org).await?;
+    if known.state.exists() { Ok(known) } else { Err(Refusal::not_found().into()) }
+}
+
+async fn edit(
+    accounts: &Accounts,
+    principal: Principal,
+    org: OwnerName,
+    edit: OrgEdit,
+) -> Result<bool, Refused> {
+    Ok(accounts.edit_org(EditOrg { authority: principal.into(), org, edit }).await?)
+}
+
+async fn put(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: OnePath,
+    Received(body): Received,
+) -> Result<(StatusCode, Json<OrgMade>), Refused> {
+    let body = body?;
+    let org: OwnerName = one(path)?;
+    over(&principal, &org)?;
+    Fields::of_optional(&body)?;
+    let is_new = edit(&accounts, principal, org.clone(), OrgEdit::Register).await?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(OrgMade { org })))
+}
+
+async fn get(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: OnePath,
+    query: PageSent,
+) -> Result<Json<OrgView>, Refused> {
+    let known = visible(&accounts, &principal, &one(path)?).await?;
+    let page = page::<SovereignHandle>(query, LIST_PAGE_MAX)?;
+    let behind =
+        |(handle, _): &(&SovereignHandle, _)| page.after.as_ref().is_none_or(|after| *handle > after);
+    let mut rows = known.state.members().iter().filter(behind);
+    let members: Vec<_> = rows
+        .by_ref()
+        .take(page.limit)
+        .map(|(handle, roles)| MemberView { handle: handle.clone(), roles: roles.clone() })
+        .collect();
+    let more = rows.next().is_some();
+    let next_cursor = members.last().filter(|_| more).map(|member| member.handle.to_string());
+    let created_at = known.state.created_at().unwrap_or_default().0;
+    Ok(Json(OrgView { org: known.org, created_at, members, next_cursor }))
+}
+
+async fn set_member(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: TwoPath,
+    Received(body): Received,
+) -> Result<Json<MemberView>, Refused> {
+    let body = body?;
+    let (org, handle) = two::<OwnerName, SovereignHandle>(path, "invalid_handle")?;
+    let known = visible(&accounts, &principal, &org).await?;
+    let handle = handle?;
+    let roles = NewMember::read(&Fields::of_optional(&body)?)?.roles.unwrap_or_default();
+    edit(&accounts, principal, known.org, OrgEdit::SetMember(handle.clone(), roles.clone())).await?;
+    Ok(Json(MemberView { handle, roles }))
+}
+
+async fn remove_member(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    path: TwoPath,
+) -> Result<StatusCode, Refused> {
+    let (org, handle) = two::<OwnerName, SovereignHandle>(path, "invalid_handle")?;
+    let known = visible(&accounts, &principal, &org).await?;
+    edit(&accounts, principal, known.org, OrgEdit::RemoveMember(handle?)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,202 @@
+//! `/agents/me`: an agent's own settings. It always reads them; it writes them only where its owner lets it
+//! (ASP-3, wire.md D.1).
+//! Must not know: what may become of an agent; the decider does.
+
+use axum::{
+    Json,
+    extract::{FromRef, Path, State, rejection::PathRejection},
+};
+use http::{Method, StatusCode};
+use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_kernel::{AgentHandle, AllowEntry, Class, Malformed, Refusal};
+
+use super::{
+    request::{OnePath, PageQuery, PageSent},
+    trust_lists::{block_page, block_view},
+};
+use crate::{
+    Accounts, AgentCaller, Known, Rejection,
+    agent::command::{AgentEdit, EditAgent},
+    answer::Refused,
+    fields::Fields,
+    wire::{AgentView, BlockPage, BlockView, EntriesView, NewBlock, NewEntries, OwnChanges, Unblocked},
+};
+
+pub(super) fn operations<S>() -> Vec<Operation<S>>
+where
+    S: Clone + Send + Sync + 'static,
+    Accounts: FromRef<S>,
+{
+    let read = |id, path, summary| {
+        OperationDoc::new(id, Method::GET, path, summary)
+            .auth(Auth::Agent)
+            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+    };
+    let write = |id, method, path, summary| {
+        OperationDoc::new(id, method, path, summary)
+            .description("Only where the agent's owner has set self_service.")
+            .auth(Auth::Agent)
+            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+            .errors(Class::Forbidden, &["forbidden"])
+    };
+    const ME: &str = "/agents/me";
+    const LIST: &str = "/agents/me/allowlist";
+    const BLOCKS: &str = "/agents/me/blocks";
+    vec![
+        Operation::new(read("me.get", ME, "Shows the agent to itself").reply::<AgentView>(), get),
+        Operation::new(
+            write("me.update", Method::PATCH, ME, "Sets the agent's own policy")
+                .request::<OwnChanges>()
+                .reply::<AgentView>()
+                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy"]),
+            update,
+        ),
+        Operation::new(
+            read("me.allowlist", LIST, "Shows the agent's own allowlist").reply::<EntriesView>(),
+            allowlist,
+        ),
+        Operation::new(
+            write("me.allow", Method::POST, LIST, "Puts entries on the agent's own allowlist")
+                .request::<NewEntries>()
+                .reply::<EntriesView>()
+                .errors(Class::Malformed, super::BAD_ENTRIES)
+                .errors(Class::Conflict, &["allowlist_full"]),
+            allow,
+        ),
+        Operation::new(
+            write(
+                "me.disallow",
+                Method::DELETE,
+                "/agents/me/allowlist/{entry}",
+                "Takes an entry off the agent's own allowlist",
+            )
+            .path_parameter::<AllowEntry>("entry", "The entry")
+            .reply::<EntriesView>()
+            .errors(Class::Malformed, &["invalid_allowlist_entry"]),
+            disallow,
+        ),
+        Operation::new(
+            read("me.blocks", BLOCKS, "Lists whom the agent blocks, by handle")
+                .query::<PageQuery>()
+                .reply::<BlockPage>()
+                .errors(Class::Malformed, super::BAD_PAGE),
+            blocks,
+        ),
+        Operation::new(
+            write("me.block", Method::POST, BLOCKS, "Blocks another agent")
+                .success(StatusCode::CREATED)
+                .request::<NewBlock>()
+                .reply::<BlockView>()
+                .errors(Class::Malformed, super::BAD_BLOCK)
+                .errors(Class::Conflict, &["blocks_full"]),
+            block,
+        ),
+        Operation::new(
+            write("me.unblock", Method::DELETE, "/agents/me/blocks/{blocked}", "Lifts a block")
+                .path_parameter::<AgentHandle>("blocked", "The blocked agent's handle")
+                .reply::<Unblocked>()
+                .errors(Class::Malformed, &["invalid_handle"]),
+            unblock,
+        ),
+    ]
+}
+
+/// The agent itself, if it may write its settings; the decider checks again.
+async fn writer(accounts: &Accounts, caller: &AgentCaller) -> Result<(), Refused> {
+    let known = accounts.agent(&caller.handle).await?;
+    if known.state.configures_itself() {
+        return Ok(());
+    }
+    Err(Refusal::from(Rejection::Forbidden).into())
+}
+
+async fn edit(accounts: &Accounts, caller: AgentCaller, edit: AgentEdit) -> Result<Known, Refused> {
+    let authority = caller.authority();
+    Ok(accounts.edit_agent(EditAgent { authority, handle: caller.handle, edit }).await?)
+}
+
+/// The last part of the path.
+fn last<T: std::str::FromStr<Err = Malformed>>(
+    path: Result<Path<String>, PathRejection>,
+    code: &'static str,
+) -> Result<T, Refusal> {
+    let text = path.map(|Path(text)| text).unwrap_or_default();
+    text.parse().map_err(|wrong| Refusal::malformed(code, format!("The path's last part: {wrong}.")))
+}
+
+async fn get(State(accounts): State<Accounts>, caller: AgentCaller) -> Result<Json<AgentView>, Refused> {
+    Ok(Json(AgentView::from(&accounts.fresh_agent(&caller.handle).await?)))
+}
+
+async fn update(
+    State(accounts): State<Accounts>,
+    caller: AgentCaller,
+    Received(body): Received,
+) -> Result<Json<AgentView>, Refused> {
+    let body = body?;
+    writer(&accounts, &caller).await?;
+    let OwnChanges { policy } = OwnChanges::read(&Fields::of(&body)?)?;
+    let change = AgentEdit::Configure { policy: Some(policy), self_service: None };
+    Ok(Json(AgentView::from(&edit(&accounts, caller, change).await?)))
+}
+
+async fn allowlist(
+    State(accounts): State<Accounts>,
+    caller: AgentCaller,
+) -> Result<Json<EntriesView>, Refused> {
+    Ok(Json(EntriesView::from(&*accounts.fresh_agent(&caller.handle).await?.state)))
+}
+
+async fn allow(
+    State(accounts): State<Accounts>,
+    caller: AgentCaller,
+    Received(body): Received,
+) -> Result<Json<EntriesView>, Refused> {
+    let body = body?;
+    writer(&accounts, &caller).await?;
+    let NewEntries { entries } = NewEntries::read(&Fields::of(&body)?)?;
+    let known = edit(&accounts, caller, AgentEdit::Allow(entries)).await?;
+    Ok(Json(EntriesView::from(&*known.state)))
+}
+
+async fn disallow(
+    State(accounts): State<Accounts>,
+    caller: AgentCaller,
+    path: OnePath,
+) -> Result<Json<EntriesView>, Refused> {
+    writer(&accounts, &caller).await?;
+    let entry = last(path, "invalid_allowlist_entry")?;
+    let known = edit(&accounts, caller, AgentEdit::Disallow(entry)).await?;
+    Ok(Json(EntriesView::from(&*known.state)))
+}
+
+async fn blocks(
+    State(accounts): State<Accounts>,
+    caller: AgentCaller,
+    query: PageSent,
+) -> Result<Json<BlockPage>, Refused> {
+    Ok(Json(block_page(&accounts.fresh_agent(&caller.handle).await?, query)?))
+}
+
+async fn block(
+    State(accounts): State<Accounts>,
+    caller: AgentCaller,
+    Received(body): Received,
+) -> Result<(StatusCode, Json<BlockView>), Refused> {
+    let body = body?;
+    writer(&accounts, &caller).await?;
+    let NewBlock { handle: blocked } = NewBlock::read(&Fields::of(&body)?)?;
+    let known = edit(&accounts, caller, AgentEdit::Block(blocked.clone())).await?;
+    Ok((StatusCode::CREATED, Json(block_view(&known, blocked))))
+}
+
+async fn unblock(
+    State(accounts): State<Accounts>,
+    caller: AgentCaller,
+    path: OnePath,
+) -> Result<Json<Unblocked>, Refused> {
+    writer(&accounts, &caller).await?;
+    let blocked = last(path, "invalid_handle")?;
+    edit(&accounts, caller, AgentEdit::Unblock(blocked)).await?;
+    Ok(Json(Unblocked { unblocked: true }))
+}

@@ -1,0 +1,70 @@
+//! What handlers take from a request besides its caller and body: the path, the page.
+//! Must not know: any one route.
+
+use std::str::FromStr;
+
+use axum::extract::{
+    Path, Query,
+    rejection::{PathRejection, QueryRejection},
+};
+use plenary_kernel::{Malformed, Refusal};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The one parameter of a path.
+pub(crate) type OnePath = Result<Path<String>, PathRejection>;
+/// The two parameters of a path.
+pub(crate) type TwoPath = Result<Path<(String, String)>, PathRejection>;
+/// The query of a list.
+pub(crate) type PageSent = Result<Query<PageQuery>, QueryRejection>;
+
+/// What the path names. What nobody can be called is nobody: the one 404.
+pub(crate) fn one<T: FromStr>(path: OnePath) -> Result<T, Refusal> {
+    let Path(text) = path.map_err(|_| Refusal::not_found())?;
+    text.parse().map_err(|_| Refusal::not_found())
+}
+
+/// What the path names, and what it names within that; the second is judged after the caller's right to the first.
+pub(crate) fn two<A: FromStr, B: FromStr<Err = Malformed>>(
+    path: TwoPath,
+    code: &'static str,
+) -> Result<(A, Result<B, Refusal>), Refusal> {
+    let Path((first, second)) = path.map_err(|_| Refusal::not_found())?;
+    let second =
+        second.parse().map_err(|wrong| Refusal::malformed(code, format!("The path's last part: {wrong}.")));
+    Ok((first.parse().map_err(|_| Refusal::not_found())?, second))
+}
+
+/// Which page of a list.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct PageQuery {
+    /// How many rows at most.
+    #[schemars(with = "Option<u32>", range(min = 1))]
+    limit: Option<String>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// A page that was asked for.
+pub(crate) struct Page<T> {
+    pub(crate) limit: usize,
+    pub(crate) after: Option<T>,
+}
+
+/// Reads the query of a list whose pages have at most `limit_max` rows, which is also the default.
+pub(crate) fn page<T: FromStr>(query: PageSent, limit_max: usize) -> Result<Page<T>, Refusal> {
+    let Query(sent) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
+    let limit = match sent.limit.as_deref() {
+        None => limit_max,
+        Some(text) => text.parse().ok().filter(|limit| (1..=limit_max).contains(limit)).ok_or_else(|| {
+            Refusal::malformed("invalid_limit", format!("limit must be a number from 1 to {limit_max}."))
+        })?,
+    };
+    let after = match sent.cursor.as_deref() {
+        None => None,
+        Some(text) => Some(text.parse().map_err(|_| {
+            Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
+        })?),
+    };
+    Ok(Page { limit, after })
+}

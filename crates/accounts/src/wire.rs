@@ -1,0 +1,323 @@
+//! What peers send to and get from the account surface (wire.md D.1, 2.2). One definition each: the handlers, the
+//! description and the clients derive from it.
+//! Must not know: HTTP, or who may ask.
+
+use std::collections::BTreeSet;
+
+use plenary_kernel::{AgentHandle, AllowEntry, ContactId, OwnerName, Refusal, SovereignHandle};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    AgentState, Known, Policy, Token, fields::Fields, limits::CONTACT_MESSAGE_OCTETS_MAX, org::state::Role,
+};
+
+/// `POST /_admin/owners`.
+#[derive(Debug, JsonSchema)]
+pub struct NewOwner {
+    /// The name.
+    pub owner: OwnerName,
+}
+
+/// `POST /_admin/agents`.
+#[derive(Debug, JsonSchema)]
+pub struct NewAgent {
+    /// The handle; its owner is made when it is new.
+    pub handle: AgentHandle,
+    /// Its gate; `allowlist` when absent (ASP-6).
+    pub policy: Option<Policy>,
+    /// Its allowlist; empty when absent.
+    pub allowlist: Option<Vec<AllowEntry>>,
+    /// Whether the agent may configure itself; false when absent.
+    pub self_service: Option<bool>,
+    /// Its token, 1 to 512 octets; made when absent.
+    #[schemars(with = "Option<String>")]
+    pub token: Option<Token>,
+}
+
+/// `PATCH /_admin/agents/{handle}`: at least one of the two.
+#[derive(Debug, JsonSchema)]
+pub struct AgentChanges {
+    /// The gate.
+    pub policy: Option<Policy>,
+    /// Whether the agent may configure itself.
+    pub self_service: Option<bool>,
+}
+
+/// `PATCH /agents/me`.
+#[derive(Debug, JsonSchema)]
+pub struct OwnChanges {
+    /// The gate.
+    pub policy: Policy,
+}
+
+/// Entries to put on an allowlist.
+#[derive(Debug, JsonSchema)]
+pub struct NewEntries {
+    /// Handles and `@owner.*`, one or more.
+    #[schemars(length(min = 1, max = 1000))]
+    pub entries: Vec<AllowEntry>,
+}
+
+/// Whom to block.
+#[derive(Debug, JsonSchema)]
+pub struct NewBlock {
+    /// The handle, whether or not anybody has it.
+    pub handle: AgentHandle,
+}
+
+/// `PUT /_admin/orgs/{org}/members/{handle}`.
+#[derive(Debug, JsonSchema)]
+pub struct NewMember {
+    /// All the member's roles; none when absent.
+    pub roles: Option<BTreeSet<Role>>,
+}
+
+/// `POST /contacts`.
+#[derive(Debug, JsonSchema)]
+pub struct NewContact {
+    /// Whom to ask.
+    pub to: AgentHandle,
+    /// What to say with it, 1 to 4096 octets.
+    pub message: Option<String>,
+}
+
+impl NewOwner {
+    pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
+        Ok(Self { owner: fields.owner("owner")? })
+    }
+}
+
+impl NewAgent {
+    pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
+        Ok(Self {
+            handle: fields.handle("handle")?,
+            policy: fields.policy("policy")?,
+            allowlist: Some(fields.entries("allowlist", 0)?),
+            self_service: fields.flag("self_service", "invalid_self_service")?,
+            token: fields.token("token")?,
+        })
+    }
+}
+
+impl AgentChanges {
+    pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
+        let self_service = fields.flag("self_service", "invalid_self_service")?;
+        let policy = fields.policy("policy")?;
+        if policy.is_none() && self_service.is_none() {
+            return Err(Refusal::malformed("invalid_policy", "Name policy or self_service."));
+        }
+        Ok(Self { policy, self_service })
+    }
+}
+
+impl OwnChanges {
+    pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
+        let policy = fields.policy("policy")?;
+        let missing = || Refusal::malformed("invalid_policy", "policy is missing.");
+        Ok(Self { policy: policy.ok_or_else(missing)? })
+    }
+}
+
+impl NewEntries {
+    pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
+        Ok(Self { entries: fields.entries("entries", 1)? })
+    }
+}
+
+impl NewBlock {
+    pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
+        Ok(Self { handle: fields.handle("handle")? })
+    }
+}
+
+impl NewMember {
+    pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
+        Ok(Self { roles: Some(fields.roles("roles")?) })
+    }
+}
+
+impl NewContact {
+    pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
+        let to = fields.handle("to")?;
+        Ok(Self { to, message: fields.text("message", CONTACT_MESSAGE_OCTETS_MAX, "invalid_message")? })
+    }
+}
+
+/// An owner that was made, with its token: shown this once.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OwnerMade {
+    /// The name.
+    pub owner: OwnerName,
+    /// The token, `plw_…`.
+    pub token: String,
+}
+
+/// An owner in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OwnerView {
+    /// The name.
+    pub owner: OwnerName,
+    /// When it was made, in ms since the epoch.
+    pub created_at: u64,
+}
+
+/// A page of owners, by name.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OwnerPage {
+    /// The owners.
+    pub owners: Vec<OwnerView>,
+    /// The `cursor` of the next page, when there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// An agent that was made, with its token: shown this once.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AgentMade {
+    /// The handle.
+    pub handle: AgentHandle,
+    /// The token, `pla_…` unless it was chosen.
+    pub token: String,
+    /// Its gate.
+    pub policy: Policy,
+    /// Its allowlist.
+    pub allowlist: BTreeSet<AllowEntry>,
+}
+
+/// An agent as its owner, the operator and itself see it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AgentView {
+    /// The handle.
+    pub handle: AgentHandle,
+    /// Its gate.
+    pub policy: Policy,
+    /// Its allowlist.
+    pub allowlist: BTreeSet<AllowEntry>,
+    /// Whether it may configure itself.
+    pub self_service: bool,
+    /// When it was made, in ms since the epoch.
+    pub created_at: u64,
+}
+
+impl From<&Known> for AgentView {
+    fn from(known: &Known) -> Self {
+        Self {
+            handle: known.handle.clone(),
+            policy: known.state.policy(),
+            allowlist: known.state.allowlist().clone(),
+            self_service: known.state.configures_itself(),
+            created_at: known.state.created_at().unwrap_or_default().0,
+        }
+    }
+}
+
+/// A page of agents, by handle.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AgentPage {
+    /// The agents.
+    pub agents: Vec<AgentView>,
+    /// The `cursor` of the next page, when there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A new token: shown this once. The old one is dead.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TokenView {
+    /// The token.
+    pub token: String,
+}
+
+/// An allowlist.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct EntriesView {
+    /// Every entry.
+    pub entries: BTreeSet<AllowEntry>,
+}
+
+impl From<&AgentState> for EntriesView {
+    fn from(state: &AgentState) -> Self {
+        Self { entries: state.allowlist().clone() }
+    }
+}
+
+/// A block.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BlockView {
+    /// The id of the blocked agent: its handle, which is never given again.
+    pub blocked_agent_id: AgentHandle,
+    /// Its handle.
+    pub blocked_handle: AgentHandle,
+    /// When it was blocked, in ms since the epoch.
+    pub created_at: u64,
+}
+
+/// A page of blocks, by handle.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BlockPage {
+    /// The blocks.
+    pub blocks: Vec<BlockView>,
+    /// The `cursor` of the next page, or null.
+    pub next_cursor: Option<String>,
+}
+
+/// A block that was lifted, or was not there.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Unblocked {
+    /// Always true.
+    pub unblocked: bool,
+}
+
+/// An organisation that was made or known.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OrgMade {
+    /// Its name.
+    pub org: OwnerName,
+}
+
+/// An organisation, with a page of its members, by handle.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OrgView {
+    /// Its name.
+    pub org: OwnerName,
+    /// When it was made, in ms since the epoch.
+    pub created_at: u64,
+    /// The members.
+    pub members: Vec<MemberView>,
+    /// The `cursor` of the next page, when there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A member of an organisation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MemberView {
+    /// The member.
+    pub handle: SovereignHandle,
+    /// Its roles.
+    pub roles: BTreeSet<Role>,
+}
+
+/// A contact request that was taken, whether or not there is anybody to ask.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ContactMade {
+    /// The request.
+    pub request_id: ContactId,
+}
+
+/// It is done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Okay {
+    /// Always true.
+    pub ok: bool,
+}
+
+/// A ticket in place of a token.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TicketMade {
+    /// For `/connect?ticket=`, once.
+    pub ticket: String,
+    /// In how many seconds it is worthless.
+    pub expires_in: u64,
+}

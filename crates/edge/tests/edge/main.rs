@@ -1,0 +1,13 @@
+//! The edge over real sockets: raw bytes in, raw bytes out.
+//! Must not know: any protocol.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod deadlines;
+mod framing;
+mod harness;
+mod limits;
+mod operations;
+mod shutdown;
+mod tls;
+mod upgrade;

@@ -1,0 +1,88 @@
+//! TLS: a round trip, and who does not get in.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use plenary_edge::{Config, TlsFault, tls_config};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use rustls_pki_types::{CertificateDer, ServerName};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::harness::{Client, request, start};
+
+/// A certificate for `localhost` and its key in files of their own.
+struct Pair {
+    certificate: PathBuf,
+    key: PathBuf,
+    der: CertificateDer<'static>,
+}
+
+fn pair(name: &str) -> Pair {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let name = format!("{name}-{}", std::process::id());
+    let (certificate, key) = (directory.join(format!("{name}.crt")), directory.join(format!("{name}.key")));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    Pair { certificate, key, der: made.cert.der().clone() }
+}
+
+fn connector(trusted: CertificateDer<'static>) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    roots.add(trusted).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    TlsConnector::from(Arc::new(config))
+}
+
+#[tokio::test]
+async fn requests_pass_over_tls_and_the_guard_stands_behind_it() {
+    let pair = pair("round-trip");
+    let tls = Some(tls_config(&pair.certificate, &pair.key).unwrap());
+    let server = start(Config { tls, ..Config::default() });
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut client = Client::new(connector(pair.der).connect(name, stream).await.unwrap());
+    let large = format!("\"{}\"", "x".repeat(300_000));
+    for body in ["[1]", large.as_str()] {
+        client.send(&request("POST", "/echo", "", body)).await;
+        assert_eq!(client.reply().await.body, body);
+    }
+    client.send(b"GET /ok HTTP/1.1\nHost: a\n\n").await;
+    assert_eq!(client.reply().await.status, 400);
+    client.closed().await;
+}
+
+#[tokio::test]
+async fn plain_http_and_silence_do_not_get_in() {
+    let pair = pair("refused");
+    let tls = Some(tls_config(&pair.certificate, &pair.key).unwrap());
+    let server = start(Config { tls, handshake_deadline: Duration::from_millis(60), ..Config::default() });
+    server.connect().await.closed().await;
+    let mut plain = server.connect().await;
+    plain.send(&request("GET", "/ok", "", "")).await;
+    let mut answer = Vec::new();
+    let _ = tokio::io::AsyncReadExt::read_to_end(&mut plain.io, &mut answer).await;
+    assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn tls_on_a_plain_port_is_told_so() {
+    let server = start(Config::default());
+    let reply = server.once(&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]).await;
+    assert_eq!(reply.status, 400);
+    assert!(reply.body.contains("not TLS"), "{}", reply.body);
+}
+
+#[test]
+fn files_that_cannot_be_used_are_named() {
+    let (ours, other) = (pair("ours"), pair("other"));
+    let missing = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("none");
+    assert!(matches!(tls_config(&missing, &ours.key), Err(TlsFault::Certificate(_))));
+    assert!(matches!(tls_config(&ours.key, &ours.key), Err(TlsFault::NoCertificate)));
+    assert!(matches!(tls_config(&ours.certificate, &ours.certificate), Err(TlsFault::Key(_))));
+    assert!(matches!(tls_config(&ours.certificate, &other.key), Err(TlsFault::Pair(_))));
+}

@@ -1,0 +1,70 @@
+//! `plenary demo`: a server on a store that keeps nothing, and the conversation of the Agent Session Protocol's
+//! own walkthrough (ASP §7) played on it by real clients over HTTP and WebSocket. Every step is printed as it
+//! crosses the wire, and checked.
+//! Must not know: the command line's other commands, or how the server works.
+
+mod stage;
+mod variations;
+mod walkthrough;
+
+use std::{net::SocketAddr, time::Duration};
+
+use anyhow::Context as _;
+use clap::Args;
+
+use crate::{
+    out::Out,
+    server::{OperatorToken, Server, Settings},
+};
+use stage::Stage;
+
+/// The grace window of the demonstration: long enough to come back in, short enough to wait for its end.
+const GRACE: Duration = Duration::from_millis(1_500);
+
+/// Settings of the demonstration. `--json` is the global one.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Stop after the last step; exit with an error when a step was not as specified
+    #[arg(long)]
+    pub once: bool,
+    /// Address to listen on [default: 127.0.0.1, any free port]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+}
+
+/// Plays the demonstration.
+pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let directory = tempfile::Builder::new().prefix("plenary-demo-").tempdir()?;
+        let operator = OperatorToken::of_directory(directory.path())?;
+        let mut settings = Settings { grace: GRACE, ..Settings::ephemeral() };
+        settings.data = Some(directory.path().to_owned());
+        settings.listen = args.listen.unwrap_or(settings.listen);
+        let server = Server::start(settings, &operator).await?;
+
+        let played = play(&server, &operator, out, args.once).await;
+        if played.is_ok() && !args.once {
+            tokio::signal::ctrl_c().await?;
+        }
+        server.stop().await?;
+        played
+    })
+}
+
+async fn play(server: &Server, operator: &OperatorToken, out: &Out, once: bool) -> anyhow::Result<()> {
+    let mut stage = Stage::new(server.url(), operator.secret(), *out)?;
+    stage.note(&format!("A server listens on {}, its store is SQLite in a temporary directory.", server.url()))?;
+    let session = walkthrough::play(&mut stage).await.context("the walkthrough")?;
+    variations::send_and_end(&mut stage).await.context("send-and-end")?;
+    variations::drop_within_grace(&mut stage, &session).await.context("a drop within the grace window")?;
+    variations::drop_beyond_grace(&mut stage, &session).await.context("a drop beyond the grace window")?;
+    stage.note(&format!("Every step was as specified: {} requests, {} events.", stage.requests(), stage.events()))?;
+    if !once {
+        stage.note("The server goes on; stop it with Ctrl-C. The tokens:")?;
+        stage.show_tokens()?;
+        stage.note("Try: plenary --url URL --token TOKEN session list")?;
+    }
+    stage.leave().await;
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! The players of the demonstration: what they send and get is printed and checked.
+//! Must not know: the play.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use anyhow::{Context as _, bail, ensure};
+use bytes::Bytes;
+use http::Method;
+use plenary_client::{
+    BaseUrl, Client, Event, Token,
+    accounts::{CreateAgent, Policy},
+    live::{Live, LiveOptions, Signal},
+};
+use plenary_kernel::AllowEntry;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::out::{Out, Style};
+
+/// How long a step may take.
+const STEP: Duration = Duration::from_secs(10);
+
+struct Player {
+    client: Client,
+    token: String,
+    live: Option<Live>,
+}
+
+/// Where the demonstration is played.
+pub(super) struct Stage {
+    base: Client,
+    operator: Client,
+    players: BTreeMap<&'static str, Player>,
+    out: Out,
+    requests: usize,
+    events: usize,
+}
+
+impl Stage {
+    pub(super) fn new(url: &str, operator: &str, out: Out) -> anyhow::Result<Self> {
+        let base = Client::new(url.parse::<BaseUrl>()?)?;
+        let operator = base.with_token(Token::new(operator)?);
+        Ok(Self { base, operator, players: BTreeMap::new(), out, requests: 0, events: 0 })
+    }
+
+    pub(super) fn requests(&self) -> usize {
+        self.requests
+    }
+
+    pub(super) fn events(&self) -> usize {
+        self.events
+    }
+
+    /// A remark between steps.
+    pub(super) fn note(&self, text: &str) -> anyhow::Result<()> {
+        if self.out.is_json() {
+            return self.line(&json!({"note": text}), String::new());
+        }
+        self.out.line("")?;
+        Ok(self.out.line(&self.out.paint(Style::Bold, text))?)
+    }
+
+    fn line(&self, machine: &Value, person: String) -> anyhow::Result<()> {
+        Ok(if self.out.is_json() { self.out.line(&machine.to_string())? } else { self.out.line(&person)? })
+    }
+
+    /// Registers an agent and connects it.
+    pub(super) async fn enter(
+        &mut self,
+        handle: &'static str,
+        policy: Policy,
+        allowlist: &[&str],
+    ) -> anyhow::Result<()> {
+        let mut agent = CreateAgent::new(handle.parse()?);
+        agent.policy = Some(policy);
+        agent.allowlist = allowlist.iter().map(|entry| entry.parse::<AllowEntry>()).collect::<Result<_, _>>()?;
+        let created = self.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
+        let token = created.value.token.clone();
+        let client = self.base.with_token(Token::new(token.clone())?);
+        self.players.insert(handle, Player { client, token, live: None });
+        self.connect(handle).await
+    }
+
+    /// Opens the event stream of an agent.
+    pub(super) async fn connect(&mut self, handle: &'static str) -> anyhow::Result<()> {
+        let out = self.out;
+        let player = self.player(handle)?;
+        let mut live = player.client.live(LiveOptions::default());
+        match timeout(STEP, live.next()).await.context("the connection took too long")?? {
+            Signal::Connected => {}
+            other => bail!("{handle} could not connect: {other:?}"),
+        }
+        player.live = Some(live);
+        say(out, handle, "connects", "WebSocket /connect")
+    }
+
+    /// Drops the event stream of an agent without a word, as a crashed host would.
+    pub(super) fn drop_connection(&mut self, handle: &'static str) -> anyhow::Result<()> {
+        let out = self.out;
+        self.player(handle)?.live = None;
+        say(out, handle, "drops", "its connection")
+    }
+
+    /// Sends a request and checks the status; the body that came back.
+    pub(super) async fn request(
+        &mut self,
+        handle: &'static str,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+        status: u16,
+    ) -> anyhow::Result<Value> {
+        self.requests += 1;
+        let sent = body.as_ref().map(Value::to_string).unwrap_or_default();
+        self.line(
+            &json!({"agent": handle, "request": {"method": method.as_str(), "path": path, "body": body}}),
+            format!("{handle} {} {method} {path} {sent}", self.out.paint(Style::Green, "→")),
+        )?;
+        let client = self.player(handle)?.client.clone();
+        let bytes = body.as_ref().map(|body| Bytes::from(body.to_string()));
+        let reply = timeout(STEP, client.raw(method, path, bytes)).await.context("the request took too long")??;
+        let text = String::from_utf8_lossy(&reply.body).into_owned();
+        let value = if text.is_empty() { Value::Null } else { serde_json::from_str(&text)? };
+        self.line(
+            &json!({"agent": handle, "reply": {"status": reply.status, "body": value}}),
+            format!("{handle} {} {} {text}", self.out.paint(Style::Green, "←"), reply.status),
+        )?;
+        ensure!(reply.status == status, "expected status {status}, got {}: {text}", reply.status);
+        Ok(value)
+    }
+
+    /// Waits for the next event of an agent and checks its members: `expected` must be part of it.
+    pub(super) async fn event(&mut self, handle: &'static str, expected: Value) -> anyhow::Result<Value> {
+        self.events += 1;
+        let event = self.next(handle).await.with_context(|| format!("{handle} should get {expected}"))?;
+        let value: Value = serde_json::from_str(event.json())?;
+        self.line(
+            &json!({"agent": handle, "event": value}),
+            format!("{handle} {} {}", self.out.paint(Style::Yellow, "⇐"), event.json()),
+        )?;
+        for (member, expected) in expected.as_object().into_iter().flatten() {
+            ensure!(
+                value.get(member) == Some(expected),
+                "{handle}: `{member}` should be {expected}, got {value}"
+            );
+        }
+        Ok(value)
+    }
+
+    async fn next(&mut self, handle: &'static str) -> anyhow::Result<Box<Event>> {
+        let live = self.player(handle)?.live.as_mut().context("not connected")?;
+        match timeout(STEP, live.next()).await.context("nothing came")?? {
+            Signal::Event(event) => Ok(event),
+            other => bail!("something else came: {other:?}"),
+        }
+    }
+
+    fn player(&mut self, handle: &'static str) -> anyhow::Result<&mut Player> {
+        self.players.get_mut(handle).with_context(|| format!("{handle} is not on the stage"))
+    }
+
+    /// The tokens of everyone, to try things with.
+    pub(super) fn show_tokens(&self) -> anyhow::Result<()> {
+        self.players.iter().try_for_each(|(handle, player)| {
+            let person = format!("{handle}  {}", player.token);
+            self.line(&json!({"agent": handle, "token": player.token}), person)
+        })
+    }
+
+    /// Everyone leaves.
+    pub(super) async fn leave(self) {
+        for live in self.players.into_values().filter_map(|player| player.live) {
+            live.close().await;
+        }
+    }
+}
+
+fn say(out: Out, handle: &str, verb: &str, what: &str) -> anyhow::Result<()> {
+    Ok(if out.is_json() {
+        out.line(&json!({"agent": handle, "does": verb, "what": what}).to_string())?
+    } else {
+        out.line(&format!("{handle} {verb} {what}"))?
+    })
+}

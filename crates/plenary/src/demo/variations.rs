@@ -1,0 +1,82 @@
+//! ASP §7.2: send-and-end, and a transport that drops within and beyond the grace window.
+
+use anyhow::Context as _;
+use http::Method;
+use serde_json::json;
+
+use super::{
+    stage::Stage,
+    walkthrough::{ENGINEER, NICK, SUPPORT, of, say},
+};
+
+/// One message that waits for nobody: the invitation carries it.
+pub(super) async fn send_and_end(stage: &mut Stage) -> anyhow::Result<()> {
+    stage.note("Send and end: the invitation carries the one message, and the session has ended.")?;
+    let content = "FYI: widget v3 working after the hotfix. Thanks!";
+    let body = json!({"invite": [SUPPORT], "initial_message": {"content": content}, "end_after_send": true});
+    let created = stage.request(NICK, Method::POST, "/sessions", Some(body), 201).await?;
+    let session = created["session_id"].as_str().context("a session id")?.to_owned();
+    stage.event(NICK, of("message", &session, json!({"sequence": 1}))).await?;
+    stage.event(NICK, of("invited", &session, json!({"sequence": 2}))).await?;
+    stage.event(NICK, of("ended", &session, json!({"sequence": 3}))).await?;
+    let invitation = stage.event(SUPPORT, of("invited", &session, json!({"invited_by": NICK}))).await?;
+    anyhow::ensure!(invitation["initial_message"]["content"] == content, "the invitation carries the message");
+    stage.event(SUPPORT, of("ended", &session, json!({}))).await?;
+    Ok(())
+}
+
+/// The engineer's host has a hiccup.
+pub(super) async fn drop_within_grace(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
+    stage.note("The engineer is invited back; its connection drops and returns within the grace window.")?;
+    let body = json!({"invite": [ENGINEER]});
+    stage.request(SUPPORT, Method::POST, &format!("/sessions/{session}/invite"), Some(body), 200).await?;
+    for reader in [NICK, SUPPORT] {
+        stage.event(reader, of("invited", session, json!({"invitee": ENGINEER}))).await?;
+    }
+    let invited = stage.event(ENGINEER, of("invited", session, json!({}))).await?;
+    stage.request(ENGINEER, Method::POST, &format!("/sessions/{session}/join"), None, 200).await?;
+    // What it has had before does not come twice to this client; what it missed since it left does.
+    let (left, before) = (8, invited["sequence"].as_u64().context("a sequence")?);
+    for sequence in (left + 1)..before {
+        stage.event(ENGINEER, json!({"session_id": session, "sequence": sequence})).await?;
+    }
+    for reader in [ENGINEER, NICK, SUPPORT] {
+        stage.event(reader, of("joined", session, json!({"agent": ENGINEER}))).await?;
+    }
+
+    stage.drop_connection(ENGINEER)?;
+    for reader in [NICK, SUPPORT] {
+        stage.event(reader, of("disconnected", session, json!({"agent": ENGINEER}))).await?;
+    }
+    let missed = json!("The import side is affected too.");
+    say(stage, session, SUPPORT, missed.clone(), &[NICK, SUPPORT]).await?;
+    stage.connect(ENGINEER).await?;
+    // A new client: it may see again what it had not confirmed, in order, never a gap.
+    loop {
+        let event = stage.event(ENGINEER, json!({"session_id": session})).await?;
+        if event["type"] == "session.message" && event["content"] == missed {
+            break;
+        }
+    }
+    for reader in [ENGINEER, NICK, SUPPORT] {
+        stage.event(reader, of("reconnected", session, json!({"agent": ENGINEER}))).await?;
+    }
+    Ok(())
+}
+
+/// The engineer's host crashes.
+pub(super) async fn drop_beyond_grace(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
+    stage.note("It drops again and stays away: the grace window ends, and it has left.")?;
+    stage.drop_connection(ENGINEER)?;
+    for reader in [NICK, SUPPORT] {
+        stage.event(reader, of("disconnected", session, json!({"agent": ENGINEER}))).await?;
+    }
+    for reader in [NICK, SUPPORT] {
+        let left = json!({"agent": ENGINEER, "reason": "grace_expired"});
+        stage.event(reader, of("left", session, left)).await?;
+    }
+    let body = json!({"content": "I am back"});
+    stage.request(ENGINEER, Method::POST, &format!("/sessions/{session}/messages"), Some(body), 409).await?;
+    stage.note("It comes back only by invitation, like anyone.")?;
+    Ok(())
+}

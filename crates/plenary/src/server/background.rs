@@ -1,0 +1,99 @@
+//! What goes on beside requests: events are handed to the rooms, cursors are written, leases are kept, and what a
+//! crash left is finished.
+
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+
+use plenary_accounts::Accounts;
+use plenary_hub::{Observer, dispatch as hand_out};
+use plenary_log::{Fault, Feed, StoredEvent};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::Parts;
+
+/// How often cursors that moved are written.
+const FLUSH_EVERY: Duration = Duration::from_millis(500);
+/// How often this process says that it is alive, on a shared store: a fraction of the lease.
+const BEAT_EVERY: Duration = Duration::from_secs(2);
+/// How often evictions are finished that a crash left, and agents are taken over whose process died.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// How long the last writes may take.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Accounts as somebody who wants to know of committed events.
+struct Accounting(Accounts);
+
+impl Observer for Accounting {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        for event in events {
+            self.0.observe(event);
+        }
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Hands committed events out. Accounts come first: who looks again must see what has changed.
+pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, parts: &Parts) {
+    let observers: Vec<Arc<dyn Observer>> =
+        vec![Arc::new(Accounting(parts.accounts.clone())), Arc::new(parts.sessions.clone())];
+    tasks.spawn(hand_out(feed, parts.presence.clone(), observers));
+}
+
+/// Starts what goes on until the server stops.
+pub(super) fn keep_going(tasks: &TaskTracker, parts: &Parts, stop: &CancellationToken) {
+    every(tasks, stop, FLUSH_EVERY, "cursors were not written", parts, |parts| async move {
+        parts.cursors.flush().await
+    });
+    every(tasks, stop, SWEEP_EVERY, "evictions were not finished", parts, |parts| async move {
+        parts.accounts.sweep().await.map(drop)
+    });
+    if parts.log.shared() {
+        every(tasks, stop, BEAT_EVERY, "the lease was not renewed", parts, |parts| async move {
+            parts.cursors.beat().await
+        });
+        every(
+            tasks,
+            stop,
+            SWEEP_EVERY,
+            "agents of a dead process were not taken over",
+            parts,
+            |parts| async move { parts.sessions.adopt_orphans().await },
+        );
+    }
+}
+
+/// Does something again and again; a fault is logged, and the next turn tries again.
+fn every<F: Future<Output = Result<(), Fault>> + Send>(
+    tasks: &TaskTracker,
+    stop: &CancellationToken,
+    period: Duration,
+    fault_text: &'static str,
+    parts: &Parts,
+    mut turn: impl FnMut(Parts) -> F + Send + 'static,
+) {
+    let (stop, parts) = (stop.clone(), parts.clone());
+    tasks.spawn(async move {
+        let mut ticks = interval(period);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            if let Err(fault) = turn(parts.clone()).await {
+                tracing::warn!(%fault, "{fault_text}");
+            }
+        }
+    });
+}
+
+/// The last writes of a server that stops; what fails is made good by the next start.
+pub(super) async fn last_words(parts: &Parts) {
+    let words = async {
+        parts.cursors.flush().await?;
+        if parts.log.shared() { parts.cursors.sign_off().await } else { Ok(()) }
+    };
+    match timeout(LAST_WORDS, words).await {
+        Ok(Ok(())) => {}
+        Ok(Err(fault)) => {
+            tracing::warn!(%fault, "the last cursors were not written; clients may see repeats")
+        }
+        Err(_) => tracing::warn!("the last cursors were not written in time; clients may see repeats"),
+    }
+}

@@ -1,0 +1,79 @@
+//! The operator's token (wire.md D.1): from the environment, or made at the first start and kept in a file that
+//! only its owner can read.
+
+use std::{
+    io::Write as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use plenary_accounts::{Token, TokenKind};
+
+use crate::paths::OPERATOR_TOKEN_FILE as FILE;
+
+/// The operator's token, and where it is kept when it did not come from outside.
+pub(crate) struct OperatorToken {
+    secret: String,
+    file: Option<PathBuf>,
+}
+
+impl OperatorToken {
+    /// A token that came from outside.
+    pub(crate) fn given(secret: String) -> Self {
+        Self { secret, file: None }
+    }
+
+    /// The token of a data directory, made when there is none yet.
+    pub(crate) fn of_directory(directory: &Path) -> anyhow::Result<Self> {
+        let file = directory.join(FILE);
+        let secret = match std::fs::read_to_string(&file) {
+            Ok(text) => read(&file, &text)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(directory, &file)?,
+            Err(error) => return Err(error).with_context(|| format!("reading {}", file.display())),
+        };
+        Ok(Self { secret, file: Some(file) })
+    }
+
+    /// The token itself.
+    pub(crate) fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// Where it is kept.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+}
+
+fn read(file: &Path, text: &str) -> anyhow::Result<String> {
+    let mode = std::fs::metadata(file)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        bail!("{} can be read by others; run: chmod 600 {0}", file.display());
+    }
+    let secret = text.trim();
+    if secret.is_empty() {
+        bail!("{} is empty; remove it, and the next start makes a new token", file.display());
+    }
+    Ok(secret.to_owned())
+}
+
+/// Written aside and renamed, so that a crash leaves the whole file or none.
+fn make(directory: &Path, file: &Path) -> anyhow::Result<String> {
+    let secret = Token::random(TokenKind::Operator).expose().to_owned();
+    std::fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
+    let aside = directory.join(format!(".{FILE}.{}", std::process::id()));
+    let mut written = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&aside)
+        .with_context(|| format!("writing {}", aside.display()))?;
+    written.write_all(secret.as_bytes())?;
+    written.write_all(b"\n")?;
+    written.sync_all()?;
+    std::fs::rename(&aside, file).with_context(|| format!("writing {}", file.display()))?;
+    std::fs::File::open(directory)?.sync_all()?;
+    Ok(secret)
+}

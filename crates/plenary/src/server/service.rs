@@ -1,0 +1,139 @@
+//! The whole router, and the operations that belong to no protocol: health, readiness, metrics, the description.
+
+use std::{sync::Arc, time::Instant};
+
+use anyhow::Context as _;
+use axum::{
+    Json, Router,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{Method, StatusCode, header};
+use plenary_edge::{
+    ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, consistent, openapi,
+    with_fallbacks,
+};
+use plenary_log::Log;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::Parts;
+
+#[derive(Clone)]
+struct Service(Arc<Inner>);
+
+struct Inner {
+    started: Instant,
+    log: Log,
+    metrics: Metrics,
+    stop: CancellationToken,
+    description: Value,
+}
+
+/// `GET /healthz`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Health {
+    /// Always true: an answer is health.
+    ok: bool,
+    /// Always `ok`.
+    status: &'static str,
+    /// The name of this network of agents.
+    network: &'static str,
+    /// The server's version.
+    version: &'static str,
+    /// Milliseconds since the start.
+    uptime_ms: u64,
+}
+
+/// `GET /readyz`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Readiness {
+    /// Whether requests can be served now.
+    ok: bool,
+    /// `ready`, `stopping` or `store_unavailable`.
+    status: &'static str,
+}
+
+/// Every route of the server; the description covers each of them.
+pub(super) fn router(parts: &Parts, metrics: &Metrics, stop: &CancellationToken) -> anyhow::Result<Router> {
+    let docs = descriptions();
+    consistent(docs.iter()).context("the operations contradict each other")?;
+    let service = Service(Arc::new(Inner {
+        started: Instant::now(),
+        log: parts.log.clone(),
+        metrics: metrics.clone(),
+        stop: stop.clone(),
+        description: openapi(
+            ApiInfo {
+                title: "Plenary",
+                version: env!("CARGO_PKG_VERSION"),
+                description: "One identity and one durable log for networks of AI agents.",
+            },
+            &docs,
+        ),
+    }));
+    let router = Router::new()
+        .merge(plenary_edge::routes(operations(), metrics)?.with_state(service))
+        .merge(plenary_sessions::routes(parts.sessions.clone(), metrics)?);
+    Ok(with_fallbacks(router, metrics))
+}
+
+/// The descriptions of all operations.
+pub(crate) fn descriptions() -> Vec<OperationDoc> {
+    let service = operations().into_iter().map(|operation| operation.doc().clone());
+    let accounts = std::iter::empty();
+    let sessions = plenary_sessions::operations().into_iter().map(|operation| operation.doc().clone());
+    service.chain(accounts).chain(sessions).collect()
+}
+
+fn operations() -> Vec<Operation<Service>> {
+    let doc = |id, path, summary| OperationDoc::new(id, Method::GET, path, summary).auth(Auth::None);
+    vec![
+        Operation::new(
+            doc("service.health", "/healthz", "Whether the server answers").reply::<Health>(),
+            health,
+        ),
+        Operation::new(doc("service.health_alias", "/health", "The same").reply::<Health>(), health),
+        Operation::new(
+            doc("service.ready", "/readyz", "Whether the server can serve; 503 when it can't")
+                .reply::<Readiness>(),
+            ready,
+        ),
+        Operation::new(
+            doc("service.metrics", "/metrics", "Metrics as Prometheus text").reply_type(METRICS_CONTENT_TYPE),
+            metrics_text,
+        ),
+        Operation::new(
+            doc("service.openapi", "/openapi.json", "This description").reply::<Value>(),
+            description,
+        ),
+    ]
+}
+
+async fn health(State(Service(inner)): State<Service>) -> Json<Health> {
+    let uptime_ms = u64::try_from(inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Json(Health { ok: true, status: "ok", network: "local", version: env!("CARGO_PKG_VERSION"), uptime_ms })
+}
+
+async fn ready(State(Service(inner)): State<Service>) -> Response {
+    let status = if inner.stop.is_cancelled() {
+        "stopping"
+    } else if inner.log.head().await.is_err() {
+        "store_unavailable"
+    } else {
+        "ready"
+    };
+    let ok = status == "ready";
+    let code = if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (code, Json(Readiness { ok, status })).into_response()
+}
+
+async fn metrics_text(State(Service(inner)): State<Service>) -> Response {
+    ([(header::CONTENT_TYPE, METRICS_CONTENT_TYPE)], inner.metrics.render()).into_response()
+}
+
+async fn description(State(Service(inner)): State<Service>) -> Json<Value> {
+    Json(inner.description.clone())
+}

@@ -1,0 +1,138 @@
+//! One run of the binary: found, started, asked for its address, signalled, waited for.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::timeout;
+
+/// A debug build on a busy machine, with a database to prepare, may take this long to listen.
+const START_MAX: Duration = Duration::from_secs(60);
+/// What the server prints first on stdout, followed by its address.
+const GREETING: &str = "listening on http://127.0.0.1:";
+
+/// A running server process. Dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    /// The port it listens on.
+    pub(crate) port: u16,
+    stdout: Arc<Mutex<String>>,
+}
+
+impl Process {
+    /// Starts the binary and waits until it listens. stderr is appended to `log`.
+    pub(crate) async fn start(args: &[OsString], env: &[(String, String)], log: &Path) -> Self {
+        let stderr = File::options().create(true).append(true).open(log).expect("the log file opens");
+        let mut command = Command::new(binary());
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).kill_on_drop(true);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("PLENARY_") {
+                command.env_remove(name);
+            }
+        }
+        command.envs(env.iter().map(|(name, value)| (name, value)));
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+        let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
+        let first = timeout(START_MAX, lines.next_line()).await;
+        let port = match &first {
+            Ok(Ok(Some(line))) => {
+                line.strip_prefix(GREETING).and_then(|rest| rest.trim_end_matches('/').parse().ok())
+            }
+            _ => None,
+        };
+        let Some(port) = port else {
+            let stderr = std::fs::read_to_string(log).unwrap_or_default();
+            panic!("{command:?} did not print `{GREETING}PORT` first, but {first:?}; stderr:\n{stderr}");
+        };
+        let stdout = Arc::new(Mutex::new(String::new()));
+        tokio::spawn(collect(lines, Arc::clone(&stdout)));
+        Self { child, port, stdout }
+    }
+
+    /// Starts the binary in the expectation that it refuses to run; its status and stderr.
+    pub(crate) async fn refused(args: &[OsString]) -> (ExitStatus, String) {
+        let mut command = Command::new(binary());
+        command.args(args).stdin(Stdio::null()).kill_on_drop(true);
+        let output = timeout(START_MAX, command.output()).await.expect("it gives up in time");
+        let output = output.expect("it starts");
+        (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// SIGKILL, and the end awaited.
+    pub(crate) async fn kill(&mut self) {
+        self.child.kill().await.expect("the server can be killed");
+    }
+
+    /// SIGKILL without waiting, for drops.
+    pub(crate) fn kill_now(&mut self) {
+        // It may be over already.
+        let killed = self.child.start_kill();
+        drop(killed);
+    }
+
+    /// The process id, while it runs.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// SIGTERM.
+    pub(crate) fn terminate(&self) {
+        let id = self.child.id().expect("the server runs");
+        let pid = Pid::from_raw(i32::try_from(id).expect("process ids fit")).expect("not zero");
+        kill_process(pid, Signal::TERM).expect("the server can be signalled");
+    }
+
+    /// Waits for the end, at most so long.
+    pub(crate) async fn wait(&mut self, limit: Duration) -> ExitStatus {
+        let waited = timeout(limit, self.child.wait()).await;
+        waited
+            .unwrap_or_else(|_| panic!("the server still runs after {limit:?}"))
+            .expect("the server can be waited for")
+    }
+
+    /// What came on stdout after the first line.
+    pub(crate) fn stdout(&self) -> String {
+        self.stdout.lock().expect("nobody panics with it").clone()
+    }
+}
+
+async fn collect(mut lines: Lines<BufReader<ChildStdout>>, into: Arc<Mutex<String>>) {
+    while let Ok(Some(line)) = lines.next_line().await {
+        let mut text = into.lock().expect("nobody panics with it");
+        text.push_str(&line);
+        text.push('\n');
+    }
+}
+
+/// `PLENARY_BIN`, or the binary of the same build as this test executable.
+fn binary() -> PathBuf {
+    let path = match std::env::var_os("PLENARY_BIN") {
+        Some(path) => PathBuf::from(path),
+        None => {
+            let test = std::env::current_exe().expect("the test executable knows its path");
+            let profile = test.parent().and_then(Path::parent).expect("it lies in target/<profile>/deps");
+            profile.join("plenary")
+        }
+    };
+    assert!(
+        path.is_file(),
+        "no server binary at {}: build it with `cargo build -p plenary` (add `--release` when the tests run with \
+         `--release`), or name another in PLENARY_BIN",
+        path.display()
+    );
+    path
+}
+
+/// Writes a file that a server reads at its start.
+pub(crate) fn write_file(path: &Path, text: &str) {
+    let mut file = File::create(path).expect("the file can be made");
+    file.write_all(text.as_bytes()).expect("the file can be written");
+}

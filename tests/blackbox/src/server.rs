@@ -1,0 +1,254 @@
+//! A server with a directory of its own: start, kill, stop, start again on the same data, make agents.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::process::{Process, write_file};
+use crate::{Address, Agent, Caller, TempDir};
+
+/// The operator's token of every server under test.
+const OPERATOR: &str = "plo_blackbox0000000000000000000000000000000000000000000000000000";
+/// A graceful stop takes at most this long (`reliability.md`: 10 s).
+const STOP_MAX: Duration = Duration::from_secs(10);
+
+/// How to start a server.
+#[derive(Debug, Default)]
+pub struct Builder {
+    grace: Option<String>,
+    database: Option<String>,
+    seed: Option<Value>,
+    own_operator_token: bool,
+    args: Vec<String>,
+}
+
+impl Builder {
+    /// `--grace`, for example `300ms`; 30 s when not called.
+    #[must_use]
+    pub fn grace(mut self, grace: &str) -> Self {
+        self.grace = Some(grace.to_owned());
+        self
+    }
+
+    /// `--database`, a PostgreSQL URL; SQLite in the data directory when not called.
+    #[must_use]
+    pub fn database(mut self, url: &str) -> Self {
+        self.database = Some(url.to_owned());
+        self
+    }
+
+    /// `--seed`, the content of the file.
+    #[must_use]
+    pub fn seed(mut self, seed: Value) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// The server makes its own operator token, as on a first start without configuration.
+    #[must_use]
+    pub fn own_operator_token(mut self) -> Self {
+        self.own_operator_token = true;
+        self
+    }
+
+    /// Any further argument.
+    #[must_use]
+    pub fn arg(mut self, arg: &str) -> Self {
+        self.args.push(arg.to_owned());
+        self
+    }
+
+    /// Starts it and waits until it listens.
+    pub async fn start(self) -> Server {
+        let dir = TempDir::new();
+        let data = dir.path().join("data");
+        let mut args: Vec<OsString> = vec!["serve".into(), "--listen".into(), "127.0.0.1:0".into()];
+        args.extend(["--grace".into(), self.grace.unwrap_or_else(|| "30s".to_owned()).into()]);
+        match self.database {
+            Some(url) => args.extend(["--database".into(), url.into(), "--data".into(), data.clone().into()]),
+            None => args.extend(["--data".into(), data.clone().into()]),
+        }
+        if let Some(seed) = self.seed {
+            let path = dir.path().join("seed.json");
+            write_file(&path, &seed.to_string());
+            args.extend(["--seed".into(), path.into()]);
+        }
+        args.extend(self.args.into_iter().map(OsString::from));
+        let env = if self.own_operator_token {
+            Vec::new()
+        } else {
+            vec![("PLENARY_OPERATOR_TOKEN".to_owned(), OPERATOR.to_owned())]
+        };
+        let log = dir.path().join("stderr.log");
+        let process = Process::start(&args, &env, &log).await;
+        let address = Address::default();
+        address.set_port(process.port);
+        Server { args, env, log, data, address, process: Some(process), stdout: String::new(), _dir: dir }
+    }
+}
+
+/// A server under test.
+#[derive(Debug)]
+pub struct Server {
+    args: Vec<OsString>,
+    env: Vec<(String, String)>,
+    log: PathBuf,
+    data: PathBuf,
+    address: Address,
+    process: Option<Process>,
+    stdout: String,
+    _dir: TempDir,
+}
+
+impl Server {
+    /// A server on SQLite with a grace of 30 s.
+    pub async fn start() -> Self {
+        Builder::default().start().await
+    }
+
+    /// Another way to start one.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Where it listens, also after a restart.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Its data directory.
+    pub fn data(&self) -> &PathBuf {
+        &self.data
+    }
+
+    /// SIGKILL; everything in flight is lost that was not acknowledged.
+    pub async fn kill(&mut self) {
+        let mut process = self.process.take().expect("the server runs");
+        process.kill().await;
+        self.stdout.push_str(&process.stdout());
+    }
+
+    /// SIGTERM, without waiting.
+    pub fn terminate(&self) {
+        self.process.as_ref().expect("the server runs").terminate();
+    }
+
+    /// Waits for the end after [`Server::terminate`]; panics when it takes longer than the documents allow.
+    pub async fn wait(&mut self) -> ExitStatus {
+        let mut process = self.process.take().expect("the server runs");
+        let status = process.wait(STOP_MAX).await;
+        self.stdout.push_str(&process.stdout());
+        status
+    }
+
+    /// SIGTERM, and a clean end within ten seconds demanded.
+    pub async fn stop(&mut self) {
+        let asked = Instant::now();
+        self.terminate();
+        let status = self.wait().await;
+        assert!(status.success(), "a graceful stop exits 0, not {status}");
+        assert!(asked.elapsed() <= STOP_MAX, "a graceful stop takes at most {STOP_MAX:?}");
+    }
+
+    /// Starts again on the same data, after [`Server::kill`] or [`Server::stop`].
+    pub async fn start_again(&mut self) {
+        assert!(self.process.is_none(), "the server still runs");
+        let process = Process::start(&self.args, &self.env, &self.log).await;
+        self.address.set_port(process.port);
+        self.process = Some(process);
+    }
+
+    /// SIGKILL and start again.
+    pub async fn crash(&mut self) {
+        self.kill().await;
+        self.start_again().await;
+    }
+
+    /// A second process on the same data directory, expected to refuse: its status and stderr.
+    pub async fn start_twin(&self) -> (ExitStatus, String) {
+        Process::refused(&self.args).await
+    }
+
+    /// Everything that the server printed so far, on both streams.
+    pub fn printed(&self) -> String {
+        let running = self.process.as_ref().map(Process::stdout).unwrap_or_default();
+        let stderr = std::fs::read(&self.log).unwrap_or_default();
+        format!("{}{running}{}", self.stdout, String::from_utf8_lossy(&stderr))
+    }
+
+    /// What the server wrote to stderr so far.
+    pub fn logged(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Resident memory of the process now, in KiB.
+    pub fn resident_kib(&self) -> u64 {
+        let id = self.process.as_ref().and_then(Process::id).expect("the server runs");
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("the process has a status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS is known");
+        line.trim().trim_end_matches(" kB").parse().expect("a number of KiB")
+    }
+
+    /// The operator.
+    pub fn operator(&self) -> Caller {
+        self.bearer(OPERATOR)
+    }
+
+    /// Whoever holds this token.
+    pub fn bearer(&self, token: &str) -> Caller {
+        Caller::new(self.address.clone(), Some(token))
+    }
+
+    /// Someone without a token.
+    pub fn stranger(&self) -> Caller {
+        Caller::new(self.address.clone(), None)
+    }
+
+    /// A new owner; the caller holds the owner's token.
+    pub async fn owner(&self, owner: &str) -> Caller {
+        let made = self.operator().post("/_admin/owners", json!({ "owner": owner })).await.ok(201);
+        self.bearer(made["token"].as_str().expect("an owner gets a token"))
+    }
+
+    /// A new agent with policy `open`.
+    pub async fn agent(&self, handle: &str) -> Agent {
+        self.agent_as(json!({ "handle": handle, "policy": "open" })).await
+    }
+
+    /// A new agent with policy `allowlist` and these entries.
+    pub async fn closed(&self, handle: &str, allowlist: &[&str]) -> Agent {
+        self.agent_as(json!({ "handle": handle, "policy": "allowlist", "allowlist": allowlist })).await
+    }
+
+    /// A new agent, as `POST /_admin/agents` takes it.
+    pub async fn agent_as(&self, body: Value) -> Agent {
+        let made = self.operator().post("/_admin/agents", body).await.ok(201);
+        let handle = made["handle"].as_str().expect("an agent has a handle");
+        Agent::new(handle, self.address.clone(), made["token"].as_str().expect("an agent gets a token"))
+    }
+
+    /// The operator lists `other` as blocked by `blocker`.
+    pub async fn block(&self, blocker: &Agent, other: &str) {
+        let path = format!("/_admin/agents/{}/blocks", blocker.handle);
+        self.operator().post(&path, json!({ "handle": other })).await.ok(201);
+    }
+}
+
+impl Drop for Server {
+    #[expect(clippy::print_stderr, reason = "the log belongs beside the failure")]
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            process.kill_now();
+        }
+        if std::thread::panicking() {
+            let printed = self.printed();
+            let start = printed.len().saturating_sub(6_000);
+            let start = (start..printed.len()).find(|at| printed.is_char_boundary(*at)).unwrap_or(0);
+            eprintln!("--- the server printed (the last of it) ---\n{}\n---", &printed[start..]);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The server as a service: health, readiness, metrics, its own description, and its limits at start (D.1, D.2).
+
+use blackbox::{Server, assert_keys};
+
+/// Both names answer the union that the published clients expect.
+#[tokio::test]
+async fn health_answers_on_both_names() {
+    let server = Server::start().await;
+    for path in ["/healthz", "/health"] {
+        let health = server.stranger().get(path).await.ok(200);
+        for member in ["ok", "status", "network", "version", "uptime_ms"] {
+            assert!(health.get(member).is_some(), "{member} is missing: {health}");
+        }
+        assert_eq!(health["ok"], true);
+        assert_eq!(health["status"], "ok");
+        assert!(health["network"].is_string() && health["version"].is_string(), "{health}");
+        assert!(health["uptime_ms"].as_i64().is_some_and(|uptime| uptime >= 0), "{health}");
+    }
+    let ready = server.stranger().get("/readyz").await;
+    assert_eq!(ready.status, 200, "{ready}");
+}
+
+/// Prometheus text: comment lines and samples.
+#[tokio::test]
+async fn metrics_are_prometheus_text() {
+    let server = Server::start().await;
+    let metrics = server.stranger().get("/metrics").await;
+    assert_eq!(metrics.status, 200, "{metrics}");
+    let kind = metrics.header("content-type").unwrap_or_default();
+    assert!(kind.starts_with("text/plain") || kind.starts_with("application/openmetrics-text"), "{metrics}");
+    let text = metrics.text();
+    let samples: Vec<_> = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    assert!(!samples.is_empty(), "{metrics}");
+    for sample in samples {
+        let value = sample.rsplit(' ').next().unwrap_or_default();
+        assert!(value.parse::<f64>().is_ok() || value == "+Inf", "{sample}");
+    }
+}
+
+/// D.1, D.2: every path of the Agent Session Protocol and its surroundings is described, under its methods.
+#[tokio::test]
+async fn the_description_is_complete() {
+    let server = Server::start().await;
+    let document = server.stranger().get("/openapi.json").await.ok(200);
+    assert!(document["openapi"].as_str().is_some_and(|version| version.starts_with("3.")), "{document}");
+    let paths = document["paths"].as_object().expect("paths");
+    // Names of parameters are free.
+    let bare = |path: &str| {
+        path.split('/')
+            .map(|part| if part.starts_with('{') { "{}" } else { part })
+            .collect::<Vec<_>>()
+            .join("/")
+    };
+    let described: std::collections::BTreeMap<_, _> =
+        paths.iter().map(|(path, item)| (bare(path), item)).collect();
+    for (path, methods) in [
+        ("/sessions", "get post"),
+        ("/sessions/{}", "get"),
+        ("/sessions/{}/join", "post"),
+        ("/sessions/{}/invite", "post"),
+        ("/sessions/{}/messages", "post"),
+        ("/sessions/{}/leave", "post"),
+        ("/sessions/{}/end", "post"),
+        ("/sessions/{}/reopen", "post"),
+        ("/sessions/{}/events", "get"),
+        ("/connect", "get"),
+        ("/contacts", "post"),
+        ("/contacts/{}/accept", "post"),
+        ("/contacts/{}/decline", "post"),
+        ("/agents/me", "get patch"),
+        ("/agents/me/allowlist", "get post"),
+        ("/agents/me/allowlist/{}", "delete"),
+        ("/agents/me/blocks", "get post"),
+        ("/agents/me/blocks/{}", "delete"),
+        ("/auth/ticket", "post"),
+        ("/_admin/owners", "get post"),
+        ("/_admin/agents", "get post"),
+        ("/_admin/agents/{}", "get patch delete"),
+        ("/_admin/agents/{}/rotate-token", "post"),
+        ("/_admin/agents/{}/allowlist", "post"),
+        ("/_admin/agents/{}/allowlist/{}", "delete"),
+        ("/_admin/agents/{}/blocks", "post"),
+        ("/_admin/agents/{}/blocks/{}", "delete"),
+        ("/_admin/orgs/{}", "put"),
+        ("/_admin/orgs/{}/members/{}", "put delete"),
+        ("/healthz", "get"),
+        ("/health", "get"),
+        ("/readyz", "get"),
+        ("/metrics", "get"),
+        ("/openapi.json", "get"),
+    ] {
+        let item = described.get(path).unwrap_or_else(|| panic!("{path} is not described"));
+        for method in methods.split(' ') {
+            let operation = &item[method];
+            assert!(operation["responses"].is_object(), "{method} {path} is not described: {item}");
+        }
+    }
+}
+
+/// Scenario 8: a second process on the same data directory refuses to start, and the first goes on.
+#[tokio::test]
+async fn a_second_process_is_refused() {
+    let server = Server::start().await;
+    let alice = server.agent("@alice.bot").await;
+    let (status, stderr) = server.start_twin().await;
+    assert!(!status.success(), "the second process must not run");
+    assert!(!stderr.trim().is_empty(), "it says why");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    alice.get("/sessions").await.ok(200);
+}
+
+/// Answers do not show what they are made with.
+#[tokio::test]
+async fn answers_are_plain() {
+    let server = Server::start().await;
+    let alice = server.agent("@alice.bot").await;
+    let response = alice.get("/sessions").await;
+    assert_keys(&response.ok(200), &["sessions"], &["next_cursor"]);
+    assert!(response.header("x-powered-by").is_none());
+    assert!(response.header("server").is_none_or(|name| !name.contains('/')), "{response}");
+}

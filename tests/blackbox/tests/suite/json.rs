@@ -1,0 +1,180 @@
+//! Strict JSON at the edge, and the limit of a body (ASP-63, ASP-90; D.3, A2, A15).
+
+use blackbox::{Agent, Response, Server, content_of, pair};
+
+const MIB: usize = 1_048_576;
+
+async fn send(agent: &Agent, id: &str, body: &[u8]) -> Response {
+    agent.post_raw(&format!("/sessions/{id}/messages"), body).await
+}
+
+/// Texts that are not JSON, or JSON that two readers may understand differently.
+const BROKEN: &[(&str, &[u8])] = &[
+    ("empty", b""),
+    ("blank", b"  "),
+    ("not JSON", b"content=hello"),
+    ("cut", br#"{"content":"x""#),
+    ("trailing text", br#"{"content":"x"} x"#),
+    ("two values", br#"{"content":"x"}{"content":"y"}"#),
+    ("trailing comma", br#"{"content":"x",}"#),
+    ("comment", br#"{"content":"x"/*c*/}"#),
+    ("single quotes", b"{'content':'x'}"),
+    ("byte order mark", b"\xef\xbb\xbf{\"content\":\"x\"}"),
+    ("UTF-16", b"\xff\xfe{\0\"\0"),
+    ("invalid UTF-8", b"{\"content\":\"\xff\xfe\"}"),
+    ("overlong UTF-8", b"{\"content\":\"\xc0\xaf\"}"),
+    ("UTF-8 surrogate", b"{\"content\":\"\xed\xa0\x80\"}"),
+    ("lone high surrogate", br#"{"content":"\ud83d"}"#),
+    ("lone low surrogate", br#"{"content":"\ude00"}"#),
+    ("swapped surrogates", br#"{"content":"\ude00\ud83d"}"#),
+    ("bad escape", br#"{"content":"\x41"}"#),
+    ("raw control character", b"{\"content\":\"a\nb\"}"),
+    ("raw NUL", b"{\"content\":\"a\0b\"}"),
+    ("escaped NUL", br#"{"content":"a\u0000b"}"#),
+    ("NUL in a name", br#"{"content":"x","metadata":{"a\u0000":1}}"#),
+    ("duplicate name", br#"{"content":"x","content":"y"}"#),
+    ("duplicate name by escape", br#"{"content":"x","c\u006fntent":"y"}"#),
+    ("duplicate inside metadata", br#"{"content":"x","metadata":{"a":1,"a":1}}"#),
+    ("duplicate deep down", br#"{"content":"x","metadata":{"a":[{"b":1,"b":2}]}}"#),
+    ("duplicate in an ignored member", br#"{"content":"x","other":{"a":1,"a":1}}"#),
+    ("integer past 2^53", br#"{"content":"x","metadata":{"n":9007199254740993}}"#),
+    ("2^53 itself", br#"{"content":"x","metadata":{"n":9007199254740992}}"#),
+    ("negative past 2^53", br#"{"content":"x","metadata":{"n":-9007199254740992}}"#),
+    ("integer past u64", br#"{"content":"x","metadata":{"n":99999999999999999999}}"#),
+    ("overflow of a double", br#"{"content":"x","metadata":{"n":1e400}}"#),
+    ("negative overflow", br#"{"content":"x","metadata":{"n":-1e400}}"#),
+    ("NaN", br#"{"content":"x","metadata":{"n":NaN}}"#),
+    ("Infinity", br#"{"content":"x","metadata":{"n":Infinity}}"#),
+    ("leading zero", br#"{"content":"x","metadata":{"n":01}}"#),
+    ("leading plus", br#"{"content":"x","metadata":{"n":+1}}"#),
+    ("hexadecimal", br#"{"content":"x","metadata":{"n":0x1}}"#),
+    ("bare fraction", br#"{"content":"x","metadata":{"n":.5}}"#),
+    ("open fraction", br#"{"content":"x","metadata":{"n":1.}}"#),
+];
+
+#[tokio::test]
+async fn broken_json_is_refused() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    for (what, body) in BROKEN {
+        let response = send(&alice, &id, body).await;
+        assert_eq!(response.status, 400, "{what}: {response}");
+        response.refused(400, "invalid_json");
+        assert!(!response.text().contains("line 1"), "no parser's inner words: {response}");
+    }
+    assert!(content_of(&bob.history(&id).await).is_empty());
+}
+
+/// The same at every endpoint that takes a body.
+#[tokio::test]
+async fn broken_json_is_refused_everywhere() {
+    let server = Server::start().await;
+    let (alice, _, id) = pair(&server).await;
+    let operator = server.operator();
+    for body in [&br#"{"a":1,"a":2}"#[..], br#"{"a":"\u0000"}"#, b"{", br#"{"a":1e999}"#] {
+        for path in
+            ["/sessions".to_owned(), format!("/sessions/{id}/invite"), format!("/sessions/{id}/reopen")]
+        {
+            alice.post_raw(&path, body).await.refused(400, "invalid_json");
+        }
+        alice.post_raw("/contacts", body).await.refused(400, "invalid_json");
+        for path in ["/_admin/agents", "/_admin/owners", "/_admin/agents/@alice.bot/allowlist"] {
+            operator.post_raw(path, body).await.refused(400, "invalid_json");
+        }
+    }
+}
+
+/// Hard cases that are good JSON.
+#[tokio::test]
+async fn good_json_is_taken() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let good: &[&[u8]] = &[
+        b" \t\r\n{\"content\":\"x\"}\r\n ",
+        br#"{"content":"\ud83d\ude00 \u00e9 \/ \b\f\n\r\t"}"#,
+        "{\"content\":\"\u{1f600} \u{e9} \u{7f} \u{2028}\"}".as_bytes(),
+        br#"{"content":"x","metadata":{"n":9007199254740991,"m":-9007199254740991}}"#,
+        br#"{"content":"x","metadata":{"n":1.7976931348623157e308,"m":5e-324,"z":-0.0,"e":1E+2}}"#,
+        br#"{"content":"x","metadata":{"":"","a":{"a":{"a":1}}}}"#,
+        br#"{"content":"x","a":null,"b":[[]]}"#,
+    ];
+    for body in good {
+        send(&alice, &id, body).await.ok(201);
+    }
+    assert_eq!(content_of(&bob.history(&id).await).len(), good.len());
+}
+
+fn nested(depth: usize) -> Vec<u8> {
+    // The body is 1, metadata is 2, so depth - 2 arrays follow.
+    let arrays = depth - 2;
+    let text =
+        format!(r#"{{"content":"x","metadata":{{"a":{}{}}}}}"#, "[".repeat(arrays), "]".repeat(arrays));
+    text.into_bytes()
+}
+
+/// D.3, D.9: depth 64 with the outermost counted as 1.
+#[tokio::test]
+async fn depth_ends_at_64() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    send(&alice, &id, &nested(64)).await.ok(201);
+    for depth in [65, 66, 127, 128, 1_000, 100_000] {
+        send(&alice, &id, &nested(depth)).await.refused(400, "invalid_json");
+    }
+    let objects = |depth: usize| {
+        let inner = depth - 2;
+        format!(r#"{{"content":"x","metadata":{}1{}}}"#, r#"{"a":"#.repeat(inner + 1), "}".repeat(inner + 1))
+    };
+    send(&alice, &id, objects(64).as_bytes()).await.ok(201);
+    send(&alice, &id, objects(65).as_bytes()).await.refused(400, "invalid_json");
+    assert_eq!(content_of(&bob.history(&id).await).len(), 2);
+}
+
+fn sized(bytes: usize) -> Vec<u8> {
+    let frame = r#"{"content":""}"#.len();
+    format!(r#"{{"content":"{}"}}"#, "x".repeat(bytes - frame)).into_bytes()
+}
+
+/// D.3: a body of 1 MiB is taken and arrives whole; one byte more is 413, on every endpoint.
+#[tokio::test]
+async fn a_body_ends_at_one_mebibyte() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let mut to_bob = bob.connect().await;
+    to_bob.until_kind("session.joined").await;
+    send(&alice, &id, &sized(MIB)).await.ok(201);
+    let message = to_bob.event().await;
+    assert_eq!(message["payload"]["content"].as_str().map(str::len), Some(MIB - 14));
+    for bytes in [MIB + 1, 2 * MIB, 8 * MIB] {
+        let response = send(&alice, &id, &sized(bytes)).await;
+        assert_eq!(response.status, 413, "{response}");
+        assert!(response.json()["error"]["code"].is_string(), "{response}");
+    }
+    let create = format!(r#"{{"topic":"{}"}}"#, "x".repeat(MIB));
+    assert_eq!(alice.post_raw("/sessions", create.as_bytes()).await.status, 413);
+    assert_eq!(server.operator().post_raw("/_admin/agents", create.as_bytes()).await.status, 413);
+    assert_eq!(content_of(&bob.history(&id).await).len(), 1);
+}
+
+/// The same for a body without a length: the limit holds on what arrives.
+#[tokio::test]
+async fn a_chunked_body_ends_there_too() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let path = format!("/sessions/{id}/messages");
+    let chunked = |body: &[u8]| {
+        let headers = [("Content-Type", "application/json"), ("Transfer-Encoding", "chunked")];
+        let mut request = alice.request("POST", &path, &headers, None);
+        for chunk in body.chunks(60_000) {
+            request.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            request.extend_from_slice(chunk);
+            request.extend_from_slice(b"\r\n");
+        }
+        request.extend_from_slice(b"0\r\n\r\n");
+        request
+    };
+    alice.bytes(&chunked(&sized(MIB))).await.ok(201);
+    let response = alice.bytes(&chunked(&sized(MIB + 1))).await;
+    assert_eq!(response.status, 413, "{response}");
+    assert_eq!(content_of(&bob.history(&id).await).len(), 1);
+}

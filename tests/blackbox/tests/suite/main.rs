@@ -1,0 +1,35 @@
+//! The Agent Session Protocol as the real server speaks it: raw JSON over HTTP and WebSocket, one server a test.
+//!
+//! Expected values come from the protocol's document and from the decisions on the wire; requirement ids (ASP-n) stand
+//! at the tests that hold them. "Nothing came" is always shown by a fence: a later event that must come, with nothing
+//! before it.
+
+mod blocks;
+mod confirmation;
+mod contacts;
+mod content;
+mod create;
+mod delivery;
+mod ending;
+mod framing;
+mod health;
+mod idempotency;
+mod identity;
+mod json;
+mod logs;
+mod membership;
+mod not_found;
+mod order;
+mod owners;
+mod paging;
+mod presence;
+mod provisioning;
+mod reopen;
+mod seed;
+mod selfservice;
+mod shapes;
+mod shutdown;
+mod tokens;
+mod trust;
+mod visibility;
+mod wslimits;

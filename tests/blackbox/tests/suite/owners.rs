@@ -1,0 +1,123 @@
+//! What an owner's token may do, and what it may not even see (ASP-2, ASP-3, ASP-102).
+
+use blackbox::{Server, pair};
+use serde_json::json;
+
+/// ASP-3: the owner configures its own agents with the operator's calls.
+#[tokio::test]
+async fn an_owner_configures_its_agents() {
+    let server = Server::start().await;
+    let owner = server.owner("acme").await;
+    let made = owner.post("/_admin/agents", json!({"handle": "@acme.support"})).await.ok(201);
+    assert_eq!(made["policy"], "allowlist");
+    let agent = server.bearer(made["token"].as_str().expect("a token"));
+    agent.get("/sessions").await.ok(200);
+    let path = "/_admin/agents/@acme.support";
+    assert_eq!(owner.patch(path, json!({"policy": "open"})).await.ok(200)["policy"], "open");
+    let entries = json!({"entries": ["@nick.*"]});
+    let added = owner.post(&format!("{path}/allowlist"), entries).await.ok(200);
+    assert_eq!(added["entries"], json!(["@nick.*"]));
+    let nick = server.agent("@nick.bot").await;
+    owner.post(&format!("{path}/blocks"), json!({"handle": nick.handle})).await.ok(201);
+    owner.delete(&format!("{path}/blocks/{}", nick.handle)).await.ok(200);
+    owner.post_empty(&format!("{path}/rotate-token")).await.ok(200);
+    agent.get("/sessions").await.refused_as(401);
+    assert_eq!(owner.delete(path).await.status, 204);
+}
+
+/// ASP-102: a foreign agent is as absent for an owner as one that does not exist.
+#[tokio::test]
+async fn an_owner_sees_nothing_of_others() {
+    let server = Server::start().await;
+    let owner = server.owner("acme").await;
+    owner.post("/_admin/agents", json!({"handle": "@acme.support"})).await.ok(201);
+    let (nick, _, _) = pair(&server).await;
+    let listed = owner.get("/_admin/agents").await.ok(200);
+    let handles: Vec<_> = listed["agents"].as_array().expect("agents").iter().map(|a| &a["handle"]).collect();
+    assert_eq!(handles, ["@acme.support"], "an owner's list is of its own agents");
+    for (method, tail, body) in [
+        ("GET", "", None),
+        ("PATCH", "", Some(json!({"policy": "open"}))),
+        ("POST", "/rotate-token", None),
+        ("POST", "/allowlist", Some(json!({"entries": ["@acme.*"]}))),
+        ("DELETE", "/allowlist/@acme.*", None),
+        ("POST", "/blocks", Some(json!({"handle": "@acme.support"}))),
+        ("DELETE", "/blocks/@acme.support", None),
+        ("DELETE", "", None),
+    ] {
+        let foreign = format!("/_admin/agents/{}{tail}", nick.handle);
+        let foreign = owner.call(method, &foreign, &[], body.as_ref()).await;
+        foreign.refused(404, "not_found");
+        let absent = format!("/_admin/agents/@alice.nobody{tail}");
+        let absent = owner.call(method, &absent, &[], body.as_ref()).await;
+        assert_eq!(foreign.fingerprint(), absent.fingerprint(), "{method} {tail}");
+    }
+    nick.get("/sessions").await.ok(200);
+}
+
+/// An owner makes agents only under its own name; other names are not there for it, taken or free.
+#[tokio::test]
+async fn an_owner_makes_only_its_own_agents() {
+    let server = Server::start().await;
+    let owner = server.owner("acme").await;
+    server.agent("@nick.bot").await;
+    let taken = owner.post("/_admin/agents", json!({"handle": "@nick.bot"})).await;
+    taken.refused(404, "not_found");
+    let free = owner.post("/_admin/agents", json!({"handle": "@nick.new"})).await;
+    assert_eq!(taken.fingerprint(), free.fingerprint());
+    server.operator().get("/_admin/agents/@nick.new").await.refused(404, "not_found");
+}
+
+/// Making and listing owners is the operator's.
+#[tokio::test]
+async fn an_owner_is_not_the_operator() {
+    let server = Server::start().await;
+    let owner = server.owner("acme").await;
+    owner.post("/_admin/owners", json!({"owner": "other"})).await.refused(404, "not_found");
+}
+
+/// ASP-3: an agent's token configures nothing, not even its own agent.
+#[tokio::test]
+async fn an_agent_configures_nothing() {
+    let server = Server::start().await;
+    let (alice, bob, _) = pair(&server).await;
+    for handle in [&alice.handle, &bob.handle] {
+        let path = format!("/_admin/agents/{handle}");
+        alice.get(&path).await.refused(404, "not_found");
+        alice.patch(&path, json!({"policy": "allowlist"})).await.refused(404, "not_found");
+        alice
+            .post(&format!("{path}/allowlist"), json!({"entries": ["@x.*"]}))
+            .await
+            .refused(404, "not_found");
+        alice.post(&format!("{path}/blocks"), json!({"handle": "@bob.bot"})).await.refused(404, "not_found");
+        alice.post_empty(&format!("{path}/rotate-token")).await.refused(404, "not_found");
+        alice.delete(&path).await.refused(404, "not_found");
+    }
+    alice.post("/_admin/agents", json!({"handle": "@alice.two"})).await.refused(404, "not_found");
+    alice.post("/_admin/owners", json!({"owner": "zed"})).await.refused(404, "not_found");
+    let shown = server.operator().get(&format!("/_admin/agents/{}", alice.handle)).await.ok(200);
+    assert_eq!(shown["policy"], "open");
+    assert_eq!(shown["allowlist"], json!([]));
+}
+
+/// Organisations: made by the operator or that owner, idempotently, with members and roles.
+#[tokio::test]
+async fn organisations_have_members() {
+    let server = Server::start().await;
+    let operator = server.operator();
+    assert_eq!(operator.put("/_admin/orgs/guild", json!({})).await.status, 201);
+    assert_eq!(operator.put("/_admin/orgs/guild", json!({})).await.status, 200);
+    let nick = server.owner("nick").await;
+    let member = "/_admin/orgs/guild/members/~nick";
+    for _ in 0..2 {
+        let put = operator.put(member, json!({"roles": ["reviewer"]})).await;
+        assert!((200..300).contains(&put.status), "{put}");
+    }
+    nick.put(member, json!({"roles": ["admin"]})).await.refused(404, "not_found");
+    nick.put("/_admin/orgs/guild", json!({})).await.refused(404, "not_found");
+    assert_eq!(nick.put("/_admin/orgs/nick", json!({})).await.status / 100, 2, "its own name is its own");
+    operator.put("/_admin/orgs/guild/members/nick", json!({"roles": []})).await.refused_as(400);
+    operator.put(member, json!({"roles": ["No Role"]})).await.refused_as(400);
+    let gone = operator.delete(member).await;
+    assert!((200..300).contains(&gone.status), "{gone}");
+}

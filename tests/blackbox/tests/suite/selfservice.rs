@@ -1,0 +1,122 @@
+//! `/agents/me`: an agent reads its own configuration always, and writes it only where its owner allows
+//! (ASP-3, ASP-102, ASP-103).
+
+use blackbox::{Agent, Server, assert_keys};
+use serde_json::json;
+
+async fn with_self_service(server: &Server, handle: &str, on: bool) -> Agent {
+    server.agent_as(json!({"handle": handle, "policy": "allowlist", "self_service": on})).await
+}
+
+/// Reads are always allowed and never show the token.
+#[tokio::test]
+async fn an_agent_reads_itself() {
+    let server = Server::start().await;
+    let alice = server.closed("@alice.bot", &["@bob.bot"]).await;
+    server.agent("@carol.bot").await;
+    server.block(&alice, "@carol.bot").await;
+    let me = alice.get("/agents/me").await;
+    assert_eq!(me.ok(200)["handle"], "@alice.bot");
+    assert!(!me.text().contains("pla_"), "{me}");
+    let list = alice.get("/agents/me/allowlist").await.ok(200);
+    assert_eq!(list["entries"], json!(["@bob.bot"]));
+    let blocks = alice.get("/agents/me/blocks").await.ok(200);
+    let block = &blocks["blocks"][0];
+    assert_keys(block, &["blocked_agent_id", "blocked_handle", "created_at"], &[]);
+    assert_eq!(block["blocked_handle"], "@carol.bot");
+    assert_eq!(blocks["blocks"].as_array().map(Vec::len), Some(1));
+    assert!(blocks["next_cursor"].is_null(), "{blocks}");
+}
+
+/// ASP-3: off is the default, and every write is 403 `forbidden`.
+#[tokio::test]
+async fn writes_need_the_owners_leave() {
+    let server = Server::start().await;
+    server.agent("@bob.bot").await;
+    for alice in [
+        server.closed("@alice.one", &["@bob.bot"]).await,
+        with_self_service(&server, "@alice.two", false).await,
+    ] {
+        let before = alice.get("/agents/me/allowlist").await.ok(200);
+        alice.patch("/agents/me", json!({"policy": "open"})).await.refused(403, "forbidden");
+        alice.post("/agents/me/allowlist", json!({"entries": ["@x.*"]})).await.refused(403, "forbidden");
+        alice.delete("/agents/me/allowlist/@bob.bot").await.refused(403, "forbidden");
+        alice.post("/agents/me/blocks", json!({"handle": "@bob.bot"})).await.refused(403, "forbidden");
+        alice.delete("/agents/me/blocks/@bob.bot").await.refused(403, "forbidden");
+        let shown = server.operator().get(&format!("/_admin/agents/{}", alice.handle)).await.ok(200);
+        assert_eq!(shown["policy"], "allowlist");
+        assert_eq!(alice.get("/agents/me/allowlist").await.ok(200), before);
+        assert_eq!(alice.get("/agents/me/blocks").await.ok(200)["blocks"], json!([]));
+    }
+}
+
+/// On, the agent edits its own lists, and only its own.
+#[tokio::test]
+async fn self_service_edits_itself() {
+    let server = Server::start().await;
+    let alice = with_self_service(&server, "@alice.bot", true).await;
+    let bob = server.agent("@bob.bot").await;
+    let invite = json!({"invite": ["@alice.bot"]});
+    bob.post("/sessions", invite.clone()).await.refused(404, "not_found");
+    let list = alice.post("/agents/me/allowlist", json!({"entries": ["@bob.*"]})).await.ok(200);
+    assert_eq!(list["entries"], json!(["@bob.*"]));
+    bob.post("/sessions", invite.clone()).await.ok(201);
+    let list = alice.delete("/agents/me/allowlist/@bob.*").await.ok(200);
+    assert_eq!(list["entries"], json!([]));
+    bob.post("/sessions", invite.clone()).await.refused(404, "not_found");
+    alice.patch("/agents/me", json!({"policy": "open"})).await.ok(200);
+    bob.post("/sessions", invite.clone()).await.ok(201);
+    alice.post("/agents/me/blocks", json!({"handle": "@bob.bot"})).await.ok(201);
+    bob.post("/sessions", invite.clone()).await.refused(404, "not_found");
+    let lifted = alice.delete("/agents/me/blocks/@bob.bot").await.ok(200);
+    assert_eq!(lifted, json!({"unblocked": true}));
+    bob.post("/sessions", invite).await.ok(201);
+    let shown = server.operator().get("/_admin/agents/@bob.bot").await.ok(200);
+    assert_eq!(
+        (&shown["policy"], &shown["allowlist"]),
+        (&json!("open"), &json!([])),
+        "bob's lists were not touched"
+    );
+}
+
+/// The owner grants and takes it back; the agent cannot grant it to itself.
+#[tokio::test]
+async fn the_owner_switches_self_service() {
+    let server = Server::start().await;
+    let alice = server.closed("@alice.bot", &[]).await;
+    let operator = server.operator();
+    let path = "/_admin/agents/@alice.bot";
+    let entries = json!({"entries": ["@bob.*"]});
+    operator.patch(path, json!({"self_service": true})).await.ok(200);
+    alice.post("/agents/me/allowlist", entries.clone()).await.ok(200);
+    operator.patch(path, json!({"self_service": false})).await.ok(200);
+    alice.post("/agents/me/allowlist", entries.clone()).await.refused(403, "forbidden");
+    alice.patch("/agents/me", json!({"self_service": true})).await.refused(403, "forbidden");
+    alice.post("/agents/me/allowlist", entries).await.refused(403, "forbidden");
+    operator.patch(path, json!({"self_service": "yes"})).await.refused_as(400);
+}
+
+/// `limit` and `cursor` walk the list of blocks.
+#[tokio::test]
+async fn blocks_are_paged() {
+    let server = Server::start().await;
+    let alice = with_self_service(&server, "@alice.bot", true).await;
+    for number in 0..5 {
+        let other = server.agent(&format!("@other.n{number}")).await;
+        alice.post("/agents/me/blocks", json!({"handle": other.handle})).await.ok(201);
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    let mut path = "/agents/me/blocks?limit=2".to_owned();
+    loop {
+        let page = alice.get(&path).await.ok(200);
+        let blocks = page["blocks"].as_array().expect("blocks");
+        assert!(blocks.len() <= 2);
+        for block in blocks {
+            assert!(seen.insert(block["blocked_handle"].to_string()), "listed once: {block}");
+        }
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        path = format!("/agents/me/blocks?limit=2&cursor={next}");
+    }
+    assert_eq!(seen.len(), 5);
+    alice.get("/agents/me/blocks?limit=101").await.refused_as(400);
+}

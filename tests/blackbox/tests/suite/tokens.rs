@@ -1,0 +1,227 @@
+//! Bearer tokens: what is refused without one, what becomes of connections when one dies, and browsers' tickets
+//! (ASP-4, ASP-63, ASP-82).
+
+use std::time::Duration;
+
+use blackbox::{Pongs, Response, Server, pair};
+use serde_json::json;
+use tokio::time::Instant;
+
+/// "Open connections close within a second", and as much again for a busy machine.
+const REVOKED_MAX: Duration = Duration::from_secs(2);
+
+const ENDPOINTS: &[(&str, &str)] = &[
+    ("POST", "/sessions"),
+    ("GET", "/sessions"),
+    ("GET", "/sessions/sess_01HW7AB12CDEFGHJKMNPQRSTVW"),
+    ("GET", "/sessions/sess_01HW7AB12CDEFGHJKMNPQRSTVW/events"),
+    ("POST", "/sessions/sess_01HW7AB12CDEFGHJKMNPQRSTVW/join"),
+    ("POST", "/sessions/sess_01HW7AB12CDEFGHJKMNPQRSTVW/invite"),
+    ("POST", "/sessions/sess_01HW7AB12CDEFGHJKMNPQRSTVW/messages"),
+    ("POST", "/sessions/sess_01HW7AB12CDEFGHJKMNPQRSTVW/leave"),
+    ("POST", "/sessions/sess_01HW7AB12CDEFGHJKMNPQRSTVW/end"),
+    ("POST", "/sessions/sess_01HW7AB12CDEFGHJKMNPQRSTVW/reopen"),
+    ("GET", "/connect"),
+];
+
+const SELF_AND_ADMIN: &[(&str, &str)] = &[
+    ("GET", "/agents/me"),
+    ("PATCH", "/agents/me"),
+    ("GET", "/agents/me/allowlist"),
+    ("GET", "/agents/me/blocks"),
+    ("POST", "/contacts"),
+    ("POST", "/auth/ticket"),
+    ("GET", "/_admin/owners"),
+    ("POST", "/_admin/owners"),
+    ("GET", "/_admin/agents"),
+    ("POST", "/_admin/agents"),
+    ("GET", "/_admin/agents/@a.b"),
+    ("DELETE", "/_admin/agents/@a.b"),
+    ("POST", "/_admin/agents/@a.b/rotate-token"),
+    ("POST", "/_admin/agents/@a.b/allowlist"),
+    ("POST", "/_admin/agents/@a.b/blocks"),
+];
+
+#[track_caller]
+fn unauthenticated(response: &Response) {
+    response.refused_as(401);
+    let challenge = response.header("www-authenticate").unwrap_or_default();
+    assert!(challenge.starts_with("Bearer"), "401 carries the challenge: {response}");
+}
+
+/// ASP-63: every endpoint wants a token, and says so before it looks at anything else.
+#[tokio::test]
+async fn nothing_works_without_a_known_token() {
+    let server = Server::start().await;
+    let unknown = server.bearer("pla_0000000000000000000000000000000000000000000000000000000000000000");
+    for (method, path) in ENDPOINTS.iter().chain(SELF_AND_ADMIN) {
+        unauthenticated(&server.stranger().call(method, path, &[], None).await);
+        unauthenticated(&unknown.call(method, path, &[], None).await);
+        let basic = [("Authorization", "Basic YWxpY2U6c2VjcmV0")];
+        unauthenticated(&server.stranger().call(method, path, &basic, None).await);
+        let empty = [("Authorization", "Bearer ")];
+        unauthenticated(&server.stranger().call(method, path, &empty, None).await);
+    }
+}
+
+/// Order of checks: 401 comes before the body is judged.
+#[tokio::test]
+async fn the_token_is_checked_before_the_body() {
+    let server = Server::start().await;
+    unauthenticated(&server.stranger().post_raw("/sessions", b"{not json").await);
+}
+
+/// D.9: owners and the operator configure, they do not speak: 401 on session paths.
+#[tokio::test]
+async fn owner_and_operator_tokens_are_no_agents() {
+    let server = Server::start().await;
+    let owner = server.owner("alice").await;
+    for caller in [owner, server.operator()] {
+        for (method, path) in ENDPOINTS {
+            caller.call(method, path, &[], None).await.refused_as(401);
+        }
+    }
+}
+
+/// `X-ASP-Agent` may be sent, but only with the token's own handle.
+#[tokio::test]
+async fn the_agent_header_must_agree_with_the_token() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let path = format!("/sessions/{id}");
+    alice.call("GET", &path, &[("X-ASP-Agent", &alice.handle)], None).await.ok(200);
+    unauthenticated(&alice.call("GET", &path, &[("X-ASP-Agent", &bob.handle)], None).await);
+    unauthenticated(&alice.call("GET", &path, &[("X-ASP-Agent", "@nobody.here")], None).await);
+    let wrong = alice.try_socket("/connect", &[("X-ASP-Agent", &bob.handle)], Pongs::Answer).await;
+    unauthenticated(&wrong.expect_err("no upgrade in another's name"));
+    let right = alice.try_socket("/connect", &[("X-ASP-Agent", &alice.handle)], Pongs::Answer).await;
+    right.expect("an upgrade in one's own name").close().await;
+}
+
+/// A bad token is answered before the upgrade.
+#[tokio::test]
+async fn no_upgrade_without_a_token() {
+    let server = Server::start().await;
+    let refusal = server.stranger().try_socket("/connect", &[], Pongs::Answer).await.expect_err("no token");
+    unauthenticated(&refusal);
+    let refusal = server.stranger().try_socket("/connect?token=pla_wrong", &[], Pongs::Answer).await;
+    unauthenticated(&refusal.expect_err("a wrong token"));
+}
+
+/// A published client sends the token in the query of `/connect`; nowhere else is it accepted.
+#[tokio::test]
+async fn connect_takes_the_token_in_its_query() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let target = format!("/connect?token={}", alice.token());
+    let mut socket = server.stranger().socket(&target, Pongs::Answer).await;
+    bob.say(&id, "hello").await;
+    socket.until_text("hello").await;
+    let elsewhere = format!("/sessions/{id}?token={}", alice.token());
+    unauthenticated(&server.stranger().get(&elsewhere).await);
+}
+
+/// Tickets for browsers: single use, and only for their agent.
+#[tokio::test]
+async fn a_ticket_opens_one_socket() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let response = alice.post_empty("/auth/ticket").await;
+    assert!([200, 201].contains(&response.status), "{response}");
+    let body = response.json();
+    assert!(body["expires_in"].as_i64().is_some_and(|seconds| (1..=30).contains(&seconds)), "{body}");
+    let target = format!("/connect?ticket={}", body["ticket"].as_str().expect("a ticket"));
+    let mut socket = server.stranger().socket(&target, Pongs::Answer).await;
+    bob.say(&id, "hello").await;
+    let heard = socket.until_text("hello").await;
+    assert!(!heard.is_empty());
+    let again = server.stranger().try_socket(&target, &[], Pongs::Answer).await;
+    unauthenticated(&again.expect_err("a ticket is used up"));
+    let made_up = server.stranger().try_socket("/connect?ticket=nonsense", &[], Pongs::Answer).await;
+    unauthenticated(&made_up.expect_err("an unknown ticket"));
+}
+
+/// A rotated token is dead at once, for requests and for sockets; the new one works.
+#[tokio::test]
+async fn rotation_revokes_at_once() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let mut first = alice.connect().await;
+    let mut second = alice.connect().await;
+    bob.say(&id, "before").await;
+    first.until_text("before").await;
+    second.until_text("before").await;
+    let path = format!("/_admin/agents/{}/rotate-token", alice.handle);
+    let rotated = server.operator().post_empty(&path).await.ok(200);
+    let at = Instant::now();
+    unauthenticated(&alice.get("/sessions").await);
+    bob.say(&id, "after").await;
+    for socket in [&mut first, &mut second] {
+        let (events, _) = socket.ending().await;
+        assert!(at.elapsed() < REVOKED_MAX, "sockets close within a second");
+        assert!(
+            !blackbox::content_of(&events).contains(&"after"),
+            "nothing is sent after the revocation: {events:?}"
+        );
+    }
+    let token = rotated["token"].as_str().expect("the new token");
+    assert!(token.starts_with("pla_"), "{token}");
+    let alice = blackbox::Agent::new(&alice.handle, server.address().clone(), token);
+    alice.connect().await.until_text("after").await;
+}
+
+/// Rotation leaves tickets of the old token worthless.
+#[tokio::test]
+async fn rotation_kills_tickets_too() {
+    let server = Server::start().await;
+    let alice = server.agent("@alice.bot").await;
+    let ticket = alice.post_empty("/auth/ticket").await.json();
+    let path = format!("/_admin/agents/{}/rotate-token", alice.handle);
+    server.operator().post_empty(&path).await.ok(200);
+    let target = format!("/connect?ticket={}", ticket["ticket"].as_str().expect("a ticket"));
+    let refused = server.stranger().try_socket(&target, &[], Pongs::Answer).await;
+    unauthenticated(&refused.expect_err("the ticket died with its token"));
+}
+
+/// Deleting an agent ends its tokens and sockets.
+#[tokio::test]
+async fn deletion_revokes_at_once() {
+    let server = Server::start().await;
+    let alice = server.agent("@alice.bot").await;
+    let mut socket = alice.connect().await;
+    let path = format!("/_admin/agents/{}", alice.handle);
+    let response = server.operator().delete(&path).await;
+    assert_eq!(response.status, 204, "{response}");
+    let at = Instant::now();
+    unauthenticated(&alice.get("/sessions").await);
+    socket.ending().await;
+    assert!(at.elapsed() < REVOKED_MAX, "sockets close within a second");
+}
+
+/// Revocation outlives a crash.
+#[tokio::test]
+async fn a_revoked_token_stays_dead_after_a_crash() {
+    let mut server = Server::start().await;
+    let alice = server.agent("@alice.bot").await;
+    let path = format!("/_admin/agents/{}/rotate-token", alice.handle);
+    let rotated = server.operator().post_empty(&path).await.ok(200);
+    server.crash().await;
+    unauthenticated(&alice.get("/sessions").await);
+    server.bearer(rotated["token"].as_str().expect("a token")).get("/sessions").await.ok(200);
+}
+
+/// Tokens are told apart by their prefix and have 256 random bits.
+#[tokio::test]
+async fn tokens_have_their_prefix_and_length() {
+    let server = Server::start().await;
+    let owner = server.owner("alice").await;
+    assert!(owner.token().starts_with("plw_"), "{}", owner.token());
+    let mut seen = std::collections::HashSet::new();
+    for number in 0..5 {
+        let made =
+            server.operator().post("/_admin/agents", json!({ "handle": format!("@alice.n{number}") })).await;
+        let token = made.ok(201)["token"].as_str().expect("a token").to_owned();
+        assert!(token.starts_with("pla_") && token.len() >= 4 + 43, "256 bits need 43 characters: {token}");
+        assert!(seen.insert(token), "tokens differ");
+    }
+}
