@@ -46,7 +46,7 @@ pub(crate) struct ServeArgs {
 
 /// Runs the server until it is told to stop, or its store can't go on.
 pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
-    init_logs();
+    init_logs("info");
     let settings = Settings::resolve(args)?;
     let operator = operator(&settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -89,8 +89,9 @@ fn operator(settings: &Settings) -> anyhow::Result<Operator> {
 }
 
 /// JSON lines on standard error; `PLENARY_LOG` filters them.
-fn init_logs() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("PLENARY_LOG").unwrap_or_else(|_| "info".into());
+pub(crate) fn init_logs(default: &str) {
+    let filter =
+        tracing_subscriber::EnvFilter::try_from_env("PLENARY_LOG").unwrap_or_else(|_| default.into());
     let logs = tracing_subscriber::fmt().json().with_writer(std::io::stderr).with_env_filter(filter);
     let _ = logs.try_init();
 }

@@ -8,6 +8,9 @@ use plenary_kernel::Version;
 
 use crate::state::Participant;
 
+/// The creation has no form on the wire.
+const CREATION: Version = Version(1);
+
 /// Where a connection is in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reading {
@@ -56,16 +59,16 @@ impl Reading {
 
     /// Passes the event at `version` (the one directly behind the cursor); whether it is to be shown.
     pub(crate) fn pass(&mut self, participant: &Participant, version: Version) -> Step {
-        if !self.whole && participant.stay == Some(version) {
+        if !self.whole && participant.stay == Some(version) && version > CREATION {
             *self = Self { cursor: Version::ZERO, whole: true };
-            return if version == Version(1) { self.pass(participant, version) } else { Step::Restart };
+            return Step::Restart;
         }
         self.cursor = version;
         if participant.stay.is_none() && version >= participant.frozen {
             self.whole = false;
         }
-        let shown = self.whole && participant.stay.is_some() || participant.has_glimpse(version);
-        if shown { Step::Show } else { Step::Skip }
+        let readable = self.whole && participant.stay.is_some() || participant.has_glimpse(version);
+        if readable && version > CREATION { Step::Show } else { Step::Skip }
     }
 }
 
@@ -139,7 +142,7 @@ mod tests {
 
     #[test]
     fn asp_26_the_creator_sees_everything() {
-        assert_eq!(shown("Cmmi", 0, &[1, 2, 4]), [1, 2, 3, 4]);
+        assert_eq!(shown("Cmmi", 0, &[1, 2, 4]), [2, 3, 4]);
         assert_eq!(shown("Cmmi", 2, &[4]), [3, 4], "behind its cursor");
     }
 
@@ -152,22 +155,22 @@ mod tests {
 
     #[test]
     fn asp_47_asp_58_joining_brings_the_transcript_then_the_joining() {
-        assert_eq!(shown("cmimjm", 0, &[3, 6]), [3, 1, 2, 3, 4, 5, 6]);
-        assert_eq!(shown("cmimjm", 3, &[6]), [1, 2, 3, 4, 5, 6], "joined while away: once, in order");
+        assert_eq!(shown("cmimjm", 0, &[3, 6]), [3, 2, 3, 4, 5, 6]);
+        assert_eq!(shown("cmimjm", 3, &[6]), [2, 3, 4, 5, 6], "joined while away: once, in order");
         assert_eq!(shown("cmimjm", 5, &[6]), [6], "the joining was confirmed");
     }
 
     #[test]
     fn asp_27_asp_80_after_leaving_nothing_more() {
-        assert_eq!(shown("cijmlmm", 0, &[3, 4, 7]), [1, 2, 3, 4, 5]);
+        assert_eq!(shown("cijmlmm", 0, &[3, 4, 7]), [2, 3, 4, 5]);
         assert_eq!(shown("cijmlmm", 3, &[7]), [4, 5]);
-        assert_eq!(shown("cijmlmm", 1, &[7]), [1, 2, 3, 4, 5], "joined and left while away");
+        assert_eq!(shown("cijmlmm", 1, &[7]), [2, 3, 4, 5], "joined and left while away");
     }
 
     #[test]
     fn asp_81_a_former_member_sees_its_new_invitation_and_everything_once_it_joins_again() {
         let log = "cijlmimjm";
-        assert_eq!(shown(log, 0, &[3, 4, 5, 6, 7]), [1, 2, 3, 4, 6]);
-        assert_eq!(shown(log, 4, &[7, 9]), [6, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(shown(log, 0, &[3, 4, 5, 6, 7]), [2, 3, 4, 6]);
+        assert_eq!(shown(log, 4, &[7, 9]), [6, 2, 3, 4, 5, 6, 7, 8, 9]);
     }
 }

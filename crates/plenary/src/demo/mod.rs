@@ -34,6 +34,7 @@ pub(crate) struct DemoArgs {
 
 /// Plays the demonstration.
 pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
+    crate::serve::init_logs("warn");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let directory = tempfile::Builder::new().prefix("plenary-demo-").tempdir()?;
@@ -54,12 +55,19 @@ pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
 
 async fn play(server: &Server, operator: &OperatorToken, out: &Out, once: bool) -> anyhow::Result<()> {
     let mut stage = Stage::new(server.url(), operator.secret(), *out)?;
-    stage.note(&format!("A server listens on {}, its store is SQLite in a temporary directory.", server.url()))?;
+    stage.note(&format!(
+        "A server listens on {}, its store is SQLite in a temporary directory.",
+        server.url()
+    ))?;
     let session = walkthrough::play(&mut stage).await.context("the walkthrough")?;
     variations::send_and_end(&mut stage).await.context("send-and-end")?;
     variations::drop_within_grace(&mut stage, &session).await.context("a drop within the grace window")?;
     variations::drop_beyond_grace(&mut stage, &session).await.context("a drop beyond the grace window")?;
-    stage.note(&format!("Every step was as specified: {} requests, {} events.", stage.requests(), stage.events()))?;
+    stage.note(&format!(
+        "Every step was as specified: {} requests, {} events.",
+        stage.requests(),
+        stage.events()
+    ))?;
     if !once {
         stage.note("The server goes on; stop it with Ctrl-C. The tokens:")?;
         stage.show_tokens()?;

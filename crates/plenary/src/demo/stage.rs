@@ -73,8 +73,10 @@ impl Stage {
     ) -> anyhow::Result<()> {
         let mut agent = CreateAgent::new(handle.parse()?);
         agent.policy = Some(policy);
-        agent.allowlist = allowlist.iter().map(|entry| entry.parse::<AllowEntry>()).collect::<Result<_, _>>()?;
-        let created = self.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
+        agent.allowlist =
+            allowlist.iter().map(|entry| entry.parse::<AllowEntry>()).collect::<Result<_, _>>()?;
+        let created =
+            self.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
         let token = created.value.token.clone();
         let client = self.base.with_token(Token::new(token.clone())?);
         self.players.insert(handle, Player { client, token, live: None });
@@ -118,7 +120,8 @@ impl Stage {
         )?;
         let client = self.player(handle)?.client.clone();
         let bytes = body.as_ref().map(|body| Bytes::from(body.to_string()));
-        let reply = timeout(STEP, client.raw(method, path, bytes)).await.context("the request took too long")??;
+        let reply =
+            timeout(STEP, client.raw(method, path, bytes)).await.context("the request took too long")??;
         let text = String::from_utf8_lossy(&reply.body).into_owned();
         let value = if text.is_empty() { Value::Null } else { serde_json::from_str(&text)? };
         self.line(
@@ -129,7 +132,8 @@ impl Stage {
         Ok(value)
     }
 
-    /// Waits for the next event of an agent and checks its members: `expected` must be part of it.
+    /// Waits for the next event of an agent and checks its members and those of its payload: `expected` must be
+    /// part of them. All of them together come back.
     pub(super) async fn event(&mut self, handle: &'static str, expected: Value) -> anyhow::Result<Value> {
         self.events += 1;
         let event = self.next(handle).await.with_context(|| format!("{handle} should get {expected}"))?;
@@ -138,6 +142,11 @@ impl Stage {
             &json!({"agent": handle, "event": value}),
             format!("{handle} {} {}", self.out.paint(Style::Yellow, "⇐"), event.json()),
         )?;
+        let mut members = value.as_object().cloned().unwrap_or_default();
+        if let Some(Value::Object(payload)) = members.remove("payload") {
+            members.extend(payload);
+        }
+        let value = Value::Object(members);
         for (member, expected) in expected.as_object().into_iter().flatten() {
             ensure!(
                 value.get(member) == Some(expected),

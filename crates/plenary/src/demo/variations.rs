@@ -19,8 +19,11 @@ pub(super) async fn send_and_end(stage: &mut Stage) -> anyhow::Result<()> {
     stage.event(NICK, of("message", &session, json!({"sequence": 1}))).await?;
     stage.event(NICK, of("invited", &session, json!({"sequence": 2}))).await?;
     stage.event(NICK, of("ended", &session, json!({"sequence": 3}))).await?;
-    let invitation = stage.event(SUPPORT, of("invited", &session, json!({"invited_by": NICK}))).await?;
-    anyhow::ensure!(invitation["initial_message"]["content"] == content, "the invitation carries the message");
+    let invitation = stage.event(SUPPORT, of("invited", &session, json!({"by": NICK}))).await?;
+    anyhow::ensure!(
+        invitation["initial_message"]["content"] == content,
+        "the invitation carries the message"
+    );
     stage.event(SUPPORT, of("ended", &session, json!({}))).await?;
     Ok(())
 }

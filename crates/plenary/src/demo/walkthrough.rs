@@ -38,7 +38,9 @@ pub(super) fn of(kind: &str, session: &str, more: Value) -> Value {
 }
 
 async fn create(stage: &mut Stage) -> anyhow::Result<String> {
-    stage.note("Nick asks Acme. The invitation says who and about what; the message waits for whoever joins.")?;
+    stage.note(
+        "Nick asks Acme. The invitation says who and about what; the message waits for whoever joins.",
+    )?;
     let question = "Hi, having trouble with the widget v3 export feature. Is there a known issue?";
     let topic = "Question about widget v3 export";
     let body = json!({
@@ -46,9 +48,11 @@ async fn create(stage: &mut Stage) -> anyhow::Result<String> {
     });
     let created = stage.request(NICK, Method::POST, "/sessions", Some(body), 201).await?;
     let session = created["session_id"].as_str().context("a session id")?.to_owned();
-    stage.event(NICK, of("message", &session, json!({"sequence": 1, "sender": NICK, "content": question}))).await?;
+    stage
+        .event(NICK, of("message", &session, json!({"sequence": 1, "sender": NICK, "content": question})))
+        .await?;
     stage.event(NICK, of("invited", &session, json!({"sequence": 2}))).await?;
-    let invited = of("invited", &session, json!({"invited_by": NICK, "topic": topic, "sequence": 2}));
+    let invited = of("invited", &session, json!({"by": NICK, "topic": topic, "sequence": 2}));
     let invitation = stage.event(SUPPORT, invited).await?;
     anyhow::ensure!(invitation.get("initial_message").is_none(), "an invitation carries no content");
 
@@ -79,7 +83,8 @@ pub(super) async fn say(
     let sent = stage
         .request(sender, Method::POST, &path(session, "messages"), Some(json!({"content": content})), 201)
         .await?;
-    let expected = json!({"sequence": sent["sequence"], "id": sent["message_id"], "sender": sender, "content": content});
+    let expected =
+        json!({"sequence": sent["sequence"], "id": sent["message_id"], "sender": sender, "content": content});
     for reader in audience {
         stage.event(reader, of("message", session, expected.clone())).await?;
     }
@@ -88,13 +93,14 @@ pub(super) async fn say(
 
 async fn bring_in_the_engineer(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
     stage.note("Support answers and brings in a colleague, whose allowlist has @acme.*.")?;
-    say(stage, session, SUPPORT, json!("Looking into it. Bringing in our engineer."), &[NICK, SUPPORT]).await?;
+    say(stage, session, SUPPORT, json!("Looking into it. Bringing in our engineer."), &[NICK, SUPPORT])
+        .await?;
     let invited = stage
         .request(SUPPORT, Method::POST, &path(session, "invite"), Some(json!({"invite": [ENGINEER]})), 200)
         .await?;
     anyhow::ensure!(invited["invited"] == json!([ENGINEER]), "the engineer is invited");
     for reader in [NICK, SUPPORT, ENGINEER] {
-        stage.event(reader, of("invited", session, json!({"invited_by": SUPPORT}))).await?;
+        stage.event(reader, of("invited", session, json!({"by": SUPPORT}))).await?;
     }
     stage.request(ENGINEER, Method::POST, &path(session, "join"), None, 200).await?;
     for sequence in [1, 2, 3, 4] {
@@ -125,7 +131,10 @@ async fn resolve(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
     let body = json!({"content": "one more thing"});
     stage.request(NICK, Method::POST, &path(session, "messages"), Some(body), 409).await?;
     let log = stage.request(NICK, Method::GET, &path(session, "events?after_sequence=7"), None, 200).await?;
-    anyhow::ensure!(log["events"].as_array().is_some_and(|events| events.len() == 3), "three events behind 7");
+    anyhow::ensure!(
+        log["events"].as_array().is_some_and(|events| events.len() == 3),
+        "three events behind 7"
+    );
     Ok(())
 }
 
@@ -138,7 +147,7 @@ async fn reopen(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
     stage.event(NICK, of("message", session, json!({"content": follow_up}))).await?;
     stage.event(NICK, of("invited", session, json!({"invitee": SUPPORT}))).await?;
     stage.event(SUPPORT, of("reopened", session, json!({}))).await?;
-    stage.event(SUPPORT, of("invited", session, json!({"invited_by": NICK}))).await?;
+    stage.event(SUPPORT, of("invited", session, json!({"by": NICK}))).await?;
     stage.request(SUPPORT, Method::POST, &path(session, "join"), None, 200).await?;
     stage.event(SUPPORT, of("message", session, json!({"content": follow_up}))).await?;
     for reader in [SUPPORT, NICK] {

@@ -7,7 +7,7 @@ mod service;
 mod settings;
 mod store;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use plenary_accounts::{Accounts, TokenDigest};
@@ -23,7 +23,6 @@ pub(crate) use settings::Settings;
 
 /// A server that is running.
 pub(crate) struct Server {
-    address: SocketAddr,
     url: String,
     stop: CancellationToken,
     serving: tokio::task::JoinHandle<plenary_edge::Stopped>,
@@ -75,18 +74,12 @@ impl Server {
 
         let metrics = Metrics::new();
         let listener = Listener::bind(settings.listen, settings.edge()?)?;
-        let address = listener.address();
+        let url = settings.url(listener.address());
         let router = service::router(&parts, &metrics, &stop)?;
         background::keep_going(&tasks, &parts, &stop);
         let (serve_stop, serve_metrics) = (stop.clone(), metrics.clone());
         let serving = tokio::spawn(async move { listener.serve(router, &serve_metrics, serve_stop).await });
-        let url = settings.url(address);
-        Ok(Self { address, url, stop, serving, tasks, parts, closing })
-    }
-
-    /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+        Ok(Self { url, stop, serving, tasks, parts, closing })
     }
 
     /// How clients reach it.

@@ -9,6 +9,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{Method, StatusCode, header};
+use plenary_accounts::Accounts;
 use plenary_edge::{
     ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, consistent, openapi,
     with_fallbacks,
@@ -76,6 +77,9 @@ pub(super) fn router(parts: &Parts, metrics: &Metrics, stop: &CancellationToken)
     }));
     let router = Router::new()
         .merge(plenary_edge::routes(operations(), metrics)?.with_state(service))
+        .merge(
+            plenary_edge::routes(plenary_accounts::operations(), metrics)?.with_state(parts.accounts.clone()),
+        )
         .merge(plenary_sessions::routes(parts.sessions.clone(), metrics)?);
     Ok(with_fallbacks(router, metrics))
 }
@@ -83,7 +87,8 @@ pub(super) fn router(parts: &Parts, metrics: &Metrics, stop: &CancellationToken)
 /// The descriptions of all operations.
 pub(crate) fn descriptions() -> Vec<OperationDoc> {
     let service = operations().into_iter().map(|operation| operation.doc().clone());
-    let accounts = std::iter::empty();
+    let accounts =
+        plenary_accounts::operations::<Accounts>().into_iter().map(|operation| operation.doc().clone());
     let sessions = plenary_sessions::operations().into_iter().map(|operation| operation.doc().clone());
     service.chain(accounts).chain(sessions).collect()
 }
