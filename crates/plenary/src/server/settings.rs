@@ -153,7 +153,7 @@ mod tests {
         let path = directory.path().join("plenary.toml");
         std::fs::write(&path, file)?;
         let config = path.to_str().unwrap_or_default();
-        let line = ["plenary", "--config", config].iter().chain(line);
+        let line = ["plenary", "--config", config].into_iter().chain(line.iter().copied());
         Settings::resolve(&Line::parse_from(line).args)
     }
 
