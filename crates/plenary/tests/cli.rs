@@ -187,7 +187,7 @@ fn status_says_what_it_found_and_where() {
     let ran = home.run(&server.url, &["status", "--as", "@nick.a", "--token", "pla_x"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     for words in
-        ["up, network local, version 9, for 3 min", "@nick.a (from --as)", "--token accepted as @nick.a"]
+        ["up, network local, version 9, for 3 min", "@nick.a (from --as)", "--token: accepted as @nick.a"]
     {
         assert!(ran.out.contains(words), "{words}: {ran:?}");
     }
