@@ -24,6 +24,7 @@ use crate::{
     config::{CONNECTION_BUFFER_OCTETS_MAX, Config},
     deadlines::{Deadlines, Overdue},
     guard::{Guard, Wire},
+    metrics::OperationMetrics,
     serving::Serving,
     socket::Socket,
 };
@@ -97,18 +98,20 @@ impl AsyncWrite for Counted {
     }
 }
 
+/// What all connections of a server have in common.
+pub(crate) struct Common {
+    pub(crate) router: axum::Router,
+    pub(crate) config: Arc<Config>,
+    pub(crate) stage: Stage,
+    pub(crate) malformed: Arc<OperationMetrics>,
+}
+
 /// Serves one connection until it ends, is handed over to a WebSocket, or the server stops.
-pub(crate) async fn serve(
-    socket: Socket,
-    permit: Permit,
-    peer: SocketAddr,
-    router: axum::Router,
-    config: Arc<Config>,
-    stage: Arc<Stage>,
-) {
+pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, common: &Common) {
+    let Common { router, config, stage, malformed } = common;
     let wire = Arc::new(Wire::default());
     let io = TokioIo::new(Guard::new(Counted { socket, _permit: permit }, wire.clone()));
-    let serving = Serving::new(router, peer, wire.clone());
+    let serving = Serving::new(router.clone(), peer, wire.clone(), malformed.clone());
     let connection = http1::Builder::new()
         // The guard and the deadlines below do this without a timer per request.
         .header_read_timeout(None)
@@ -118,7 +121,7 @@ pub(crate) async fn serve(
     let mut connection = pin!(connection);
     let mut changed = pin!(stage.changed.notified());
     let (mut listening, mut told) = (false, false);
-    let mut deadlines = Deadlines::new(&config);
+    let mut deadlines = Deadlines::new(config);
     let mut alarm = pin!(sleep_until(deadlines.first()));
 
     std::future::poll_fn(|cx| {

@@ -41,6 +41,13 @@ pub fn refused(class: Class, json: impl Into<Body>) -> Response {
     response
 }
 
+/// The answer to a request whose handler panicked; the panic hook has said what and where.
+pub(crate) fn bug_response() -> Response {
+    tracing::error!("a handler panicked; the request was answered with 500");
+    let message = "Something broke on our side; please report it.";
+    refusal_response(&Refusal::new(Class::Internal, "internal", message))
+}
+
 /// The refusal in the house form.
 #[must_use]
 pub fn refusal_response(refusal: &Refusal) -> Response {

@@ -1,4 +1,4 @@
-//! The head guard: a byte stream under hyper that lets only well-framed requests through (reliability.md A16).
+//! The head guard: a byte stream under hyper that lets only well-framed requests through (RFC 9112).
 //! hyper never sees half a head, and never sees what stands behind a fault; a fault reaches the server as a
 //! request of our own method, so that it is answered in its turn. Must not know: routes, or the answer's form.
 

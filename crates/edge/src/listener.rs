@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     admission::{Admission, Permit},
     config::{ACCEPT_PAUSE, Config, LISTEN_BACKLOG, TURNED_AWAY_MAX},
-    connection::{self, Stage},
+    connection::{self, Common, Stage},
     linger::Linger,
     metrics::Metrics,
     socket::Socket,
@@ -59,9 +59,7 @@ pub struct Listener {
 
 /// What every connection of a listener shares.
 struct Shared {
-    router: axum::Router,
-    config: Arc<Config>,
-    stage: Arc<Stage>,
+    common: Common,
     admission: Arc<Admission>,
     turned_away: Arc<Semaphore>,
     tls: Option<TlsAcceptor>,
@@ -92,21 +90,25 @@ impl Listener {
     pub async fn serve(self, router: axum::Router, metrics: &Metrics, stop: CancellationToken) -> Stopped {
         let Self { bound, address, config } = self;
         let shared = Arc::new(Shared {
-            router,
-            stage: Arc::default(),
             admission: Admission::new(&config, metrics.connections()),
             turned_away: Arc::new(Semaphore::new(TURNED_AWAY_MAX)),
             tls: config.tls.clone().map(TlsAcceptor::from),
             metrics: metrics.clone(),
-            config,
+            common: Common {
+                router,
+                config,
+                stage: Stage::default(),
+                malformed: metrics.operation("malformed"),
+            },
         });
         tracing::info!(%address, tls = shared.tls.is_some(), "listening");
         stop.run_until_cancelled(accept(&bound, &shared)).await;
         drop(bound);
-        shared.stage.drain();
-        let drained = timeout(shared.config.drain_deadline, shared.admission.empty()).await;
+        let Common { config, stage, .. } = &shared.common;
+        stage.drain();
+        let drained = timeout(config.drain_deadline, shared.admission.empty()).await;
         let cut = if drained.is_ok() { 0 } else { shared.admission.open() };
-        shared.stage.cut();
+        stage.cut();
         tracing::info!(%address, cut, "stopped");
         Stopped { cut }
     }
@@ -148,7 +150,7 @@ fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
     let socket = SockRef::from(&stream);
     let tuned = socket
         .set_tcp_nodelay(true)
-        .and_then(|()| socket.set_send_buffer_size(shared.config.send_buffer_octets));
+        .and_then(|()| socket.set_send_buffer_size(shared.common.config.send_buffer_octets));
     if let Err(fault) = tuned {
         tracing::debug!(%peer, %fault, "connection lost at once");
         return;
@@ -159,7 +161,7 @@ fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
 async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<Shared>) {
     let socket = match &shared.tls {
         None => Socket::Plain(stream),
-        Some(tls) => match timeout(shared.config.handshake_deadline, tls.accept(stream)).await {
+        Some(tls) => match timeout(shared.common.config.handshake_deadline, tls.accept(stream)).await {
             Ok(Ok(stream)) => Socket::Tls(Box::new(stream)),
             Ok(Err(fault)) => {
                 tracing::debug!(%peer, %fault, "TLS handshake failed");
@@ -171,9 +173,7 @@ async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<
             }
         },
     };
-    let (router, config, stage) = (shared.router.clone(), shared.config.clone(), shared.stage.clone());
-    drop(shared);
-    connection::serve(socket, permit, peer, router, config, stage).await;
+    connection::serve(socket, permit, peer, &shared.common).await;
 }
 
 /// Tells a connection past a limit so, when it speaks plain HTTP and not too many are being told.

@@ -1,7 +1,8 @@
-//! A handler that counts its answers and their time.
+//! A handler that counts its answers and their time, and answers for its bugs.
 //! Must not know: what it handles.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -11,7 +12,7 @@ use std::{
 use axum::{extract::Request, handler::Handler, response::Response};
 use pin_project_lite::pin_project;
 
-use crate::metrics::OperationMetrics;
+use crate::{error::bug_response, metrics::OperationMetrics};
 
 /// A handler with the counters of its operation.
 #[derive(Clone)]
@@ -53,7 +54,9 @@ impl<F: Future<Output = Response>> Future for Measuring<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Response> {
         let measuring = self.project();
-        let response = ready!(measuring.handling.poll(cx));
+        // Caught here, so that a bug is counted where it is; the future is never polled again.
+        let polled = catch_unwind(AssertUnwindSafe(|| measuring.handling.poll(cx)));
+        let response = ready!(polled.unwrap_or_else(|_| Poll::Ready(bug_response())));
         measuring.metrics.answered(response.status(), measuring.begun.elapsed());
         Poll::Ready(response)
     }

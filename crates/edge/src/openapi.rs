@@ -124,11 +124,12 @@ fn responses(doc: &OperationDoc, generator: &mut SchemaGenerator) -> Value {
     for error in &doc.errors {
         codes.entry(error.class.status()).or_default().push(error.code);
     }
+    let error_content = json!({"application/json": {"schema": (doc.error_body)(generator)}});
     for (status, codes) in codes {
         let reason = StatusCode::from_u16(status).map_or("Refused", reason);
         let mut described = json!({
             "description": format!("{reason}: {}", codes.join(", ")),
-            "content": {"application/json": {"schema": (doc.error_body)(generator)}},
+            "content": error_content,
             "x-plenary-codes": codes,
         });
         if status == 401 {
@@ -137,5 +138,6 @@ fn responses(doc: &OperationDoc, generator: &mut SchemaGenerator) -> Value {
         }
         responses.insert(status.to_string(), described);
     }
+    responses.insert("default".into(), json!({"description": "Any other refusal", "content": error_content}));
     json!(responses)
 }

@@ -8,6 +8,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use axum::{
@@ -20,12 +21,12 @@ use axum::{
 use futures_util::{FutureExt, future::CatchUnwind};
 use http::{HeaderValue, StatusCode, header};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
-use plenary_kernel::{Class, Refusal};
 use tower::Service;
 
 use crate::{
-    error::refusal_response,
+    error::{bug_response, refusal_response},
     guard::{Fault, STAND_IN_METHOD, Wire},
+    metrics::OperationMetrics,
     peer::Peer,
 };
 
@@ -34,11 +35,24 @@ pub(crate) struct Serving {
     router: Router,
     peer: Peer,
     wire: Arc<Wire>,
+    malformed: Arc<OperationMetrics>,
 }
 
 impl Serving {
-    pub(crate) fn new(router: Router, peer: SocketAddr, wire: Arc<Wire>) -> Self {
-        Self { router, peer: Peer(peer), wire }
+    pub(crate) fn new(
+        router: Router,
+        peer: SocketAddr,
+        wire: Arc<Wire>,
+        malformed: Arc<OperationMetrics>,
+    ) -> Self {
+        Self { router, peer: Peer(peer), wire, malformed }
+    }
+
+    /// The answer to a head that the guard has refused.
+    fn refuse(&self) -> Response {
+        let response = refusal_response(&self.wire.head_fault().unwrap_or(Fault::RequestLine).refusal());
+        self.malformed.answered(response.status(), Duration::ZERO);
+        response
     }
 }
 
@@ -51,7 +65,7 @@ impl hyper::service::Service<http::Request<Incoming>> for Serving {
         self.wire.set_serving(true);
         let wire = self.wire.clone();
         if request.method().as_str() == STAND_IN_METHOD {
-            return Answering { routed: None, wire, handshake: false };
+            return Answering { routed: Routed::Refused(Some(self.refuse())), wire, handshake: false };
         }
         let handshake = request.headers().get(header::UPGRADE).is_some_and(is_websocket);
         // An empty body costs nothing; any other is boxed by axum.
@@ -59,7 +73,7 @@ impl hyper::service::Service<http::Request<Incoming>> for Serving {
             request.map(|body| if body.is_end_stream() { Body::empty() } else { Body::new(body) });
         request.extensions_mut().insert(self.peer);
         let routed = AssertUnwindSafe(self.router.clone().call(request)).catch_unwind();
-        Answering { routed: Some(routed), wire, handshake }
+        Answering { routed: Routed::Called(routed), wire, handshake }
     }
 }
 
@@ -67,9 +81,15 @@ fn is_websocket(value: &HeaderValue) -> bool {
     value.as_bytes().eq_ignore_ascii_case(b"websocket")
 }
 
-/// A request that is being answered; without a route, a fault of the connection.
+/// Where the answer comes from.
+enum Routed {
+    Called(CatchUnwind<AssertUnwindSafe<RouteFuture<Infallible>>>),
+    Refused(Option<Response>),
+}
+
+/// A request that is being answered.
 pub(crate) struct Answering {
-    routed: Option<CatchUnwind<AssertUnwindSafe<RouteFuture<Infallible>>>>,
+    routed: Routed,
     wire: Arc<Wire>,
     handshake: bool,
 }
@@ -80,12 +100,12 @@ impl Future for Answering {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let answering = self.get_mut();
         let mut response = match &mut answering.routed {
-            None => refusal_response(&answering.wire.head_fault().unwrap_or(Fault::RequestLine).refusal()),
-            Some(routed) => match Pin::new(routed).poll(cx) {
+            Routed::Refused(response) => response.take().unwrap_or_default(),
+            Routed::Called(routed) => match Pin::new(routed).poll(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(Ok(response))) => response,
                 Poll::Ready(Ok(Err(never))) => match never {},
-                Poll::Ready(Err(_)) => bug(),
+                Poll::Ready(Err(_)) => bug_response(),
             },
         };
         if answering.handshake {
@@ -97,16 +117,6 @@ impl Future for Answering {
         let wire = answering.wire.clone();
         Poll::Ready(Ok(response.map(|body| Reply { body, wire })))
     }
-}
-
-/// The answer to a request whose handler panicked; the panic hook has said what and where.
-fn bug() -> Response {
-    tracing::error!("a handler panicked; the request was answered with 500");
-    refusal_response(&Refusal::new(
-        Class::Internal,
-        "internal",
-        "Something broke on our side; please report it.",
-    ))
 }
 
 /// The body of a reply; the connection is ours until it is dropped.

@@ -10,7 +10,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use plenary_accounts::{Accounts, AgentCaller, ConnectCaller};
-use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault};
+use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
 use plenary_engine::{Done, KeyUse};
 use plenary_kernel::{AgentHandle, Class, Refusal, SessionId, limits::PAGE_EVENTS_MAX};
 use schemars::JsonSchema;
@@ -36,8 +36,6 @@ impl FromRef<Sessions> for Accounts {
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// How many sessions `GET /sessions` shows when it is not told.
-const LIST_DEFAULT: usize = 100;
 
 type Answer = Result<Response, Refused>;
 
@@ -150,6 +148,14 @@ pub fn operations() -> Vec<Operation<Sessions>> {
     ]
 }
 
+/// No body at all is no JSON.
+fn required(body: StrictJson) -> Result<StrictJson, Refused> {
+    if body.is_empty() {
+        return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
+    }
+    Ok(body)
+}
+
 fn caller(caller: AgentCaller) -> Caller {
     Caller { handle: caller.handle, token: caller.token }
 }
@@ -215,7 +221,7 @@ async fn send(
     headers: HeaderMap,
     Received(body): Received,
 ) -> Answer {
-    let body = body?;
+    let body = required(body?)?;
     let id = session(&id)?;
     let read = Fields::read(body.bytes());
     let fields = read.as_ref().map_err(Clone::clone);
@@ -239,7 +245,7 @@ async fn invite(
     Path(id): Path<String>,
     Received(body): Received,
 ) -> Answer {
-    let body = body?;
+    let body = required(body?)?;
     let invite = Fields::read(body.bytes()).and_then(|fields| fields.invitees());
     let command = InviteAgents { caller: caller(agent), invite };
     Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
@@ -280,7 +286,7 @@ bodiless!(end, EndSession);
 /// The query of `GET /sessions`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ListQuery {
-    /// How many; 100 when absent, at most 1000.
+    /// How many; 1000 when absent, at most 1000.
     #[schemars(with = "Option<u64>")]
     limit: Option<String>,
     /// The `next_cursor` of the page before.
@@ -325,7 +331,7 @@ async fn list(
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Answer {
     let Query(query) = query.unwrap_or_default();
-    let limit = limit(query.limit.as_deref(), LIST_DEFAULT, LIST_MAX)?;
+    let limit = limit(query.limit.as_deref(), LIST_MAX, LIST_MAX)?;
     Ok(Json(sessions.list(&handle, query.before.as_deref(), limit).await?).into_response())
 }
 

@@ -144,6 +144,14 @@ impl Socket {
         self.until(|event| event["type"] == kind).await
     }
 
+    /// All events up to and including the first of this type behind that sequence: past a transcript that a join
+    /// has brought once more.
+    pub async fn until_kind_behind(&mut self, kind: &str, sequence: &Value) -> Vec<Value> {
+        let behind = sequence.as_u64().expect("a sequence");
+        self.until(|event| event["type"] == kind && event["sequence"].as_u64().is_some_and(|it| it > behind))
+            .await
+    }
+
     /// All events up to and including the message with this text: the usual fence.
     pub async fn until_text(&mut self, text: &str) -> Vec<Value> {
         self.until(|event| event["type"] == "session.message" && event["payload"]["content"] == text).await

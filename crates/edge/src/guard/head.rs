@@ -1,4 +1,4 @@
-//! One request head, line by line: strict where hyper is lenient (RFC 9112; bare LF, Host, framing).
+//! One request head, line by line: strict where hyper is lenient (RFC 9112).
 //! Must not know: sockets, or what comes behind the head.
 
 use memchr::memchr;

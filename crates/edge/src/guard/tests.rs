@@ -42,8 +42,11 @@ fn chunked(body: &str) -> String {
 }
 
 fn refused_heads() -> Vec<(String, Fault)> {
+    [refused_lines(), refused_headers(), refused_framings()].concat()
+}
+
+fn refused_headers() -> Vec<(String, Fault)> {
     let get = "GET / HTTP/1.1\r\n";
-    let line = |line: &str| format!("{line}\r\nHost: a\r\n\r\n");
     vec![
         ("GET / HTTP/1.1\nHost: a\r\n\r\n".into(), Fault::BareLineFeed),
         (format!("{GOOD_HEAD}X: y\n\r\n"), Fault::BareLineFeed),
@@ -70,6 +73,13 @@ fn refused_heads() -> Vec<(String, Fault)> {
         (format!("{get}Host: a/b\r\n\r\n"), Fault::Host),
         (format!("{get}Host: a@b\r\n\r\n"), Fault::Host),
         (format!("{get}Host: a, b\r\n\r\n"), Fault::Host),
+        (with(&format!("X: {}\r\n", "y".repeat(16 << 10))), Fault::HeadTooLarge),
+        (with(&"X: y\r\n".repeat(100)), Fault::HeadersTooMany),
+    ]
+}
+
+fn refused_framings() -> Vec<(String, Fault)> {
+    vec![
         (with("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n"), Fault::LengthAndCoding),
         (with("Transfer-Encoding: chunked\r\nContent-Length: 0\r\n"), Fault::LengthAndCoding),
         (with("Content-Length: 3\r\nContent-Length: 3\r\n"), Fault::LengthRepeated),
@@ -92,6 +102,12 @@ fn refused_heads() -> Vec<(String, Fault)> {
         ("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n".into(), Fault::Coding),
         (with("Upgrade: websocket\r\nContent-Length: 1\r\n"), Fault::UpgradeBody),
         (with("Upgrade: websocket\r\nTransfer-Encoding: chunked\r\n"), Fault::UpgradeBody),
+    ]
+}
+
+fn refused_lines() -> Vec<(String, Fault)> {
+    let line = |line: &str| format!("{line}\r\nHost: a\r\n\r\n");
+    vec![
         (line("GET /"), Fault::RequestLine),
         (line("GET  / HTTP/1.1"), Fault::RequestLine),
         (line("GET / HTTP/1.1 "), Fault::RequestLine),
@@ -114,9 +130,7 @@ fn refused_heads() -> Vec<(String, Fault)> {
         ("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n".into(), Fault::RequestLine),
         ("\u{16}\u{3}\u{1}\u{2}".into(), Fault::TlsOnPlainPort),
         ("\u{1}".into(), Fault::RequestLine),
-        (with(&format!("X: {}\r\n", "y".repeat(16 << 10))), Fault::HeadTooLarge),
         (format!("GET /{}", "y".repeat(16 << 10)), Fault::HeadTooLarge),
-        (with(&"X: y\r\n".repeat(100)), Fault::HeadersTooMany),
     ]
 }
 

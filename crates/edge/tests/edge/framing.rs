@@ -1,4 +1,4 @@
-//! Request smuggling (reliability.md A16): what could be read in two ways is answered with 400 and a close.
+//! Request smuggling (RFC 9112): what could be read in two ways is answered with 400 and a close.
 //! The full table of shapes stands beside the scanner; here is what the wire shows of it.
 
 use plenary_edge::Config;
@@ -52,6 +52,9 @@ async fn each_bad_framing_is_answered_with_400_and_nothing_behind_it_is_served()
         assert_eq!(reply.code(), "malformed_request", "{name}");
         client.closed().await;
     }
+    let counted =
+        format!(r#"plenary_http_requests_total{{operation="malformed",status="4xx"}} {}"#, shapes.len());
+    server.counts(&counted).await;
 }
 
 #[tokio::test]

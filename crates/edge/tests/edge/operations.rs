@@ -80,6 +80,21 @@ async fn answer(router: &axum::Router, method: &str, path: &str) -> (StatusCode,
 }
 
 #[tokio::test]
+async fn a_bug_is_counted_as_an_answer_of_its_operation() {
+    async fn panics() -> StatusCode {
+        panic!("on purpose")
+    }
+    let metrics = Metrics::new();
+    let doc = OperationDoc::new("thing.break", Method::GET, "/break", "Break");
+    let router: axum::Router = routes(vec![Operation::new(doc, panics)], &metrics).unwrap();
+    let (status, _, body) = answer(&router, "GET", "/break").await;
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(body.contains(r#""code":"internal""#) && !body.contains("purpose"), "{body}");
+    let line = r#"plenary_http_requests_total{operation="thing.break",status="5xx"} 1"#;
+    assert!(metrics.render().contains(line));
+}
+
+#[tokio::test]
 async fn operations_are_routed_and_counted_and_nothing_else_is() {
     let metrics = Metrics::new();
     let router = with_fallbacks(routes(operations(), &metrics).unwrap(), &metrics);
@@ -138,7 +153,7 @@ async fn a_panic_ends_its_request_only_and_the_peer_is_known() {
     assert_eq!((reply.status, reply.code().as_str()), (500, "internal"));
     client.send(&request("GET", "/peer", "", "")).await;
     assert_eq!(client.reply().await.body, "127.0.0.1");
-    assert!(server.metrics.render().contains("plenary_http_connections 1"));
+    server.counts("plenary_http_connections 1").await;
 }
 
 #[tokio::test]

@@ -2,11 +2,13 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use futures_util::{SinkExt, StreamExt};
 use plenary_edge::{Config, TlsFault, tls_config};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use rustls_pki_types::{CertificateDer, ServerName};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::harness::{Client, request, start};
 
@@ -54,6 +56,19 @@ async fn requests_pass_over_tls_and_the_guard_stands_behind_it() {
     client.send(b"GET /ok HTTP/1.1\nHost: a\n\n").await;
     assert_eq!(client.reply().await.status, 400);
     client.closed().await;
+}
+
+#[tokio::test]
+async fn websockets_pass_over_tls() {
+    let pair = pair("websocket");
+    let tls = Some(tls_config(&pair.certificate, &pair.key).unwrap());
+    let server = start(Config { tls, ..Config::default() });
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let stream = connector(pair.der).connect(name, stream).await.unwrap();
+    let (mut socket, _) = tokio_tungstenite::client_async("ws://localhost/ws", stream).await.unwrap();
+    socket.send(Message::text("hello")).await.unwrap();
+    assert_eq!(socket.next().await.unwrap().unwrap(), Message::text("hello"));
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ async fn a_reopened_session_goes_on() {
     assert_eq!(kinds(&heard), ["reopened", "invited"], "no content before joining (ASP-30)");
     assert_eq!(heard[1]["payload"]["by"], "@alice.bot");
     bob.join(&id).await;
-    let heard = to_bob.until_kind("session.joined").await;
+    let heard = to_bob.until_kind_behind("session.joined", &heard[1]["sequence"]).await;
     assert!(content_of(&heard).ends_with(&["follow-up"]), "{heard:?}");
     let log = bob.history(&id).await;
     assert_gapless(&log, 1);
