@@ -23,7 +23,7 @@ pub struct EventsQuery {
 pub struct SessionsQuery {
     /// Only sessions older than this one: the last page's `next_cursor`.
     pub before: Option<String>,
-    /// At most so many; absent: the server's default, 100.
+    /// At most so many; absent: the server's default, 1000.
     pub limit: Option<u32>,
 }
 

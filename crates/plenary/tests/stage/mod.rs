@@ -1,6 +1,14 @@
 //! A home of its own for the binary, and a server that answers from a list and keeps what it was asked.
-#![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses a part of it")]
+#![allow(
+    dead_code,
+    unused_imports,
+    unreachable_pub,
+    missing_docs,
+    reason = "each test file uses a part of it"
+)]
 #![allow(clippy::unwrap_used, reason = "a test's own helpers")]
+
+mod served;
 
 use std::{
     io::{Read, Write},
@@ -9,6 +17,8 @@ use std::{
     process::{Command, Output, Stdio},
     sync::{Arc, Mutex},
 };
+
+pub use served::{Running, Served};
 
 /// A directory with nothing of the user's in it, gone with the test.
 pub struct Home(pub PathBuf);
@@ -38,6 +48,13 @@ impl Home {
 
     pub fn run(&self, url: &str, args: &[&str]) -> Ran {
         Ran::of(self.plenary(url).args(args).output().unwrap())
+    }
+
+    /// Runs what must succeed; its standard output without the last line break.
+    pub fn done(&self, url: &str, args: &[&str]) -> String {
+        let ran = self.run(url, args);
+        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+        ran.out.trim_end().to_owned()
     }
 
     pub fn run_with_input(&self, url: &str, args: &[&str], input: &str) -> Ran {

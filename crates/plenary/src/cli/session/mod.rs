@@ -51,7 +51,7 @@ pub(crate) struct List {
     /// Only sessions older than this one
     #[arg(long, value_name = "SESSION")]
     before: Option<SessionId>,
-    /// At most so many [default: 100]
+    /// At most so many, and never more than 1000 at once [default: 1000]
     #[arg(long)]
     limit: Option<u32>,
 }
