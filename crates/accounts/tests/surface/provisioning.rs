@@ -123,6 +123,19 @@ async fn an_agent_brings_its_owner_and_the_owner_then_gets_its_token() {
 }
 
 #[tokio::test]
+async fn agents_that_bring_the_same_owner_at_once_are_all_made() {
+    let house = std::sync::Arc::new(House::new());
+    let mut making = tokio::task::JoinSet::new();
+    for n in 0..50 {
+        let house = house.clone();
+        making.spawn(async move { house.agent(&format!("@acme.n{n}"), "").await });
+    }
+    assert_eq!(making.join_all().await.len(), 50);
+    let owners = house.get(OPERATOR, "/_admin/owners").await.ok(200);
+    assert_eq!(owners["owners"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn an_owner_sees_and_changes_its_own_agents_only() {
     let house = House::new();
     let acme = house.owner("acme").await;
