@@ -59,6 +59,14 @@ where
         let accounts = Accounts::from_ref(state);
         let principal = by_token(&accounts, token.map_err(asp_error)?).await.map_err(asp_error)?;
         agrees(&principal, &parts.headers).map_err(asp_error)?;
+        // What writes is checked again inside its append; what only reads has no append.
+        if parts.method.is_safe() {
+            match accounts.is_valid_everywhere(&principal).await {
+                Ok(true) => {}
+                Ok(false) => return Err(asp_error(invalid_authorization())),
+                Err(fault) => return Err(asp_error(fault_refusal(&fault))),
+            }
+        }
         Ok(Self(principal))
     }
 }

@@ -36,8 +36,6 @@ impl FromRef<Sessions> for Accounts {
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// How many sessions `GET /sessions` shows when it is not told.
-const LIST_DEFAULT: usize = 100;
 
 type Answer = Result<Response, Refused>;
 
@@ -288,7 +286,7 @@ bodiless!(end, EndSession);
 /// The query of `GET /sessions`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ListQuery {
-    /// How many; 100 when absent, at most 1000.
+    /// How many; 1000 when absent, at most 1000.
     #[schemars(with = "Option<u64>")]
     limit: Option<String>,
     /// The `next_cursor` of the page before.
@@ -333,7 +331,7 @@ async fn list(
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Answer {
     let Query(query) = query.unwrap_or_default();
-    let limit = limit(query.limit.as_deref(), LIST_DEFAULT, LIST_MAX)?;
+    let limit = limit(query.limit.as_deref(), LIST_MAX, LIST_MAX)?;
     Ok(Json(sessions.list(&handle, query.before.as_deref(), limit).await?).into_response())
 }
 

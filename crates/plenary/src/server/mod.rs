@@ -10,7 +10,7 @@ mod store;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use plenary_accounts::{Accounts, TokenDigest};
+use plenary_accounts::{Accounts, Seed, Seeded, TokenDigest};
 use plenary_edge::{Listener, Metrics};
 use plenary_engine::{Clock, SystemClock};
 use plenary_hub::{Closing, Cursors, Presence};
@@ -68,7 +68,9 @@ impl Server {
         if let Some(seed) = &settings.seed {
             let bytes =
                 std::fs::read(seed).with_context(|| format!("reading the seed file {}", seed.display()))?;
-            Ok::<_, anyhow::Error>(drop(bytes)).with_context(|| format!("applying {}", seed.display()))?;
+            let seed = Seed::parse(&bytes)?;
+            let Seeded { made, known } = parts.accounts.apply_seed(&seed).await?;
+            tracing::info!(made, known, "the seed file was applied");
         }
         parts.sessions.resume_grace().await.context("taking up grace windows")?;
 
