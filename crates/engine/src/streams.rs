@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use plenary_kernel::{Position, Stamp, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Batch, Condition, Fault, KeyClaim, Log, Outcome, StoredEvent, StreamName};
+use plenary_kernel::{Position, Stamp, Version};
+use plenary_log::{Batch, Condition, Fault, KeyClaim, Log, Outcome, PageSize, StoredEvent, StreamName};
 use quick_cache::sync::Cache;
 use tokio::sync::MutexGuard;
 
@@ -75,10 +75,14 @@ impl<R: Room> Streams<R> {
         self.state(id).await
     }
 
-    /// The newest version of a stream that is known here to be on disk; the state may be ahead of it.
-    #[must_use]
-    pub fn committed(&self, stream: &StreamName) -> Version {
-        self.cache.peek(stream).map_or(Version::ZERO, |entry| entry.committed())
+    /// The state, which may be ahead of the disk, and the newest version that is known here to be on it: at
+    /// least that of every event that was observed.
+    pub async fn committed(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
+        let stream = R::stream(id);
+        let entry = self.entry(&stream);
+        let mut guard = entry.loaded.lock().await;
+        let state = self.load(&stream, &entry, &mut guard).await?.state.clone();
+        Ok((state, entry.committed()))
     }
 
     /// Takes note of a committed event; one that was written past this room's commands makes the state stale.
@@ -215,8 +219,11 @@ impl<R: Room> Streams<R> {
     async fn fold(&self, stream: &StreamName) -> Result<Loaded<R::State>, Fault> {
         let (mut state, snapshot) = snapshot::load::<R>(&self.log, stream).await?;
         let mut version = snapshot;
+        let mut page = PageSize::default();
         loop {
-            let events = self.log.read_stream(stream, version, READ_ROWS_MAX).await?;
+            let asked = page.events();
+            let events = self.log.read_stream(stream, version, asked).await?;
+            page.learn(&events);
             for stored in &events {
                 let event = R::decode(stored)?;
                 if R::folds(&event) {
@@ -224,7 +231,7 @@ impl<R: Room> Streams<R> {
                 }
                 version = stored.version;
             }
-            if events.len() < READ_ROWS_MAX {
+            if events.len() < asked {
                 break;
             }
         }
