@@ -9,8 +9,8 @@ mod transaction;
 use std::{collections::VecDeque, sync::Arc};
 
 use plenary_kernel::Position;
-use plenary_log::{Batch, Fault, Feeder, IndexOp, Job, Jobs, Outcome, StoredEvent, plan};
-use tokio::sync::{mpsc, oneshot};
+use plenary_log::{Batch, Fault, Feeder, IndexOp, Job, Jobs, Outcome, Reply, StoredEvent, plan};
+use tokio::sync::mpsc;
 
 use self::{
     columns::Columns,
@@ -28,8 +28,6 @@ use crate::{
 const GROUP_OCTETS_MAX: usize = 8 << 20;
 
 pub(crate) use self::transaction::STATEMENTS;
-
-type Reply = oneshot::Sender<Result<Outcome, Fault>>;
 
 /// The writer's task.
 pub(crate) struct Writer {
