@@ -11,6 +11,8 @@ mod fault;
 mod memory;
 mod plan;
 mod reads;
+#[cfg(feature = "rigged")]
+pub mod rigged;
 
 pub use batch::{Appended, Batch, Condition, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp};
 pub use chain::Chain;
