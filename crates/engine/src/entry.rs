@@ -1,5 +1,6 @@
 //! The state of one stream in memory. It runs ahead of the disk: a command evolves it when its batch is queued,
-//! so that the next one need not wait for the commit. Whatever goes wrong after that makes it stale.
+//! so that the next one need not wait for the commit. The batches form a chain, so that none is written on top of
+//! one that was not; with its chain broken, the state is loaded again.
 
 use std::sync::{
     Arc,
@@ -7,6 +8,7 @@ use std::sync::{
 };
 
 use plenary_kernel::Version;
+use plenary_log::Chain;
 use tokio::sync::Mutex;
 
 /// A state and the version it is the fold of.
@@ -16,6 +18,8 @@ pub(crate) struct Loaded<S> {
     pub(crate) version: Version,
     /// The version of the last snapshot.
     pub(crate) snapshot: Version,
+    /// Every batch that was decided on this state or on what became of it.
+    pub(crate) chain: Chain,
 }
 
 #[derive(Debug)]
@@ -37,11 +41,7 @@ impl<S> Entry<S> {
             ahead: AtomicU64::new(0),
         })
     }
-    /// The state in memory is not to be trusted any more.
-    pub(crate) fn mark_stale(&self) {
-        self.stale.store(true, Ordering::Release);
-    }
-    /// Whether it was marked since the last call.
+    /// Whether somebody else's event was seen since the last call.
     pub(crate) fn take_stale(&self) -> bool {
         self.stale.swap(false, Ordering::AcqRel)
     }
@@ -59,33 +59,10 @@ impl<S> Entry<S> {
     pub(crate) fn observe(&self, version: Version) {
         self.mark_committed(version);
         if version.0 > self.ahead.load(Ordering::Acquire) {
-            self.mark_stale();
+            self.stale.store(true, Ordering::Release);
         }
     }
     pub(crate) fn committed(&self) -> Version {
         Version(self.committed.load(Ordering::Acquire))
-    }
-}
-
-/// Marks the entry stale unless the outcome came and was good: also when the caller goes away before it.
-pub(crate) struct Unconfirmed<'a, S> {
-    entry: &'a Entry<S>,
-    confirmed: bool,
-}
-
-impl<'a, S> Unconfirmed<'a, S> {
-    pub(crate) fn new(entry: &'a Entry<S>) -> Self {
-        Self { entry, confirmed: false }
-    }
-    pub(crate) fn confirm(mut self) {
-        self.confirmed = true;
-    }
-}
-
-impl<S> Drop for Unconfirmed<'_, S> {
-    fn drop(&mut self) {
-        if !self.confirmed {
-            self.entry.mark_stale();
-        }
     }
 }

@@ -4,14 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use plenary_kernel::{Position, Stamp, Version};
-use plenary_log::{Batch, Condition, Fault, KeyClaim, Log, Outcome, PageSize, StoredEvent, StreamName};
+use plenary_log::{Batch, Chain, Condition, Fault, KeyClaim, Log, Outcome, PageSize, StoredEvent, StreamName};
 use quick_cache::sync::Cache;
 use tokio::sync::MutexGuard;
 
 use crate::{
     ATTEMPTS_MAX, Clock, Command, Decision, Done, ExecuteError, Facts, KeyUse, Room, SNAPSHOT_EVERY,
     STATES_CACHED_MAX,
-    entry::{Entry, Loaded, Unconfirmed},
+    entry::{Entry, Loaded},
     snapshot,
 };
 
@@ -66,10 +66,13 @@ impl<R: Room> Streams<R> {
             let stream = R::stream(id);
             let entry = self.entry(&stream);
             let known = entry.loaded.lock().await.as_ref().map(|loaded| loaded.version);
-            if let Some(known) = known
-                && !self.log.read_stream(&stream, known, 1).await?.is_empty()
-            {
-                entry.mark_stale();
+            if let Some(known) = known {
+                // What this process has written meanwhile is not news.
+                self.log
+                    .read_stream(&stream, known, 1)
+                    .await?
+                    .iter()
+                    .for_each(|event| entry.observe(event.version));
             }
         }
         self.state(id).await
@@ -123,6 +126,7 @@ impl<R: Room> Streams<R> {
         let loaded = self.load(stream, &entry, &mut guard).await?;
         let Facts { value: facts, mut conditions } = command.facts(&loaded.state).await?;
         conditions.push(Condition { stream: stream.clone(), expected: loaded.version });
+        let chain = loaded.chain.clone();
         let stamp = self.clock.stamp();
 
         let decision = match command.decide(&loaded.state, loaded.version, &facts, &stamp) {
@@ -134,18 +138,19 @@ impl<R: Room> Streams<R> {
                     return Ok(done);
                 }
                 // What was seen must be on disk, and nobody elsewhere may have changed it meanwhile.
-                if (ahead || self.log.shared()) && !self.holds(slot, conditions).await? {
-                    entry.mark_stale();
+                if (ahead || self.log.shared()) && !self.holds(slot, conditions, chain).await? {
                     return Ok(Attempt::Again);
                 }
                 return Ok(Attempt::Error(ExecuteError::Rejected(rejection)));
             }
         };
-        let batch = batch::<R, C>(id, stream, command, key, conditions, &decision, &stamp)?;
+        let batch = Batch {
+            chain: Some(chain),
+            ..batch::<R, C>(id, stream, command, key, conditions, &decision, &stamp)?
+        };
         let snapshot = evolve::<R>(loaded, &decision.events, &stamp);
         let version = loaded.version;
         entry.mark_ahead(version);
-        let unconfirmed = Unconfirmed::new(&*entry);
         let writes = !batch.events.is_empty();
         let pending = slot.submit(batch);
         drop(guard);
@@ -153,7 +158,6 @@ impl<R: Room> Streams<R> {
         match pending.await? {
             Outcome::Appended(appended) => {
                 entry.mark_committed(version);
-                unconfirmed.confirm();
                 if let Some(state) = snapshot {
                     snapshot::keep::<R>(&self.log, stream, state, version);
                 }
@@ -180,8 +184,13 @@ impl<R: Room> Streams<R> {
     }
 
     /// Whether the conditions hold once everything queued before is on disk.
-    async fn holds(&self, slot: plenary_log::Slot, conditions: Vec<Condition>) -> Result<bool, Fault> {
-        let outcome = slot.submit(Batch { conditions, ..Batch::default() }).await?;
+    async fn holds(
+        &self,
+        slot: plenary_log::Slot,
+        conditions: Vec<Condition>,
+        chain: Chain,
+    ) -> Result<bool, Fault> {
+        let outcome = slot.submit(Batch { conditions, chain: Some(chain), ..Batch::default() }).await?;
         Ok(matches!(outcome, Outcome::Appended(_)))
     }
 
@@ -204,7 +213,7 @@ impl<R: Room> Streams<R> {
         entry: &Entry<R::State>,
         guard: &'g mut Guard<'_, R>,
     ) -> Result<&'g mut Loaded<R::State>, Fault> {
-        if entry.is_stale() || guard.is_none() {
+        if entry.is_stale() || guard.as_ref().is_none_or(|loaded| loaded.chain.is_broken()) {
             // The mark goes before the read: a mark that comes during the read must stay.
             entry.take_stale();
             **guard = None;
@@ -235,12 +244,12 @@ impl<R: Room> Streams<R> {
                 break;
             }
         }
-        let state = Arc::new(state);
+        let (state, chain) = (Arc::new(state), Chain::new(stream.clone()));
         if version.0 - snapshot.0 >= SNAPSHOT_EVERY {
             snapshot::keep::<R>(&self.log, stream, state.clone(), version);
-            return Ok(Loaded { state, version, snapshot: version });
+            return Ok(Loaded { state, version, snapshot: version, chain });
         }
-        Ok(Loaded { state, version, snapshot })
+        Ok(Loaded { state, version, snapshot, chain })
     }
 }
 

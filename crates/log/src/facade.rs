@@ -12,7 +12,7 @@ use plenary_kernel::{Position, Version};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
-    Batch, FEED_WAITING_MAX, Fault, IndexRow, JOBS_PER_COMMIT_MAX, JOBS_WAITING_MAX, KeyRecord, Order,
+    Batch, Chain, FEED_WAITING_MAX, Fault, IndexRow, JOBS_PER_COMMIT_MAX, JOBS_WAITING_MAX, KeyRecord, Order,
     Outcome, Reads, Row, StoredEvent, StreamName, StreamNews,
 };
 
@@ -22,7 +22,36 @@ pub struct Job {
     /// What to write.
     pub batch: Batch,
     /// Where the outcome goes, after the commit.
-    pub reply: oneshot::Sender<Result<Outcome, Fault>>,
+    pub reply: Reply,
+}
+
+/// Where the outcome of one batch goes. A batch that is not known to be written breaks its chain before the next
+/// one is looked at.
+#[derive(Debug)]
+pub struct Reply {
+    to: Option<oneshot::Sender<Result<Outcome, Fault>>>,
+    chain: Option<Chain>,
+}
+
+impl Reply {
+    /// Gives the outcome; back when nobody waits for it any more.
+    pub fn send(mut self, outcome: Result<Outcome, Fault>) -> Result<(), Result<Outcome, Fault>> {
+        if matches!(outcome, Ok(Outcome::Appended(_))) {
+            self.chain = None;
+        }
+        match self.to.take() {
+            Some(to) => to.send(outcome),
+            None => Err(outcome),
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some(chain) = &self.chain {
+            chain.break_off();
+        }
+    }
 }
 
 /// The writer's end of the queue.
@@ -129,7 +158,8 @@ impl Slot {
     /// Puts the batch in the queue, at once; the answer comes after the commit.
     #[must_use]
     pub fn submit(self, batch: Batch) -> Pending {
-        let (reply, outcome) = oneshot::channel();
+        let (to, outcome) = oneshot::channel();
+        let reply = Reply { to: Some(to), chain: batch.chain.clone() };
         self.0.send(Job { batch, reply });
         Pending(outcome)
     }
