@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use plenary_kernel::{Position, Stamp, Version};
-use plenary_log::{Batch, Chain, Condition, Fault, KeyClaim, Log, Outcome, PageSize, StoredEvent, StreamName};
+use plenary_log::{
+    Batch, Chain, Condition, Fault, KeyClaim, Log, Outcome, PageSize, StoredEvent, StreamName,
+};
 use quick_cache::sync::Cache;
 use tokio::sync::MutexGuard;
 
@@ -157,7 +159,7 @@ impl<R: Room> Streams<R> {
 
         match pending.await? {
             Outcome::Appended(appended) => {
-                entry.mark_committed(version);
+                entry.confirm(version);
                 if let Some(state) = snapshot {
                     snapshot::keep::<R>(&self.log, stream, state, version);
                 }
@@ -216,40 +218,54 @@ impl<R: Room> Streams<R> {
         if entry.is_stale() || guard.as_ref().is_none_or(|loaded| loaded.chain.is_broken()) {
             // The mark goes before the read: a mark that comes during the read must stay.
             entry.take_stale();
-            **guard = None;
-            let fold = self.fold(stream).await?;
-            entry.mark_committed(fold.version);
+            // What is on disk as it stands is only gone on with; what ran ahead is begun again.
+            let sound = |loaded: &Loaded<_>| !loaded.chain.is_broken() && loaded.version <= entry.confirmed();
+            let from = match guard.take().filter(sound) {
+                Some(loaded) => loaded,
+                None => self.snapshot(stream).await?,
+            };
+            let fold = self.fold(stream, from).await?;
+            entry.confirm(fold.version);
             entry.mark_ahead(fold.version);
             **guard = Some(fold);
         }
         guard.as_mut().ok_or_else(|| Fault::Corrupt("a state that was just loaded is gone".into()))
     }
 
-    async fn fold(&self, stream: &StreamName) -> Result<Loaded<R::State>, Fault> {
-        let (mut state, snapshot) = snapshot::load::<R>(&self.log, stream).await?;
-        let mut version = snapshot;
+    async fn snapshot(&self, stream: &StreamName) -> Result<Loaded<R::State>, Fault> {
+        let (state, version) = snapshot::load::<R>(&self.log, stream).await?;
+        let chain = Chain::new(stream.clone());
+        Ok(Loaded { state: Arc::new(state), version, snapshot: version, chain })
+    }
+
+    /// Folds what stands on the stream behind a state.
+    async fn fold(
+        &self,
+        stream: &StreamName,
+        mut loaded: Loaded<R::State>,
+    ) -> Result<Loaded<R::State>, Fault> {
         let mut page = PageSize::default();
         loop {
             let asked = page.events();
-            let events = self.log.read_stream(stream, version, asked).await?;
+            let events = self.log.read_stream(stream, loaded.version, asked).await?;
             page.learn(&events);
             for stored in &events {
                 let event = R::decode(stored)?;
                 if R::folds(&event) {
-                    R::evolve(&mut state, stored.version, stored.at, &event);
+                    let state = Arc::make_mut(&mut loaded.state);
+                    R::evolve(state, stored.version, stored.at, &event);
                 }
-                version = stored.version;
+                loaded.version = stored.version;
             }
             if events.len() < asked {
                 break;
             }
         }
-        let (state, chain) = (Arc::new(state), Chain::new(stream.clone()));
-        if version.0 - snapshot.0 >= SNAPSHOT_EVERY {
-            snapshot::keep::<R>(&self.log, stream, state.clone(), version);
-            return Ok(Loaded { state, version, snapshot: version, chain });
+        if loaded.version.0 - loaded.snapshot.0 >= SNAPSHOT_EVERY {
+            snapshot::keep::<R>(&self.log, stream, loaded.state.clone(), loaded.version);
+            loaded.snapshot = loaded.version;
         }
-        Ok(Loaded { state, version, snapshot, chain })
+        Ok(loaded)
     }
 }
 
