@@ -105,7 +105,7 @@ impl Server {
         }
         self.tasks.close();
         background::last_words(&self.parts).await;
-        drop(self.parts);
+        self.parts.log.close().await;
         self.closing.wait().await;
         Ok(())
     }
