@@ -33,7 +33,7 @@ impl<const INDEX_EVERY: usize> Store for Sqlite<INDEX_EVERY> {
 
 mod late {
     use super::Sqlite;
-    plenary_log::conformance!(Sqlite<4_096>, durable);
+    plenary_log::conformance!(Sqlite<16_384>, durable);
 }
 
 mod often {
