@@ -54,13 +54,8 @@ impl Drop for Reply {
     }
 }
 
-/// What goes through the queue.
-#[derive(Debug)]
-enum Item {
-    Job(Job),
-    /// Nothing more is taken in; what waits is still written.
-    Close,
-}
+/// What goes through the queue: a job; or none, and nothing more is taken in.
+type Item = Option<Job>;
 
 /// The writer's end of the queue.
 #[derive(Debug)]
@@ -87,8 +82,8 @@ impl Jobs {
     fn unpack(&mut self, into: &mut Vec<Job>) {
         for item in self.taken.drain(..) {
             match item {
-                Item::Job(job) => into.push(job),
-                Item::Close => self.queue.close(),
+                Some(job) => into.push(job),
+                None => self.queue.close(),
             }
         }
     }
@@ -188,7 +183,7 @@ impl Slot {
     pub fn submit(self, batch: Batch) -> Pending {
         let (to, outcome) = oneshot::channel();
         let reply = Reply { to: Some(to), chain: batch.chain.clone() };
-        self.0.send(Item::Job(Job { batch, reply }));
+        self.0.send(Some(Job { batch, reply }));
         Pending(outcome)
     }
 }
@@ -222,7 +217,7 @@ impl Log {
     /// many clones of the log there are.
     pub async fn close(&self) {
         // A writer that is gone already is closed.
-        let _ = self.jobs.send(Item::Close).await;
+        let _ = self.jobs.send(None).await;
     }
     /// Whether other processes may write to the same store.
     #[must_use]
