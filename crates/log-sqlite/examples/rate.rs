@@ -4,7 +4,7 @@
 //! `cargo run --release -p plenary-log-sqlite --example rate [DIRECTORY]`; `STREAMS` measures one number of streams alone,
 //! `INDEX_EVERY` sets the option of that name.
 
-#![allow(clippy::print_stdout, clippy::cast_precision_loss)] // figures are what it is for
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "figures are what it is for")]
 
 use std::{
     path::{Path, PathBuf},

@@ -1,9 +1,9 @@
 //! A full store, a failed write, and a write-ahead log under load.
 
-mod common;
+mod directory;
 
 use bytes::Bytes;
-use common::{Directory, Store, says, stream};
+use directory::{Directory, Store, says, stream};
 use futures_util::future::join_all;
 use plenary_kernel::{Position, Version};
 use plenary_log::{Batch, Fault, KeyClaim, Outcome, RowOp};

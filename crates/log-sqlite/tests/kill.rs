@@ -2,7 +2,7 @@
 //!
 //! The test starts itself again as the process that is killed.
 
-mod common;
+mod directory;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -15,7 +15,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use common::{Directory, Store, says, stream};
+use directory::{Directory, Store, says, stream};
 use plenary_kernel::{Position, Version};
 use plenary_log::{Condition, IndexOp, KeyClaim, Log, Order, Outcome, RowOp, StoredEvent};
 use plenary_log_sqlite::{Options, open};

@@ -1,10 +1,10 @@
 //! What a start refuses, and what it leaves on the disk.
 
-mod common;
+mod directory;
 
 use std::os::unix::fs::PermissionsExt;
 
-use common::{Directory, says, stream};
+use directory::{Directory, says, stream};
 use plenary_kernel::{Position, Version};
 use plenary_log::{Fault, Outcome};
 use plenary_log_sqlite::{DATABASE_FILE, LOCK_FILE, OpenError, Options};

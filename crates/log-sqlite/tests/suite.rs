@@ -1,10 +1,10 @@
 //! The backend passes the suite of the log, with indexes that follow late and with indexes that follow often.
 
-mod common;
+mod directory;
 
 use std::sync::Mutex;
 
-use common::Directory;
+use directory::Directory;
 use plenary_log::{Opened, conformance::Store};
 use plenary_log_sqlite::{Closing, Options};
 
@@ -19,7 +19,7 @@ impl<const INDEX_EVERY: usize> Store for Sqlite<INDEX_EVERY> {
     }
     async fn open(&self) -> Opened {
         let options = Options { index_every: INDEX_EVERY, ..Options::default() };
-        let common::Store { log, feed, closing } = self.directory.open(options).expect("the store opens");
+        let directory::Store { log, feed, closing } = self.directory.open(options).expect("the store opens");
         *self.closing.lock().expect("no panic held it") = Some(closing);
         Opened { log, feed }
     }
