@@ -3,6 +3,8 @@
 
 pub mod command;
 mod decide;
+#[cfg(test)]
+mod decide_tests;
 pub mod event;
 pub mod state;
 

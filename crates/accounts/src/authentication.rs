@@ -49,6 +49,14 @@ impl Accounts {
         }
     }
 
+    /// The same, and on a store that several processes share also by what others have committed.
+    pub async fn is_valid_everywhere(&self, principal: &Principal) -> Result<bool, Fault> {
+        if !self.log().shared() || principal.who == Who::Operator {
+            return Ok(true);
+        }
+        self.accepts_freshly(&principal.who, &principal.token).await
+    }
+
     async fn look_up(&self, digest: TokenDigest) -> Result<Option<Principal>, Fault> {
         let rows = self.log().read_index(TOKENS, &digest.hex(), None, 1, Order::Ascending).await?;
         let Some(row) = rows.first() else {

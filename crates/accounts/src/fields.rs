@@ -2,7 +2,7 @@
 //! Members that nobody asks for are ignored (wire.md D.9); null is as good as absent.
 //! Must not know: any one request.
 
-use std::{collections::BTreeSet, str::FromStr};
+use std::{collections::BTreeSet, ops::RangeInclusive, str::FromStr};
 
 use plenary_edge::StrictJson;
 use plenary_kernel::{AgentHandle, AllowEntry, Malformed, OwnerName, Refusal};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Policy, Token,
-    limits::{ENTRIES_PER_REQUEST_MAX, ROLES_PER_MEMBER_MAX, TOKEN_OCTETS_MAX},
+    limits::{ROLES_PER_MEMBER_MAX, TOKEN_OCTETS_MAX},
     org::state::Role,
 };
 
@@ -26,6 +26,16 @@ impl Fields {
     /// The members of a body that may be left out.
     pub(crate) fn of_optional(body: &StrictJson) -> Result<Self, Refusal> {
         if body.is_empty() { Ok(Self(Map::new())) } else { Self::of(body) }
+    }
+
+    /// Members that are in hand already.
+    pub(crate) fn new(members: Map<String, Value>) -> Self {
+        Self(members)
+    }
+
+    /// A member that is not among these.
+    pub(crate) fn strange(&self, known: &[&str]) -> Option<&str> {
+        self.0.keys().map(String::as_str).find(|name| !known.contains(name))
     }
 
     fn get(&self, name: &str) -> Option<&Value> {
@@ -96,14 +106,18 @@ impl Fields {
         }
     }
 
-    /// Entries of an allowlist, `least` or more; wrong, too many or too few it is `invalid_allowlist_entry`.
-    pub(crate) fn entries(&self, name: &str, least: usize) -> Result<Vec<AllowEntry>, Refusal> {
+    /// So many entries of an allowlist; wrong, too many or too few it is `invalid_allowlist_entry`.
+    pub(crate) fn entries(
+        &self,
+        name: &str,
+        count: RangeInclusive<usize>,
+    ) -> Result<Vec<AllowEntry>, Refusal> {
         let code = "invalid_allowlist_entry";
         let entries = self.list(name, code)?;
-        if (least..=ENTRIES_PER_REQUEST_MAX).contains(&entries.len()) {
+        if count.contains(&entries.len()) {
             return Ok(entries);
         }
-        let text = format!("{name} must be a list of {least} to {ENTRIES_PER_REQUEST_MAX} entries.");
+        let text = format!("{name} must be a list of {} to {} entries.", count.start(), count.end());
         Err(Refusal::malformed(code, text))
     }
 
@@ -131,6 +145,7 @@ impl Fields {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::ENTRIES_PER_REQUEST_MAX;
 
     fn fields(json: &str) -> Fields {
         Fields::of(&StrictJson::check(json.to_owned().into()).unwrap()).ok().unwrap()
@@ -153,9 +168,9 @@ mod tests {
         assert_eq!(code(wrong.policy("number")), "invalid_policy");
         assert_eq!(code(wrong.token("token")), "invalid_token");
         assert_eq!(code(wrong.text("text", 10, "invalid_message")), "invalid_message");
-        assert_eq!(code(wrong.entries("entries", 1)), "invalid_allowlist_entry");
-        assert_eq!(code(wrong.entries("number", 1)), "invalid_allowlist_entry");
-        assert_eq!(code(wrong.entries("absent", 1)), "invalid_allowlist_entry");
+        assert_eq!(code(wrong.entries("entries", 1..=ENTRIES_PER_REQUEST_MAX)), "invalid_allowlist_entry");
+        assert_eq!(code(wrong.entries("number", 1..=ENTRIES_PER_REQUEST_MAX)), "invalid_allowlist_entry");
+        assert_eq!(code(wrong.entries("absent", 1..=ENTRIES_PER_REQUEST_MAX)), "invalid_allowlist_entry");
         assert_eq!(code(wrong.roles("roles")), "invalid_roles");
         assert_eq!(code(wrong.flag("self_service", "invalid_self_service")), "invalid_self_service");
     }
@@ -165,7 +180,7 @@ mod tests {
         let empty = fields(r#"{"policy":null,"token":null,"entries":null}"#);
         assert_eq!(empty.policy("policy"), Ok(None));
         assert_eq!(empty.token("token"), Ok(None));
-        assert_eq!(empty.entries("entries", 0), Ok(Vec::new()));
+        assert_eq!(empty.entries("entries", 0..=ENTRIES_PER_REQUEST_MAX), Ok(Vec::new()));
         assert_eq!(empty.flag("absent", "x"), Ok(None));
     }
 
@@ -174,8 +189,11 @@ mod tests {
         let list =
             |n: usize, one: &str| (0..n).map(|n| format!("\"{one}{n}\"")).collect::<Vec<_>>().join(",");
         let of = |n| fields(&format!("{{\"entries\":[{}]}}", list(n, "@a.n")));
-        assert_eq!(code(of(ENTRIES_PER_REQUEST_MAX).entries("entries", 1)), "fine");
-        assert_eq!(code(of(ENTRIES_PER_REQUEST_MAX + 1).entries("entries", 1)), "invalid_allowlist_entry");
+        assert_eq!(code(of(ENTRIES_PER_REQUEST_MAX).entries("entries", 1..=ENTRIES_PER_REQUEST_MAX)), "fine");
+        assert_eq!(
+            code(of(ENTRIES_PER_REQUEST_MAX + 1).entries("entries", 1..=ENTRIES_PER_REQUEST_MAX)),
+            "invalid_allowlist_entry"
+        );
         let of = |n| fields(&format!("{{\"roles\":[{}]}}", list(n, "r")));
         assert_eq!(code(of(ROLES_PER_MEMBER_MAX).roles("roles")), "fine");
         assert_eq!(code(of(ROLES_PER_MEMBER_MAX + 1).roles("roles")), "invalid_roles");

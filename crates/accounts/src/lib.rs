@@ -18,10 +18,13 @@ pub mod org;
 pub mod owner;
 mod rejection;
 mod routes;
+mod seed;
 mod stored;
 mod ticket;
 mod token;
 mod trust;
+#[cfg(test)]
+mod trust_tests;
 pub mod wire;
 
 pub use accounts::{Accounts, Failure};
@@ -37,5 +40,6 @@ pub use org::OrgRoom;
 pub use owner::OwnerRoom;
 pub use rejection::Rejection;
 pub use routes::operations;
+pub use seed::{Seed, SeedError, Seeded};
 pub use token::{Token, TokenDigest, TokenKind};
 pub use trust::{Policy, blocked_between, may_contact};

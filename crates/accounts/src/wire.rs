@@ -9,7 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    AgentState, Known, Policy, Token, fields::Fields, limits::CONTACT_MESSAGE_OCTETS_MAX, org::state::Role,
+    AgentState, Known, Policy, Token,
+    fields::Fields,
+    limits::{CONTACT_MESSAGE_OCTETS_MAX, ENTRIES_PER_REQUEST_MAX},
+    org::state::Role,
 };
 
 /// `POST /_admin/owners`.
@@ -93,7 +96,7 @@ impl NewAgent {
         Ok(Self {
             handle: fields.handle("handle")?,
             policy: fields.policy("policy")?,
-            allowlist: Some(fields.entries("allowlist", 0)?),
+            allowlist: Some(fields.entries("allowlist", 0..=ENTRIES_PER_REQUEST_MAX)?),
             self_service: fields.flag("self_service", "invalid_self_service")?,
             token: fields.token("token")?,
         })
@@ -121,7 +124,7 @@ impl OwnChanges {
 
 impl NewEntries {
     pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
-        Ok(Self { entries: fields.entries("entries", 1)? })
+        Ok(Self { entries: fields.entries("entries", 1..=ENTRIES_PER_REQUEST_MAX)? })
     }
 }
 

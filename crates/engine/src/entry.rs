@@ -1,5 +1,6 @@
 //! The state of one stream in memory. It runs ahead of the disk: a command evolves it when its batch is queued,
-//! so that the next one need not wait for the commit. Whatever goes wrong after that makes it stale.
+//! so that the next one need not wait for the commit. The batches form a chain, so that none is written on top of
+//! one that was not; with its chain broken, the state is loaded again.
 
 use std::sync::{
     Arc,
@@ -7,6 +8,7 @@ use std::sync::{
 };
 
 use plenary_kernel::Version;
+use plenary_log::Chain;
 use tokio::sync::Mutex;
 
 /// A state and the version it is the fold of.
@@ -16,14 +18,18 @@ pub(crate) struct Loaded<S> {
     pub(crate) version: Version,
     /// The version of the last snapshot.
     pub(crate) snapshot: Version,
+    /// Every batch that was decided on this state or on what became of it.
+    pub(crate) chain: Chain,
 }
 
 #[derive(Debug)]
 pub(crate) struct Entry<S> {
     pub(crate) loaded: Mutex<Option<Loaded<S>>>,
     stale: AtomicBool,
-    /// The newest version that is known to be on disk.
+    /// The newest version that is known to be on disk, whoever wrote it.
     committed: AtomicU64,
+    /// The newest version up to which the state in memory is known to be what is on disk.
+    confirmed: AtomicU64,
     /// The version of the state in memory.
     ahead: AtomicU64,
 }
@@ -34,58 +40,36 @@ impl<S> Entry<S> {
             loaded: Mutex::new(None),
             stale: AtomicBool::new(false),
             committed: AtomicU64::new(0),
+            confirmed: AtomicU64::new(0),
             ahead: AtomicU64::new(0),
         })
     }
-    /// The state in memory is not to be trusted any more.
-    pub(crate) fn mark_stale(&self) {
-        self.stale.store(true, Ordering::Release);
-    }
-    /// Whether it was marked since the last call.
+    /// Whether somebody else's event was seen since the last call.
     pub(crate) fn take_stale(&self) -> bool {
         self.stale.swap(false, Ordering::AcqRel)
     }
     pub(crate) fn is_stale(&self) -> bool {
         self.stale.load(Ordering::Acquire)
     }
-    /// Something up to this version is on disk.
-    pub(crate) fn mark_committed(&self, version: Version) {
+    /// The state in memory is on disk up to this version.
+    pub(crate) fn confirm(&self, version: Version) {
+        self.confirmed.fetch_max(version.0, Ordering::AcqRel);
         self.committed.fetch_max(version.0, Ordering::AcqRel);
+    }
+    pub(crate) fn confirmed(&self) -> Version {
+        Version(self.confirmed.load(Ordering::Acquire))
     }
     pub(crate) fn mark_ahead(&self, version: Version) {
         self.ahead.store(version.0, Ordering::Release);
     }
     /// An event was committed: one past the state in memory was written by somebody else.
     pub(crate) fn observe(&self, version: Version) {
-        self.mark_committed(version);
+        self.committed.fetch_max(version.0, Ordering::AcqRel);
         if version.0 > self.ahead.load(Ordering::Acquire) {
-            self.mark_stale();
+            self.stale.store(true, Ordering::Release);
         }
     }
     pub(crate) fn committed(&self) -> Version {
         Version(self.committed.load(Ordering::Acquire))
-    }
-}
-
-/// Marks the entry stale unless the outcome came and was good: also when the caller goes away before it.
-pub(crate) struct Unconfirmed<'a, S> {
-    entry: &'a Entry<S>,
-    confirmed: bool,
-}
-
-impl<'a, S> Unconfirmed<'a, S> {
-    pub(crate) fn new(entry: &'a Entry<S>) -> Self {
-        Self { entry, confirmed: false }
-    }
-    pub(crate) fn confirm(mut self) {
-        self.confirmed = true;
-    }
-}
-
-impl<S> Drop for Unconfirmed<'_, S> {
-    fn drop(&mut self) {
-        if !self.confirmed {
-            self.entry.mark_stale();
-        }
     }
 }

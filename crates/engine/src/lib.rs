@@ -6,6 +6,8 @@ mod entry;
 mod room;
 mod snapshot;
 mod streams;
+#[cfg(test)]
+mod tests;
 
 pub use clock::{Clock, SystemClock};
 pub use room::{Beside, Command, Decision, Done, ExecuteError, Facts, KeyUse, NoFacts, Room};

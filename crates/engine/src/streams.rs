@@ -3,15 +3,17 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use plenary_kernel::{Position, Stamp, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Batch, Condition, Fault, KeyClaim, Log, Outcome, StoredEvent, StreamName};
+use plenary_kernel::{Position, Stamp, Version};
+use plenary_log::{
+    Batch, Chain, Condition, Fault, KeyClaim, Log, Outcome, PageSize, StoredEvent, StreamName,
+};
 use quick_cache::sync::Cache;
 use tokio::sync::MutexGuard;
 
 use crate::{
     ATTEMPTS_MAX, Clock, Command, Decision, Done, ExecuteError, Facts, KeyUse, Room, SNAPSHOT_EVERY,
     STATES_CACHED_MAX,
-    entry::{Entry, Loaded, Unconfirmed},
+    entry::{Entry, Loaded},
     snapshot,
 };
 
@@ -66,19 +68,26 @@ impl<R: Room> Streams<R> {
             let stream = R::stream(id);
             let entry = self.entry(&stream);
             let known = entry.loaded.lock().await.as_ref().map(|loaded| loaded.version);
-            if let Some(known) = known
-                && !self.log.read_stream(&stream, known, 1).await?.is_empty()
-            {
-                entry.mark_stale();
+            if let Some(known) = known {
+                // What this process has written meanwhile is not news.
+                self.log
+                    .read_stream(&stream, known, 1)
+                    .await?
+                    .iter()
+                    .for_each(|event| entry.observe(event.version));
             }
         }
         self.state(id).await
     }
 
-    /// The newest version of a stream that is known here to be on disk; the state may be ahead of it.
-    #[must_use]
-    pub fn committed(&self, stream: &StreamName) -> Version {
-        self.cache.peek(stream).map_or(Version::ZERO, |entry| entry.committed())
+    /// The state, which may be ahead of the disk, and the newest version that is known here to be on it: at
+    /// least that of every event that was observed.
+    pub async fn committed(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
+        let stream = R::stream(id);
+        let entry = self.entry(&stream);
+        let mut guard = entry.loaded.lock().await;
+        let state = self.load(&stream, &entry, &mut guard).await?.state.clone();
+        Ok((state, entry.committed()))
     }
 
     /// Takes note of a committed event; one that was written past this room's commands makes the state stale.
@@ -119,6 +128,7 @@ impl<R: Room> Streams<R> {
         let loaded = self.load(stream, &entry, &mut guard).await?;
         let Facts { value: facts, mut conditions } = command.facts(&loaded.state).await?;
         conditions.push(Condition { stream: stream.clone(), expected: loaded.version });
+        let chain = loaded.chain.clone();
         let stamp = self.clock.stamp();
 
         let decision = match command.decide(&loaded.state, loaded.version, &facts, &stamp) {
@@ -130,26 +140,26 @@ impl<R: Room> Streams<R> {
                     return Ok(done);
                 }
                 // What was seen must be on disk, and nobody elsewhere may have changed it meanwhile.
-                if (ahead || self.log.shared()) && !self.holds(slot, conditions).await? {
-                    entry.mark_stale();
+                if (ahead || self.log.shared()) && !self.holds(slot, conditions, chain).await? {
                     return Ok(Attempt::Again);
                 }
                 return Ok(Attempt::Error(ExecuteError::Rejected(rejection)));
             }
         };
-        let batch = batch::<R, C>(id, stream, command, key, conditions, &decision, &stamp)?;
+        let batch = Batch {
+            chain: Some(chain),
+            ..batch::<R, C>(id, stream, command, key, conditions, &decision, &stamp)?
+        };
         let snapshot = evolve::<R>(loaded, &decision.events, &stamp);
         let version = loaded.version;
         entry.mark_ahead(version);
-        let unconfirmed = Unconfirmed::new(&*entry);
         let writes = !batch.events.is_empty();
         let pending = slot.submit(batch);
         drop(guard);
 
         match pending.await? {
             Outcome::Appended(appended) => {
-                entry.mark_committed(version);
-                unconfirmed.confirm();
+                entry.confirm(version);
                 if let Some(state) = snapshot {
                     snapshot::keep::<R>(&self.log, stream, state, version);
                 }
@@ -176,8 +186,13 @@ impl<R: Room> Streams<R> {
     }
 
     /// Whether the conditions hold once everything queued before is on disk.
-    async fn holds(&self, slot: plenary_log::Slot, conditions: Vec<Condition>) -> Result<bool, Fault> {
-        let outcome = slot.submit(Batch { conditions, ..Batch::default() }).await?;
+    async fn holds(
+        &self,
+        slot: plenary_log::Slot,
+        conditions: Vec<Condition>,
+        chain: Chain,
+    ) -> Result<bool, Fault> {
+        let outcome = slot.submit(Batch { conditions, chain: Some(chain), ..Batch::default() }).await?;
         Ok(matches!(outcome, Outcome::Appended(_)))
     }
 
@@ -200,40 +215,57 @@ impl<R: Room> Streams<R> {
         entry: &Entry<R::State>,
         guard: &'g mut Guard<'_, R>,
     ) -> Result<&'g mut Loaded<R::State>, Fault> {
-        if entry.is_stale() || guard.is_none() {
+        if entry.is_stale() || guard.as_ref().is_none_or(|loaded| loaded.chain.is_broken()) {
             // The mark goes before the read: a mark that comes during the read must stay.
             entry.take_stale();
-            **guard = None;
-            let fold = self.fold(stream).await?;
-            entry.mark_committed(fold.version);
+            // What is on disk as it stands is only gone on with; what ran ahead is begun again.
+            let sound = |loaded: &Loaded<_>| !loaded.chain.is_broken() && loaded.version <= entry.confirmed();
+            let from = match guard.take().filter(sound) {
+                Some(loaded) => loaded,
+                None => self.snapshot(stream).await?,
+            };
+            let fold = self.fold(stream, from).await?;
+            entry.confirm(fold.version);
             entry.mark_ahead(fold.version);
             **guard = Some(fold);
         }
         guard.as_mut().ok_or_else(|| Fault::Corrupt("a state that was just loaded is gone".into()))
     }
 
-    async fn fold(&self, stream: &StreamName) -> Result<Loaded<R::State>, Fault> {
-        let (mut state, snapshot) = snapshot::load::<R>(&self.log, stream).await?;
-        let mut version = snapshot;
+    async fn snapshot(&self, stream: &StreamName) -> Result<Loaded<R::State>, Fault> {
+        let (state, version) = snapshot::load::<R>(&self.log, stream).await?;
+        let chain = Chain::new(stream.clone());
+        Ok(Loaded { state: Arc::new(state), version, snapshot: version, chain })
+    }
+
+    /// Folds what stands on the stream behind a state.
+    async fn fold(
+        &self,
+        stream: &StreamName,
+        mut loaded: Loaded<R::State>,
+    ) -> Result<Loaded<R::State>, Fault> {
+        let mut page = PageSize::default();
         loop {
-            let events = self.log.read_stream(stream, version, READ_ROWS_MAX).await?;
+            let asked = page.events();
+            let events = self.log.read_stream(stream, loaded.version, asked).await?;
+            page.learn(&events);
             for stored in &events {
                 let event = R::decode(stored)?;
                 if R::folds(&event) {
-                    R::evolve(&mut state, stored.version, stored.at, &event);
+                    let state = Arc::make_mut(&mut loaded.state);
+                    R::evolve(state, stored.version, stored.at, &event);
                 }
-                version = stored.version;
+                loaded.version = stored.version;
             }
-            if events.len() < READ_ROWS_MAX {
+            if events.len() < asked {
                 break;
             }
         }
-        let state = Arc::new(state);
-        if version.0 - snapshot.0 >= SNAPSHOT_EVERY {
-            snapshot::keep::<R>(&self.log, stream, state.clone(), version);
-            return Ok(Loaded { state, version, snapshot: version });
+        if loaded.version.0 - loaded.snapshot.0 >= SNAPSHOT_EVERY {
+            snapshot::keep::<R>(&self.log, stream, loaded.state.clone(), loaded.version);
+            loaded.snapshot = loaded.version;
         }
-        Ok(Loaded { state, version, snapshot })
+        Ok(loaded)
     }
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use plenary_kernel::{Position, TimestampMs, Version};
 
-use crate::{NewEvent, StreamName};
+use crate::{Chain, NewEvent, StreamName};
 
 /// The stream must be at this version for the batch to be written; `Version::ZERO` means that it must not exist.
 /// A condition may name a stream that the batch only checks.
@@ -93,6 +93,8 @@ pub struct Batch {
     pub rows: Vec<RowOp>,
     /// The idempotency key, checked before the conditions.
     pub key: Option<KeyClaim>,
+    /// What it was decided on top of; checked between the key and the conditions.
+    pub chain: Option<Chain>,
 }
 
 /// Where the events of a batch went.
@@ -109,9 +111,9 @@ pub struct Appended {
 pub enum Outcome {
     /// All of it is on disk.
     Appended(Appended),
-    /// A condition does not hold.
+    /// A condition does not hold, or a batch that it was decided on top of was not written.
     Conflict {
-        /// The first such stream.
+        /// The first such stream; the chain's own when the chain is broken.
         stream: StreamName,
         /// Its version.
         actual: Version,

@@ -2,20 +2,26 @@
 //! It knows bytes, streams and versions. Must not know: any protocol, or any database.
 
 mod batch;
+mod chain;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod event;
 mod facade;
 mod fault;
 mod memory;
+mod page;
 mod plan;
 mod reads;
+#[cfg(feature = "rigged")]
+pub mod rigged;
 
 pub use batch::{Appended, Batch, Condition, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp};
+pub use chain::Chain;
 pub use event::{NewEvent, StoredEvent, StreamName};
-pub use facade::{Channel, Feed, Feeder, Job, Jobs, Log, Opened, Pending, Slot, channel};
+pub use facade::{Channel, Feed, Feeder, Job, Jobs, Log, Opened, Pending, Reply, Slot, channel};
 pub use fault::Fault;
 pub use memory::open_memory;
+pub use page::PageSize;
 pub use plan::{Lookup, Writes, plan};
 pub use reads::{IndexRow, Order, Read, Reads, StreamNews};
 

@@ -65,6 +65,9 @@ struct Plan<'a, L> {
 impl<L: Lookup> Plan<'_, L> {
     fn take(&mut self, batch: Batch) -> Result<Outcome, Fault> {
         if let Some(refused) = self.refused(&batch)? {
+            if let Some(chain) = &batch.chain {
+                chain.break_off();
+            }
             return Ok(refused);
         }
         let first = self.head.next();
@@ -95,7 +98,7 @@ impl<L: Lookup> Plan<'_, L> {
         Ok(Outcome::Appended(Appended { first, last: self.head }))
     }
 
-    /// The key first (a retry is answered in every later state), then conditions, then rows.
+    /// The key first (a retry is answered in every later state), then the chain, conditions, rows.
     fn refused(&mut self, batch: &Batch) -> Result<Option<Outcome>, Fault> {
         if let Some(claim) = &batch.key
             && let Some(record) = self.key(claim)?
@@ -105,6 +108,10 @@ impl<L: Lookup> Plan<'_, L> {
             } else {
                 Outcome::KeyReused
             }));
+        }
+        if let Some(chain) = batch.chain.as_ref().filter(|chain| chain.is_broken()) {
+            let stream = chain.stream().clone();
+            return Ok(Some(Outcome::Conflict { actual: self.version(&stream)?, stream }));
         }
         for condition in &batch.conditions {
             let actual = self.version(&condition.stream)?;

@@ -53,10 +53,10 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
     runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
         let server = Server::start(settings, &operator.token).await?;
-        out.line(&format!("listening on {}", server.url()))?;
         if let Some(file) = operator.token.file() {
             out.note(&format!("the operator's token is in {}", file.display()));
         }
+        out.line(&format!("listening on {}", server.url()))?;
         tokio::select! {
             fault = server.failed() => return Err(anyhow::Error::from(fault).context("the store failed; start again to recover")),
             _ = terminate.recv() => {}

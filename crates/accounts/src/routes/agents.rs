@@ -209,7 +209,8 @@ async fn delete(
     Caller(principal): Caller,
     path: OnePath,
 ) -> Result<StatusCode, Refused> {
-    edit(&accounts, principal, one(path)?, AgentEdit::Delete).await?;
+    let known = visible(&accounts, &principal, &one(path)?).await?;
+    edit(&accounts, principal, known.handle, AgentEdit::Delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -220,7 +221,8 @@ async fn rotate_token(
     Received(body): Received,
 ) -> Result<Json<TokenView>, Refused> {
     body?;
+    let known = visible(&accounts, &principal, &one(path)?).await?;
     let token = Token::random(TokenKind::Agent);
-    edit(&accounts, principal, one(path)?, AgentEdit::RotateToken(token.digest())).await?;
+    edit(&accounts, principal, known.handle, AgentEdit::RotateToken(token.digest())).await?;
     Ok(Json(TokenView { token: token.expose().to_owned() }))
 }

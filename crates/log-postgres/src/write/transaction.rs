@@ -1,15 +1,19 @@
-//! The one transaction of a group, in two bursts: lock the head and read what the batches name; write and commit.
+//! The one transaction of a group: lock the head, look up what is not remembered, write and commit. Each step is sent
+//! in one burst.
 
-use plenary_log::StreamName;
-use tokio_postgres::{Error, Row, types::ToSql};
+use std::collections::HashMap;
+
+use plenary_kernel::Position;
+use tokio_postgres::{Error, Row, error::SqlState, types::ToSql};
 
 use super::{
     burst::Burst,
     columns::{Columns, Texts},
-    known::{Known, Names},
+    known::{Known, Names, by_name, key_record, row},
+    streams::Streams,
 };
 use crate::{
-    target::{ANSWER_MS_MAX, Session, within},
+    target::{ANSWER_MS_MAX, Session, place, stored as stored_place, within},
     text::stored,
     trouble::{Trouble, described},
 };
@@ -26,6 +30,8 @@ macro_rules! statements {
 statements! {
     // The lock is a statement of its own: the ones behind it see everything that was committed before it was got.
     Head = "SELECT last, streams FROM head FOR UPDATE";
+    Changes = "SELECT s.name, s.id, max(e.version) FROM events e JOIN streams s ON s.id = e.stream \
+        WHERE e.position > $1 AND e.position <= $1 + 4096 GROUP BY s.id";
     Streams = "SELECT named.nth, s.id, \
         (SELECT e.version FROM events e WHERE e.stream = s.id ORDER BY e.version DESC LIMIT 1) \
         FROM unnest($1::text[]) WITH ORDINALITY AS named (name, nth) JOIN streams s ON s.name = named.name";
@@ -60,18 +66,59 @@ async fn control(session: &Session, sql: &str) -> Result<Vec<Row>, Error> {
     session.client.batch_execute(sql).await.map(|()| Vec::new())
 }
 
-/// Begins the transaction, locks the head, and reads what is committed under the names.
-/// After an error that leaves the connection good, the transaction is still open: see [`undo`].
-pub(crate) async fn lock_and_read(session: &Session, names: &Names) -> Result<Known, Trouble> {
-    let streams: Texts<'_> = names.streams.iter().map(|name: &StreamName| stored(name.as_str())).collect();
+/// Where the log ends, locked.
+pub(crate) struct Head {
+    pub(crate) last: Position,
+    /// How many streams there are; the newest one's id.
+    pub(crate) streams_made: i64,
+}
+
+/// Begins a transaction and locks the head; with `changes`, brings the streams up to it in the same breath. After an
+/// error that leaves the connection good, the transaction is still open: see [`undo`].
+pub(crate) async fn lock(session: &Session, streams: &mut Streams, changes: bool) -> Result<Head, Trouble> {
+    let at = stored_place(streams.at().0);
+    let mut burst = Burst::default();
+    burst.send(control(session, "BEGIN")).await;
+    burst.send(run(session, Sql::Head, vec![])).await;
+    if changes {
+        burst.send(run(session, Sql::Changes, vec![&at])).await;
+    }
+    let mut answers = answers(burst).await?.into_iter().skip(1);
+    let head = answers.next().unwrap_or_default();
+    let [record] = &head[..] else {
+        return Err(Trouble::Broken(format!("{} heads", head.len())));
+    };
+    let head = Head { last: Position(place(record.try_get(0)?)?), streams_made: record.try_get(1)? };
+    if head.last < streams.at() {
+        let (is, was) = (head.last, streams.at());
+        return Err(Trouble::Broken(format!("the log ends at {is} and once ended at {was}")));
+    }
+    if head.last > streams.at() {
+        let changed = match answers.next() {
+            Some(changed) => changed,
+            None => within(ANSWER_MS_MAX, run(session, Sql::Changes, vec![&at])).await?,
+        };
+        streams.changed(head.last, &changed)?;
+    }
+    Ok(head)
+}
+
+/// Looks names up, under the lock.
+pub(crate) async fn look_up<'a>(
+    session: &Session,
+    names: &Names,
+    streams: &'a mut Streams,
+) -> Result<Known<'a>, Trouble> {
+    if names.is_empty() {
+        return Ok(Known { streams, keys: HashMap::new(), rows: HashMap::new() });
+    }
+    let by_streams: Texts<'_> = names.streams.iter().map(|name| stored(name.as_str())).collect();
     let scopes: Texts<'_> = names.keys.iter().map(|(scope, _)| stored(scope)).collect();
     let keys: Texts<'_> = names.keys.iter().map(|(_, key)| stored(key)).collect();
     let rows: Texts<'_> = names.rows.iter().map(|name| stored(name)).collect();
     let mut burst = Burst::default();
-    burst.send(control(session, "BEGIN")).await;
-    burst.send(run(session, Sql::Head, vec![])).await;
-    if !streams.is_empty() {
-        burst.send(run(session, Sql::Streams, vec![&streams])).await;
+    if !by_streams.is_empty() {
+        burst.send(run(session, Sql::Streams, vec![&by_streams])).await;
     }
     if !keys.is_empty() {
         burst.send(run(session, Sql::Keys, vec![&scopes, &keys])).await;
@@ -79,22 +126,17 @@ pub(crate) async fn lock_and_read(session: &Session, names: &Names) -> Result<Kn
     if !rows.is_empty() {
         burst.send(run(session, Sql::Rows, vec![&rows])).await;
     }
+    let mut answers = answers(burst).await?.into_iter();
+    let mut next = |asked: bool| if asked { answers.next().unwrap_or_default() } else { Vec::new() };
+    streams.found(&names.streams, &next(!by_streams.is_empty()))?;
+    let keys = by_name(&names.keys, &next(!keys.is_empty()), key_record)?;
+    let rows = by_name(&names.rows, &next(!rows.is_empty()), row)?;
+    Ok(Known { streams, keys, rows })
+}
+
+async fn answers(burst: Burst<'_>) -> Result<Vec<Vec<Row>>, Trouble> {
     let answers = within(ANSWER_MS_MAX, async { Ok::<_, Trouble>(burst.answers().await) }).await?;
-    let mut answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter();
-    let mut next = || answers.next().unwrap_or_default();
-    let mut known = Known::default();
-    next();
-    known.head(&next())?;
-    if !streams.is_empty() {
-        known.streams(&names.streams, &next())?;
-    }
-    if !keys.is_empty() {
-        known.keys(&names.keys, &next())?;
-    }
-    if !rows.is_empty() {
-        known.rows(&names.rows, &next())?;
-    }
-    Ok(known)
+    Ok(answers.into_iter().collect::<Result<_, _>>()?)
 }
 
 /// Ends a transaction that wrote nothing.
@@ -107,6 +149,8 @@ pub(crate) async fn undo(session: &Session) -> Result<(), Trouble> {
 pub(crate) enum NotCommitted {
     /// The server refused a statement before the commit: nothing was written, the transaction is over.
     Nothing(Trouble),
+    /// A key was claimed before, which is only seen by looking: nothing was written, the transaction is over.
+    KeyTaken,
     /// The commit was sent, and its answer did not come.
     Unknown(String),
 }
@@ -115,9 +159,11 @@ pub(crate) enum NotCommitted {
 pub(crate) async fn write_and_commit(
     session: &Session,
     columns: &Columns<'_>,
+    last: Position,
     channel: &str,
 ) -> Result<(), NotCommitted> {
-    let burst = send(session, columns, &channel).await;
+    let last = stored_place(last.0);
+    let burst = send(session, columns, &last, &channel).await;
     let answers = within(ANSWER_MS_MAX, async { Ok::<_, Trouble>(burst.answers().await) }).await;
     let mut answers = answers.map_err(|trouble| NotCommitted::Unknown(format!("{trouble:?}")))?;
     let committed = answers.pop();
@@ -125,6 +171,9 @@ pub(crate) async fn write_and_commit(
         if let Err(error) = answer {
             // The server's own word on a statement before the commit; without it the commit may have gone through.
             return Err(match error.as_db_error() {
+                Some(db) if *db.code() == SqlState::UNIQUE_VIOLATION && db.table() == Some("keys") => {
+                    NotCommitted::KeyTaken
+                }
                 Some(_) => NotCommitted::Nothing(Trouble::from(error)),
                 None => NotCommitted::Unknown(described(&error)),
             });
@@ -136,7 +185,12 @@ pub(crate) async fn write_and_commit(
     }
 }
 
-async fn send<'a>(session: &'a Session, columns: &'a Columns<'a>, channel: &'a &'a str) -> Burst<'a> {
+async fn send<'a>(
+    session: &'a Session,
+    columns: &'a Columns<'a>,
+    last: &'a i64,
+    channel: &'a &'a str,
+) -> Burst<'a> {
     let mut burst = Burst::default();
     let Columns { new_streams, events, index_put, index_delete, rows_put, rows_delete, keys, .. } = columns;
     if !new_streams.0.is_empty() {
@@ -164,7 +218,7 @@ async fn send<'a>(session: &'a Session, columns: &'a Columns<'a>, channel: &'a &
         burst.send(run(session, Sql::ClaimKeys, vec![&keys.0, &keys.1, &keys.2, &keys.3])).await;
     }
     if !events.position.is_empty() {
-        burst.send(run(session, Sql::Tell, vec![&columns.head, &columns.streams_made, channel])).await;
+        burst.send(run(session, Sql::Tell, vec![last, &columns.streams_made, channel])).await;
     }
     burst.send(control(session, "COMMIT")).await;
     burst

@@ -10,7 +10,7 @@ use super::{
         texts, whole,
     },
 };
-use crate::{Log, Order, Outcome, StreamName};
+use crate::{Batch, Chain, Log, Order, Outcome, StreamName};
 
 fn conflict(stream: &StreamName, actual: u64) -> Outcome {
     Outcome::Conflict { stream: stream.clone(), actual: Version(actual) }
@@ -108,6 +108,26 @@ pub async fn pipelined_conditions_rely_on_earlier_batches<S: Store>() {
     assert_eq!(outcomes[count + 2], conflict(&b, 1));
     let expected: Vec<_> = (0..COUNT).map(|n| n.to_string()).collect();
     assert_eq!(texts(&log, &a).await, expected);
+}
+
+/// What was decided on top of a batch that is not written is not written, although the stream is where it must be.
+pub async fn a_broken_chain_writes_nothing_more<S: Store>() {
+    let (_store, log, _tail) = fresh::<S>().await;
+    let a = stream("a");
+    let chain = Chain::new(a.clone());
+    let linked = |batch: Batch| Batch { chain: Some(chain.clone()), ..batch };
+    accepted(&log, linked(batch().when(&a, 0).add(&a, "a1").key("k1", 1, "first"))).await;
+    accepted(&log, batch().add(&a, "somebody else's")).await;
+    let late = linked(batch().when(&a, 1).add(&a, "x"));
+    let behind = linked(batch().when(&a, 2).add(&a, "y").key("k2", 1, "second"));
+    let outcomes = pipelined(&log, vec![late, behind.clone()]).await;
+    assert_eq!(outcomes, [conflict(&a, 2), conflict(&a, 2)]);
+    assert!(chain.is_broken());
+    assert_eq!(answered(&log, behind.clone()).await, conflict(&a, 2), "also in a later commit");
+    let again = linked(batch().when(&a, 0).add(&a, "x").key("k1", 1, "first"));
+    assert_eq!(answered(&log, again).await, Outcome::AlreadyDone { outcome: "first".into() });
+    accepted(&log, Batch { chain: None, ..behind }).await;
+    assert_eq!(texts(&log, &a).await, ["a1", "somebody else's", "y"]);
 }
 
 /// Of many batches that rely on the same version, one is written.

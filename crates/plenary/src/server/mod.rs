@@ -3,14 +3,14 @@
 
 mod background;
 mod operator;
-mod service;
 mod settings;
 mod store;
+mod surface;
 
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use plenary_accounts::{Accounts, TokenDigest};
+use plenary_accounts::{Accounts, Seed, Seeded, TokenDigest};
 use plenary_edge::{Listener, Metrics};
 use plenary_engine::{Clock, SystemClock};
 use plenary_hub::{Closing, Cursors, Presence};
@@ -68,17 +68,19 @@ impl Server {
         if let Some(seed) = &settings.seed {
             let bytes =
                 std::fs::read(seed).with_context(|| format!("reading the seed file {}", seed.display()))?;
-            Ok::<_, anyhow::Error>(drop(bytes)).with_context(|| format!("applying {}", seed.display()))?;
+            let seed = Seed::parse(&bytes)?;
+            let Seeded { made, known } = parts.accounts.apply_seed(&seed).await?;
+            tracing::info!(made, known, "the seed file was applied");
         }
         parts.sessions.resume_grace().await.context("taking up grace windows")?;
 
         let metrics = Metrics::new();
         let listener = Listener::bind(settings.listen, settings.edge()?)?;
         let url = settings.url(listener.address());
-        let router = service::router(&parts, &metrics, &stop)?;
+        let router = surface::router(&parts, &metrics, &stop)?;
         background::keep_going(&tasks, &parts, &stop);
-        let (serve_stop, serve_metrics) = (stop.clone(), metrics.clone());
-        let serving = tokio::spawn(async move { listener.serve(router, &serve_metrics, serve_stop).await });
+        let serve_stop = stop.clone();
+        let serving = tokio::spawn(async move { listener.serve(router, &metrics, serve_stop).await });
         Ok(Self { url, stop, serving, tasks, parts, closing })
     }
 
@@ -103,7 +105,7 @@ impl Server {
         }
         self.tasks.close();
         background::last_words(&self.parts).await;
-        drop(self.parts);
+        self.parts.log.close().await;
         self.closing.wait().await;
         Ok(())
     }

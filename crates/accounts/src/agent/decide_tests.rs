@@ -1,0 +1,270 @@
+//! Given an agent, when somebody makes or changes it, then what.
+
+use plenary_kernel::{AllowEntry, Stamp, TimestampMs, Version};
+
+use super::{
+    command::{AgentEdit, EditAgent, Edited, Eviction, RegisterAgent, RegisterFacts, Registered},
+    decide::{edit, register},
+    event::AgentEvent,
+    state::AgentState,
+};
+use crate::{
+    Authority, Policy, Rejection, TokenDigest,
+    limits::{ALLOWLIST_ENTRIES_MAX, BLOCKS_MAX},
+};
+
+const FACTS: RegisterFacts =
+    RegisterFacts { authority_holds: true, owner_exists: true, token_exists: false, owner_is_full: false };
+
+fn stamp() -> Stamp {
+    Stamp::new(TimestampMs(1_000), [7; 10])
+}
+
+fn authority(by: &str, token: &str) -> Authority {
+    Authority { by: by.parse().unwrap(), token: Some(TokenDigest::of(token)) }
+}
+
+fn entries(texts: &[&str]) -> Vec<AllowEntry> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+fn registering(by: &str) -> RegisterAgent {
+    RegisterAgent {
+        authority: authority(by, by),
+        handle: "@nick.bot".parse().unwrap(),
+        policy: Policy::Allowlist,
+        allowlist: entries(&["@b.c", "@a.*", "@b.c"]),
+        self_service: false,
+        token: TokenDigest::of("pla"),
+    }
+}
+
+fn evolved(state: &AgentState, events: &[AgentEvent]) -> AgentState {
+    let mut state = state.clone();
+    for event in events {
+        state.evolve(Version(2), TimestampMs(5), event);
+    }
+    state
+}
+
+/// `@nick.bot`, which allows `@a.*` and `@b.c`, with the token `pla`.
+fn nick(self_service: bool) -> AgentState {
+    let command = RegisterAgent { self_service, ..registering("operator") };
+    let decision = register(&AgentState::default(), &FACTS, &command).unwrap();
+    evolved(&AgentState::default(), &decision.events)
+}
+
+fn try_edit(
+    state: &AgentState,
+    authority: Authority,
+    change: AgentEdit,
+) -> Result<(AgentState, usize), Rejection> {
+    let command = EditAgent { authority, handle: "@nick.bot".parse().unwrap(), edit: change };
+    let decision = edit(state, true, &stamp(), &command)?;
+    Ok((evolved(state, &decision.events), decision.events.len()))
+}
+
+fn by_operator(state: &AgentState, change: AgentEdit) -> Result<(AgentState, usize), Rejection> {
+    try_edit(state, authority("operator", "plo"), change)
+}
+
+fn every_edit() -> Vec<AgentEdit> {
+    vec![
+        AgentEdit::Configure { policy: Some(Policy::Open), self_service: None },
+        AgentEdit::Allow(entries(&["@x.y"])),
+        AgentEdit::Disallow("@a.*".parse().unwrap()),
+        AgentEdit::Block("@eve.bot".parse().unwrap()),
+        AgentEdit::Unblock("@eve.bot".parse().unwrap()),
+        AgentEdit::Configure { policy: None, self_service: Some(true) },
+        AgentEdit::RotateToken(TokenDigest::of("new")),
+        AgentEdit::Delete,
+    ]
+}
+
+#[test]
+fn asp_6_an_agent_is_made_closed_by_the_operator_or_its_owner() {
+    for by in ["operator", "seed", "~nick"] {
+        let decision = register(&AgentState::default(), &FACTS, &registering(by)).unwrap();
+        assert_eq!(decision.reply, Registered { makes_owner: false });
+        let state = evolved(&AgentState::default(), &decision.events);
+        assert!(state.is_live() && state.policy() == Policy::Allowlist && !state.configures_itself());
+        assert_eq!(state.allowlist().iter().cloned().collect::<Vec<_>>(), entries(&["@a.*", "@b.c"]));
+        assert!(state.accepts_token(&TokenDigest::of("pla")) && !state.accepts_token(&TokenDigest::of("x")));
+        assert_eq!(state.created_at(), Some(TimestampMs(5)));
+    }
+    for by in ["~other", "@nick.other", "@nick.bot"] {
+        let refused = register(&AgentState::default(), &FACTS, &registering(by));
+        assert_eq!(refused.unwrap_err(), Rejection::NotFound, "{by}");
+    }
+}
+
+#[test]
+fn an_agent_brings_its_owner() {
+    let facts = RegisterFacts { owner_exists: false, ..FACTS };
+    let decision = register(&AgentState::default(), &facts, &registering("operator")).unwrap();
+    assert!(decision.reply.makes_owner);
+}
+
+#[test]
+fn making_an_agent_is_refused_for_each_reason() {
+    let nobody = AgentState::default();
+    let refused = |state: &AgentState, facts| register(state, &facts, &registering("~nick")).unwrap_err();
+    assert_eq!(refused(&nobody, RegisterFacts { authority_holds: false, ..FACTS }), Rejection::Revoked);
+    assert_eq!(refused(&nobody, RegisterFacts { token_exists: true, ..FACTS }), Rejection::TokenExists);
+    assert_eq!(refused(&nobody, RegisterFacts { owner_is_full: true, ..FACTS }), Rejection::TooManyAgents);
+    assert_eq!(refused(&nick(false), FACTS), Rejection::AgentExists);
+    let (deleted, _) = by_operator(&nick(false), AgentEdit::Delete).unwrap();
+    assert_eq!(refused(&deleted, FACTS), Rejection::AgentExists, "the handle stays taken");
+    let too_many = (0..=ALLOWLIST_ENTRIES_MAX).map(|n| format!("@x.n{n}").parse().unwrap()).collect();
+    let command = RegisterAgent { allowlist: too_many, ..registering("operator") };
+    assert_eq!(register(&nobody, &FACTS, &command).unwrap_err(), Rejection::AllowlistFull);
+}
+
+#[test]
+fn asp_102_only_the_operator_its_owner_and_itself_change_an_agent() {
+    for change in every_edit() {
+        for by in ["operator", "seed", "~nick"] {
+            assert!(try_edit(&nick(false), authority(by, "t"), change.clone()).is_ok(), "{by} {change:?}");
+        }
+        for by in ["~other", "@nick.other", "@eve.bot"] {
+            let refused = try_edit(&nick(true), authority(by, "pla"), change.clone()).unwrap_err();
+            assert_eq!(refused, Rejection::NotFound, "{by} {change:?}");
+        }
+    }
+}
+
+#[test]
+fn asp_3_an_agent_configures_itself_only_where_its_owner_lets_it() {
+    for (nth, change) in every_edit().into_iter().enumerate() {
+        let itself = || authority("@nick.bot", "pla");
+        let bound = try_edit(&nick(false), itself(), change.clone()).unwrap_err();
+        assert_eq!(bound, Rejection::Forbidden, "{change:?}");
+        // Its leave, its token and its end stay its owner's.
+        let free = try_edit(&nick(true), itself(), change.clone()).map(|_| ());
+        assert_eq!(free, if nth < 5 { Ok(()) } else { Err(Rejection::Forbidden) }, "{change:?}");
+        let stale = try_edit(&nick(true), authority("@nick.bot", "old"), change).unwrap_err();
+        assert_eq!(stale, Rejection::Revoked);
+    }
+}
+
+#[test]
+fn a_revoked_owner_changes_nothing() {
+    for change in every_edit() {
+        let command = EditAgent {
+            authority: authority("~nick", "old"),
+            handle: "@nick.bot".parse().unwrap(),
+            edit: change,
+        };
+        assert_eq!(edit(&nick(false), false, &stamp(), &command).unwrap_err(), Rejection::Revoked);
+    }
+}
+
+#[test]
+fn who_is_not_there_or_gone_is_not_found() {
+    let (deleted, _) = by_operator(&nick(true), AgentEdit::Delete).unwrap();
+    assert!(!deleted.is_live() && deleted.is_taken() && !deleted.accepts_token(&TokenDigest::of("pla")));
+    for state in [AgentState::default(), deleted] {
+        for change in every_edit() {
+            assert_eq!(by_operator(&state, change).unwrap_err(), Rejection::NotFound);
+        }
+    }
+}
+
+#[test]
+fn an_edit_without_effect_writes_nothing() {
+    let state = nick(false);
+    for change in [
+        AgentEdit::Configure { policy: Some(Policy::Allowlist), self_service: Some(false) },
+        AgentEdit::Configure { policy: None, self_service: None },
+        AgentEdit::Allow(entries(&["@a.*", "@b.c"])),
+        AgentEdit::Disallow("@x.y".parse().unwrap()),
+        AgentEdit::Unblock("@eve.bot".parse().unwrap()),
+    ] {
+        assert_eq!(by_operator(&state, change), Ok((state.clone(), 0)));
+    }
+}
+
+#[test]
+fn asp_7_entries_come_and_go_one_by_one() {
+    let (state, events) =
+        by_operator(&nick(false), AgentEdit::Allow(entries(&["@b.c", "@x.y", "@x.y"]))).unwrap();
+    assert_eq!((events, state.allowlist().len()), (1, 3));
+    let (state, _) = by_operator(&state, AgentEdit::Disallow("@a.*".parse().unwrap())).unwrap();
+    assert_eq!(state.allowlist().iter().cloned().collect::<Vec<_>>(), entries(&["@b.c", "@x.y"]));
+}
+
+#[test]
+fn past_its_limit_an_allowlist_takes_no_further_entry() {
+    let fill = ALLOWLIST_ENTRIES_MAX - 2;
+    let many = (0..fill).map(|n| format!("@x.n{n}").parse().unwrap()).collect();
+    let (full, _) = by_operator(&nick(false), AgentEdit::Allow(many)).unwrap();
+    assert_eq!(full.allowlist().len(), ALLOWLIST_ENTRIES_MAX);
+    let more = by_operator(&full, AgentEdit::Allow(entries(&["@y.z"])));
+    assert_eq!(more.unwrap_err(), Rejection::AllowlistFull);
+    assert!(by_operator(&full, AgentEdit::Allow(entries(&["@a.*"]))).is_ok(), "known entries need no room");
+}
+
+#[test]
+fn asp_12_a_block_names_anybody_and_evicts_also_when_repeated() {
+    let block = |state: &AgentState, whom: &str| {
+        let command = EditAgent {
+            authority: authority("operator", "plo"),
+            handle: "@nick.bot".parse().unwrap(),
+            edit: AgentEdit::Block(whom.parse().unwrap()),
+        };
+        edit(state, true, &stamp(), &command)
+    };
+    let first = block(&nick(false), "@eve.bot").unwrap();
+    let eviction = Eviction::Pair {
+        blocker: "@nick.bot".parse().unwrap(),
+        blocked: "@eve.bot".parse().unwrap(),
+        id: stamp().ulid(0).to_string(),
+    };
+    assert_eq!(first.reply, Edited { eviction: Some(eviction) });
+    let state = evolved(&nick(false), &first.events);
+    let since = state.blocks_since(&"@eve.bot".parse().unwrap()).unwrap();
+    assert_eq!((since.at, since.version), (TimestampMs(5), Version(2)));
+    let again = block(&state, "@eve.bot").unwrap();
+    assert!(again.events.is_empty() && again.reply.eviction.is_some());
+    assert_eq!(block(&state, "@nick.bot").unwrap_err(), Rejection::BlocksItself);
+    let (lifted, events) = by_operator(&state, AgentEdit::Unblock("@eve.bot".parse().unwrap())).unwrap();
+    assert_eq!((lifted.blocked().len(), events), (0, 1));
+}
+
+#[test]
+fn past_its_limit_an_agent_blocks_nobody_further() {
+    let mut state = nick(false);
+    for n in 0..BLOCKS_MAX {
+        let blocked = format!("@x.n{n}").parse().unwrap();
+        state.evolve(
+            Version(2),
+            TimestampMs(5),
+            &AgentEvent::AgentBlocked(super::event::Block { by: crate::Actor::Operator, blocked }),
+        );
+    }
+    let more = by_operator(&state, AgentEdit::Block("@eve.bot".parse().unwrap()));
+    assert_eq!(more.unwrap_err(), Rejection::BlocksFull);
+    assert!(by_operator(&state, AgentEdit::Block("@x.n0".parse().unwrap())).is_ok());
+}
+
+#[test]
+fn a_rotated_token_is_dead_and_its_event_names_it() {
+    let (old, new) = (TokenDigest::of("pla"), TokenDigest::of("new"));
+    let (state, _) = by_operator(&nick(false), AgentEdit::RotateToken(new)).unwrap();
+    assert!(state.accepts_token(&new) && !state.accepts_token(&old));
+    let command = EditAgent {
+        authority: authority("operator", "plo"),
+        handle: "@nick.bot".parse().unwrap(),
+        edit: AgentEdit::RotateToken(new),
+    };
+    let decision = edit(&nick(false), true, &stamp(), &command).unwrap();
+    let [AgentEvent::TokenRotated(event)] = &decision.events[..] else { panic!("{decision:?}") };
+    assert_eq!((event.old, event.new), (Some(old), new));
+}
+
+#[test]
+fn a_snapshot_gives_the_state_back() {
+    let (state, _) = by_operator(&nick(true), AgentEdit::Block("@eve.bot".parse().unwrap())).unwrap();
+    let text = serde_json::to_string(&state).unwrap();
+    assert_eq!(serde_json::from_str::<AgentState>(&text).unwrap(), state);
+}

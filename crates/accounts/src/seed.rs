@@ -1,0 +1,201 @@
+//! The seed file: agents that are there from the first start on, in the published operator's shape (wire.md D.1).
+//! Applied at every start; makes what is missing and never overwrites later edits (wire.md D.9).
+//! Must not know: where the file is.
+
+use std::collections::HashMap;
+
+use plenary_kernel::{
+    AgentHandle, AllowEntry,
+    json::{self, JsonFault},
+};
+use plenary_log::Fault;
+use serde_json::{Map, Value};
+
+use crate::{
+    Accounts, Authority, Failure, Policy, Rejection, Token, TokenDigest, agent::command::RegisterAgent,
+    fields::Fields, limits::ALLOWLIST_ENTRIES_MAX,
+};
+
+/// The agents of a seed file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seed(Vec<SeedAgent>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SeedAgent {
+    handle: AgentHandle,
+    token: TokenDigest,
+    policy: Policy,
+    allowlist: Vec<AllowEntry>,
+}
+
+/// Why a seed file can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SeedError {
+    /// It is not JSON.
+    #[error("the seed file is not acceptable JSON: {0}")]
+    Json(#[from] JsonFault),
+    /// It is not an object of agents.
+    #[error(
+        "the seed file must be a JSON object of handles, each with a token or {{\"token\", \"policy\", \"allowlist\"}}"
+    )]
+    NoObject,
+    /// One of its agents is wrong.
+    #[error("the seed file is wrong at {agent}: {why}")]
+    Wrong {
+        /// The member's name.
+        agent: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// One of its agents can't be made.
+    #[error("{agent} of the seed file can't be made: {rejection}")]
+    Rejected {
+        /// The agent.
+        agent: AgentHandle,
+        /// Why.
+        rejection: Rejection,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+/// What became of a seed file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Seeded {
+    /// Agents that were made.
+    pub made: usize,
+    /// Agents that were there, or had been deleted, and stay as they are.
+    pub known: usize,
+}
+
+impl Seed {
+    /// Reads a seed file: an object of `handle: token` or `handle: {token, policy | inbound_policy, allowlist}`.
+    /// A plain token means the policy `open`.
+    pub fn parse(bytes: &[u8]) -> Result<Self, SeedError> {
+        json::check(bytes)?;
+        let Ok(members) = serde_json::from_slice::<Map<String, Value>>(bytes) else {
+            return Err(SeedError::NoObject);
+        };
+        let mut bearers = HashMap::new();
+        let mut agents = Vec::with_capacity(members.len());
+        for (name, value) in members {
+            let wrong = |why: String| SeedError::Wrong { agent: name.clone(), why };
+            let agent = agent(&name, value).map_err(wrong)?;
+            if let Some(other) = bearers.insert(agent.token, name.clone()) {
+                return Err(wrong(format!("{other} has the same token")));
+            }
+            agents.push(agent);
+        }
+        Ok(Self(agents))
+    }
+}
+
+fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
+    let handle = name.parse().map_err(|wrong| format!("{wrong}"))?;
+    let (mut members, is_plain) = match value {
+        Value::Object(members) => (members, false),
+        token @ Value::String(_) => (Map::from_iter([("token".to_owned(), token)]), true),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+            return Err("a token or an object is needed".to_owned());
+        }
+    };
+    // The published operator's older name.
+    if let Some(policy) = members.remove("inbound_policy") {
+        if members.get("policy").is_some_and(|other| *other != policy) {
+            return Err("policy and inbound_policy differ".to_owned());
+        }
+        members.insert("policy".to_owned(), policy);
+    }
+    let fields = Fields::new(members);
+    if let Some(strange) = fields.strange(&["token", "policy", "allowlist"]) {
+        return Err(format!("{strange} is not known"));
+    }
+    let why = |refusal: plenary_kernel::Refusal| refusal.message.into_owned();
+    let token: Option<Token> = fields.token("token").map_err(why)?;
+    let policy =
+        if is_plain { Policy::Open } else { fields.policy("policy").map_err(why)?.unwrap_or_default() };
+    Ok(SeedAgent {
+        handle,
+        token: token.ok_or("token is missing")?.digest(),
+        policy,
+        allowlist: fields.entries("allowlist", 0..=ALLOWLIST_ENTRIES_MAX).map_err(why)?,
+    })
+}
+
+impl Accounts {
+    /// Makes the agents of a seed file that never were; they may configure themselves (wire.md D.1).
+    pub async fn apply_seed(&self, seed: &Seed) -> Result<Seeded, SeedError> {
+        let mut seeded = Seeded::default();
+        for agent in &seed.0 {
+            let command = RegisterAgent {
+                authority: Authority::seed(),
+                handle: agent.handle.clone(),
+                policy: agent.policy,
+                allowlist: agent.allowlist.clone(),
+                self_service: true,
+                token: agent.token,
+            };
+            match self.register_agent(command).await {
+                Ok(_) => seeded.made += 1,
+                Err(Failure::Rejected(Rejection::AgentExists)) => seeded.known += 1,
+                Err(Failure::Rejected(rejection)) => {
+                    return Err(SeedError::Rejected { agent: agent.handle.clone(), rejection });
+                }
+                Err(Failure::Fault(fault)) => return Err(fault.into()),
+            }
+        }
+        Ok(seeded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(text: &str) -> String {
+        Seed::parse(text.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_token_alone_means_open_and_an_object_means_what_it_says() {
+        let seed = Seed::parse(
+            br#"{"@a.b": "t1", "@c.d": {"token": "t2"},
+                "@e.f": {"token": "t3", "inbound_policy": "open", "allowlist": ["@a.*"]},
+                "@g.h": {"token": "t4", "policy": "allowlist"}}"#,
+        )
+        .unwrap();
+        let said: Vec<_> =
+            seed.0.iter().map(|agent| (agent.handle.as_str(), agent.policy, agent.allowlist.len())).collect();
+        let expected = [
+            ("@a.b", Policy::Open, 0),
+            ("@c.d", Policy::Allowlist, 0),
+            ("@e.f", Policy::Open, 1),
+            ("@g.h", Policy::Allowlist, 0),
+        ];
+        assert_eq!(said, expected);
+        assert_eq!(seed.0[0].token, TokenDigest::of("t1"));
+        assert_eq!(Seed::parse(b"{}").unwrap().0, []);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert!(wrong("{").contains("not acceptable JSON"));
+        assert!(wrong(r#"{"@a.b":"x","@a.b":"y"}"#).contains("twice"));
+        assert!(wrong("[]").contains("object of handles"));
+        for (text, agent, why) in [
+            (r#"{"a.b":"t"}"#, "a.b", "agent handle"),
+            (r#"{"@a.b":7}"#, "@a.b", "a token or an object"),
+            (r#"{"@a.b":""}"#, "@a.b", "token"),
+            (r#"{"@a.b":{"policy":"open"}}"#, "@a.b", "token is missing"),
+            (r#"{"@a.b":{"token":"t","policy":"ajar"}}"#, "@a.b", "policy must be"),
+            (r#"{"@a.b":{"token":"t","policy":"open","inbound_policy":"allowlist"}}"#, "@a.b", "differ"),
+            (r#"{"@a.b":{"token":"t","polcy":"open"}}"#, "@a.b", "polcy is not known"),
+            (r#"{"@a.b":{"token":"t","allowlist":["@a"]}}"#, "@a.b", "allowlist"),
+            (r#"{"@a.b":"t","@c.d":"t"}"#, "@c.d", "same token"),
+        ] {
+            let text = wrong(text);
+            assert!(text.contains(agent) && text.contains(why), "{text}");
+        }
+    }
+}

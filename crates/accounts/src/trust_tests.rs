@@ -1,0 +1,145 @@
+//! The trust layer against an independent, naive statement of ASP-6 to ASP-13, over every combination.
+
+use plenary_kernel::{AllowEntry, TimestampMs, Version};
+use proptest::{prelude::*, sample::subsequence};
+
+use crate::{
+    Actor, AgentState, Known, Policy, TokenDigest,
+    agent::event::{AgentDeleted, AgentEvent, AgentRegistered, Block, Entries},
+    blocked_between, may_contact,
+};
+
+/// What the owner of an agent has said, in its own words.
+#[derive(Debug, Clone)]
+struct Said {
+    handle: &'static str,
+    exists: bool,
+    deleted: bool,
+    open: bool,
+    list: Vec<&'static str>,
+    blocks: Vec<&'static str>,
+}
+
+fn known(said: &Said) -> Known {
+    let by = || Actor::Operator;
+    let mut events = Vec::new();
+    if said.exists {
+        events.push(AgentEvent::AgentRegistered(AgentRegistered {
+            by: by(),
+            policy: if said.open { Policy::Open } else { Policy::Allowlist },
+            allowlist: Vec::new(),
+            self_service: false,
+            token: TokenDigest::of("t"),
+        }));
+        let entries: Vec<AllowEntry> = said.list.iter().map(|entry| entry.parse().unwrap()).collect();
+        events.push(AgentEvent::EntriesAllowed(Entries { by: by(), entries }));
+        for blocked in &said.blocks {
+            events.push(AgentEvent::AgentBlocked(Block { by: by(), blocked: blocked.parse().unwrap() }));
+        }
+    }
+    if said.exists && said.deleted {
+        events.push(AgentEvent::AgentDeleted(AgentDeleted { by: by(), token: None }));
+    }
+    let mut state = AgentState::default();
+    for event in &events {
+        state.evolve(Version(1), TimestampMs(1), event);
+    }
+    Known { handle: said.handle.parse().unwrap(), state: state.into(), version: Version(1) }
+}
+
+/// ASP-7: an entry names an agent exactly, or every agent of an owner.
+fn is_on(list: &[&str], handle: &str) -> bool {
+    let owner = handle.split('.').next().unwrap();
+    list.iter().any(|entry| *entry == handle || *entry == format!("{owner}.*"))
+}
+
+/// The seed's section 6.2, clause by clause.
+fn naive(a: &Said, b: &Said) -> bool {
+    if a.handle == b.handle {
+        return true;
+    }
+    // Nobody talks with who is not there.
+    if !(a.exists && b.exists) || a.deleted || b.deleted {
+        return false;
+    }
+    // ASP-12, ASP-13: a block of either wins over any policy.
+    if a.blocks.contains(&b.handle) || b.blocks.contains(&a.handle) {
+        return false;
+    }
+    match (a.open, b.open) {
+        // ASP-11: no gate.
+        (true, true) => true,
+        // ASP-10: the allowlist side decides.
+        (false, true) => is_on(&a.list, b.handle),
+        (true, false) => is_on(&b.list, a.handle),
+        // ASP-9: mutual entries.
+        (false, false) => is_on(&a.list, b.handle) && is_on(&b.list, a.handle),
+    }
+}
+
+const HANDLES: [&str; 4] = ["@a.x", "@a.y", "@ab.x", "@b.x"];
+const ENTRIES: [&str; 8] = ["@a.x", "@a.y", "@ab.x", "@b.x", "@a.*", "@ab.*", "@b.*", "@c.*"];
+
+fn said() -> impl Strategy<Value = Said> {
+    let handle = prop::sample::select(HANDLES.to_vec());
+    let flags = (prop::bool::weighted(0.9), prop::bool::weighted(0.1), any::<bool>());
+    let list = subsequence(ENTRIES.to_vec(), 0..=ENTRIES.len());
+    let blocks = prop_oneof![3 => Just(Vec::new()), 1 => subsequence(HANDLES.to_vec(), 0..=HANDLES.len())];
+    (handle, flags, list, blocks).prop_map(|(handle, (exists, deleted, open), list, blocks)| Said {
+        handle,
+        exists,
+        deleted,
+        open,
+        list,
+        blocks,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn asp_6_to_13_trust_is_what_the_clauses_say(a in said(), b in said()) {
+        let (one, other) = (known(&a), known(&b));
+        prop_assert_eq!(may_contact(&one, &other), naive(&a, &b));
+        prop_assert_eq!(may_contact(&one, &other), may_contact(&other, &one), "ASP-8: symmetric");
+    }
+}
+
+/// ASP-9 to ASP-13 once more, as a table of every policy, listing and block of two agents.
+#[test]
+fn asp_9_to_13_the_whole_matrix_of_two_agents() {
+    let lists: [&[&'static str]; 4] = [&[], &["@b.x"], &["@b.*"], &["@c.*"]];
+    let mirrored: [&[&'static str]; 4] = [&[], &["@a.x"], &["@a.*"], &["@c.*"]];
+    let mut reached = 0;
+    for open in 0..4 {
+        for (nth_a, nth_b) in (0..16).map(|nth| (nth / 4, nth % 4)) {
+            for blocks in 0..4 {
+                let of = |handle, open, list: &[&'static str], blocks: Option<&'static str>| Said {
+                    handle,
+                    exists: true,
+                    deleted: false,
+                    open,
+                    list: list.to_vec(),
+                    blocks: blocks.into_iter().collect(),
+                };
+                let a = of("@a.x", open & 1 > 0, lists[nth_a], (blocks & 1 > 0).then_some("@b.x"));
+                let b = of("@b.x", open & 2 > 0, mirrored[nth_b], (blocks & 2 > 0).then_some("@a.x"));
+                let (one, other) = (known(&a), known(&b));
+                assert_eq!(may_contact(&one, &other), naive(&a, &b), "{a:?} {b:?}");
+                assert_eq!(blocked_between(&one, &other), blocks > 0);
+                reached += usize::from(may_contact(&one, &other));
+            }
+        }
+    }
+    // 16 list pairs open to open, 8 for each mixed pair, 4 for two closed ones, all without a block.
+    assert_eq!(reached, 16 + 8 + 8 + 4);
+}
+
+/// ASP-106: a stranger reaches who is open, and nobody reaches who is closed.
+#[test]
+fn asp_106_open_is_reachable_by_a_stranger_that_is_open_itself() {
+    let of = |handle, open| Said { handle, exists: true, deleted: false, open, list: vec![], blocks: vec![] };
+    assert!(may_contact(&known(&of("@a.x", true)), &known(&of("@b.x", true))));
+    assert!(!may_contact(&known(&of("@a.x", false)), &known(&of("@b.x", true))), "ASP-8: outbound as well");
+}

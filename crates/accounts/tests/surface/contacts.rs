@@ -1,0 +1,174 @@
+//! The contact handshake (ASP-103, wire.md 2.5 row 19, D.1, D.9).
+
+use plenary_accounts::{INBOX, limits::CONTACTS_PENDING_MAX, may_contact, notice};
+use plenary_kernel::{AgentHandle, Version};
+use plenary_log::StreamName;
+use serde_json::{Value, json};
+
+use crate::house::{Answer, House, OPERATOR};
+
+async fn inbox(house: &House, handle: &str) -> Vec<Value> {
+    let stream = StreamName::new(INBOX, handle);
+    let events = house.log.read_stream(&stream, Version::ZERO, 100).await.unwrap();
+    events.iter().map(|event| serde_json::from_slice(&notice(event).unwrap()).unwrap()).collect()
+}
+
+async fn ask(house: &House, token: &str, to: &str) -> String {
+    let asked = house.post(token, "/contacts", &json!({"to": to, "message": "hi"}).to_string()).await.ok(200);
+    assert_eq!(asked.as_object().unwrap().len(), 1);
+    asked["request_id"].as_str().unwrap().to_owned()
+}
+
+async fn answer(house: &House, token: &str, id: &str, verb: &str) -> Answer {
+    house.post(token, &format!("/contacts/{id}/{verb}"), "").await
+}
+
+async fn may(house: &House, a: &str, b: &str) -> bool {
+    let known = async |text: &str| house.accounts.agent(&text.parse::<AgentHandle>().unwrap()).await.unwrap();
+    may_contact(&known(a).await, &known(b).await)
+}
+
+#[tokio::test]
+async fn asp_103_asked_and_accepted_two_agents_list_each_other() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", "").await;
+    let bob = house.agent("@bob.bot", r#""self_service":true"#).await;
+    let id = ask(&house, &alice, "@bob.bot").await;
+    assert!(id.starts_with("req_") && id.len() == 4 + 26);
+    let [requested] = &inbox(&house, "@bob.bot").await[..] else { panic!() };
+    assert_eq!((&requested["type"], &requested["request_id"]), (&json!("contact.requested"), &json!(id)));
+    assert_eq!(requested["payload"], json!({"from": "@alice.bot", "to": "@bob.bot", "message": "hi"}));
+    assert!(!may(&house, "@alice.bot", "@bob.bot").await);
+    for _ in 0..2 {
+        assert_eq!(answer(&house, &bob, &id, "accept").await.ok(200), json!({"ok": true}));
+    }
+    assert!(may(&house, "@alice.bot", "@bob.bot").await);
+    for (me, other) in [("@alice.bot", "@bob.bot"), ("@bob.bot", "@alice.bot")] {
+        let shown = house.get(OPERATOR, &format!("/_admin/agents/{me}")).await.ok(200);
+        assert_eq!(shown["allowlist"], json!([other]));
+    }
+    let [accepted] = &inbox(&house, "@alice.bot").await[..] else { panic!() };
+    assert_eq!(
+        (&accepted["type"], &accepted["payload"]),
+        (&json!("contact.accepted"), &json!({"by": "@bob.bot"}))
+    );
+    answer(&house, &bob, &id, "decline").await.refused(409, "contact_answered");
+}
+
+#[tokio::test]
+async fn asp_3_accepting_is_for_the_owner_unless_the_agent_has_leave() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", "").await;
+    let bob = house.agent("@bob.bot", "").await;
+    let (owner, stranger) = (house.owner("bob").await, house.owner("alice").await);
+    let id = ask(&house, &alice, "@bob.bot").await;
+    answer(&house, &bob, &id, "accept").await.refused(403, "forbidden");
+    answer(&house, &alice, &id, "accept").await.refused(404, "not_found");
+    answer(&house, &stranger, &id, "accept").await.refused(404, "not_found");
+    assert!(!may(&house, "@alice.bot", "@bob.bot").await);
+    answer(&house, &owner, &id, "accept").await.ok(200);
+    assert!(may(&house, "@alice.bot", "@bob.bot").await);
+}
+
+#[tokio::test]
+async fn declining_changes_nothing_and_asking_again_is_a_new_request() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", "").await;
+    let bob = house.agent("@bob.bot", "").await;
+    let id = ask(&house, &alice, "@bob.bot").await;
+    answer(&house, &bob, &id, "decline").await.ok(200);
+    assert_eq!(inbox(&house, "@alice.bot").await[0]["type"], "contact.declined");
+    assert!(!may(&house, "@alice.bot", "@bob.bot").await);
+    answer(&house, OPERATOR, &id, "accept").await.refused(409, "contact_answered");
+    let again = ask(&house, &alice, "@bob.bot").await;
+    assert_ne!(again, id);
+    assert_eq!(inbox(&house, "@bob.bot").await.len(), 2);
+}
+
+#[tokio::test]
+async fn asp_19_asking_tells_nothing_of_who_is_there() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", "").await;
+    for handle in ["@bob.bot", "@blocker.bot", "@gone.bot"] {
+        house.agent(handle, "").await;
+    }
+    house.post(OPERATOR, "/_admin/agents/@blocker.bot/blocks", r#"{"handle":"@alice.bot"}"#).await.ok(201);
+    house.call(OPERATOR, "DELETE", "/_admin/agents/@gone.bot", "").await.ok(204);
+    let before = house.log.head().await.unwrap().0;
+    let mut written = Vec::new();
+    let mut head = before;
+    let mut headers = Vec::new();
+    for handle in ["@bob.bot", "@blocker.bot", "@gone.bot", "@no.body"] {
+        let body = json!({ "to": handle }).to_string();
+        let asked = house.post(&alice, "/contacts", &body).await;
+        let id = asked.ok(200)["request_id"].as_str().unwrap().to_owned();
+        assert_eq!(
+            id,
+            house.post(&alice, "/contacts", &body).await.ok(200)["request_id"],
+            "the same request"
+        );
+        headers.push((asked.headers.clone(), asked.body.len()));
+        let now = house.log.head().await.unwrap().0;
+        written.push(now - head);
+        head = now;
+        let heard = inbox(&house, handle).await.len();
+        assert_eq!(heard, usize::from(handle == "@bob.bot"), "{handle}");
+    }
+    assert_eq!(written, [2; 4], "the same work, whoever is there");
+    assert!(headers.iter().all(|answer| *answer == headers[0]));
+}
+
+#[tokio::test]
+async fn a_request_to_nobody_reaches_its_bearer_when_it_is_repeated() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", "").await;
+    let id = ask(&house, &alice, "@bob.bot").await;
+    let bob = house.agent("@bob.bot", r#""self_service":true"#).await;
+    assert_eq!(inbox(&house, "@bob.bot").await.len(), 0);
+    answer(&house, &bob, &id, "accept").await.refused(404, "not_found");
+    assert_eq!(ask(&house, &alice, "@bob.bot").await, id);
+    assert_eq!(inbox(&house, "@bob.bot").await.len(), 1);
+    answer(&house, &bob, &id, "accept").await.ok(200);
+}
+
+#[tokio::test]
+async fn asp_15_after_a_block_an_answer_does_not_reach_the_blocker() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", "").await;
+    let bob = house.agent("@bob.bot", r#""self_service":true"#).await;
+    let id = ask(&house, &alice, "@bob.bot").await;
+    house.post(OPERATOR, "/_admin/agents/@alice.bot/blocks", r#"{"handle":"@bob.bot"}"#).await.ok(201);
+    answer(&house, &bob, &id, "accept").await.ok(200);
+    assert_eq!(inbox(&house, "@alice.bot").await.len(), 0);
+    assert_eq!(house.get(&alice, "/agents/me/allowlist").await.ok(200), json!({"entries": []}));
+}
+
+#[tokio::test]
+async fn wrong_requests_have_their_codes() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", "").await;
+    let long = json!({"to": "@bob.bot", "message": "x".repeat(4_097)}).to_string();
+    for (body, code) in [
+        ("{", "invalid_json"),
+        ("{}", "invalid_handle"),
+        (r#"{"to":"bob"}"#, "invalid_handle"),
+        (r#"{"to":"@alice.bot"}"#, "invalid_handle"),
+        (r#"{"to":"@bob.bot","message":7}"#, "invalid_message"),
+        (r#"{"to":"@bob.bot","message":""}"#, "invalid_message"),
+        (&long, "invalid_message"),
+    ] {
+        house.post(&alice, "/contacts", body).await.refused(400, code);
+    }
+}
+
+#[tokio::test]
+async fn past_its_limit_an_agent_asks_nobody_further() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", "").await;
+    for n in 0..CONTACTS_PENDING_MAX {
+        ask(&house, &alice, &format!("@x.n{n}")).await;
+    }
+    let further = house.post(&alice, "/contacts", r#"{"to":"@bob.bot"}"#).await;
+    further.refused(429, "too_many_contacts");
+    ask(&house, &alice, "@x.n0").await;
+}

@@ -1,0 +1,15 @@
+//! The account surface in process: the real router over the log in memory.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod authentication;
+mod blocks;
+mod contacts;
+mod description;
+mod house;
+mod organisations;
+mod own;
+mod provisioning;
+mod refusals;
+mod seed;
+mod tickets;

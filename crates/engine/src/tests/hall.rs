@@ -1,0 +1,287 @@
+//! A room for the engine's tests: a hall with so many seats, which can be closed, and a list of who is banned that
+//! stands on another stream.
+
+use std::{
+    collections::BTreeSet,
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use plenary_kernel::{Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_log::{
+    Batch, Condition, Fault, IndexOp, Log, NewEvent, Outcome, RowOp, StoredEvent, StreamName, open_memory,
+    rigged::{Process, Rigging, Store},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{Beside, Clock, Command, Decision, Done, ExecuteError, Facts, KeyUse, Room, Streams};
+
+pub(super) const ID: &str = "main";
+
+/// The room.
+pub(super) struct Hall;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct HallState {
+    pub(super) seats: usize,
+    pub(super) taken: BTreeSet<String>,
+    pub(super) closed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum HallEvent {
+    Opened(usize),
+    Taken(String),
+    Closed,
+    /// Changes nothing.
+    Sung,
+}
+
+fn new(kind: &'static str, text: &str) -> NewEvent {
+    NewEvent { kind, form: 1, envelope: Bytes::copy_from_slice(text.as_bytes()), payload: Bytes::new() }
+}
+
+impl Room for Hall {
+    type State = HallState;
+    type Event = HallEvent;
+    const CATEGORY: &'static str = "toy.hall";
+    const SNAPSHOT_FORM: u16 = 3;
+
+    fn encode(event: &HallEvent) -> NewEvent {
+        match event {
+            HallEvent::Opened(seats) => new("Opened", &seats.to_string()),
+            HallEvent::Taken(who) => new("Taken", who),
+            HallEvent::Closed => new("Closed", ""),
+            HallEvent::Sung => new("Sung", ""),
+        }
+    }
+    fn decode(event: &StoredEvent) -> Result<HallEvent, Fault> {
+        let text = String::from_utf8_lossy(&event.envelope).into_owned();
+        match &*event.kind {
+            "Opened" => Ok(HallEvent::Opened(text.parse().unwrap())),
+            "Taken" => Ok(HallEvent::Taken(text)),
+            "Closed" => Ok(HallEvent::Closed),
+            "Sung" => Ok(HallEvent::Sung),
+            kind => Err(Fault::Corrupt(kind.to_owned())),
+        }
+    }
+    fn folds(event: &HallEvent) -> bool {
+        *event != HallEvent::Sung
+    }
+    fn evolve(state: &mut HallState, _: Version, _: TimestampMs, event: &HallEvent) {
+        match event {
+            HallEvent::Opened(seats) => state.seats = *seats,
+            HallEvent::Taken(who) => drop(state.taken.insert(who.clone())),
+            HallEvent::Closed => state.closed = true,
+            HallEvent::Sung => panic!("what does not fold is never folded"),
+        }
+    }
+    fn index(id: &str, event: &HallEvent) -> Vec<IndexOp> {
+        match event {
+            HallEvent::Taken(who) => {
+                vec![IndexOp::Put { name: "toy.seats", key: format!("{id}/{who}"), value: Bytes::new() }]
+            }
+            HallEvent::Opened(_) | HallEvent::Closed | HallEvent::Sung => vec![],
+        }
+    }
+}
+
+/// Why somebody gets no seat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum No {
+    Closed,
+    Full,
+    Banned,
+}
+
+/// Something that happens between the look at the facts and the decision, once.
+pub(super) type Between = Box<dyn Fn() -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// Takes a seat; the answer is the version of the event.
+pub(super) struct Take {
+    pub(super) who: String,
+    pub(super) log: Log,
+    pub(super) between: Option<Between>,
+    looked: AtomicU64,
+}
+
+pub(super) fn take(log: &Log, who: &str) -> Take {
+    Take { who: who.to_owned(), log: log.clone(), between: None, looked: AtomicU64::new(0) }
+}
+
+impl Take {
+    /// How often the facts were fetched.
+    pub(super) fn attempts(&self) -> u64 {
+        self.looked.load(Ordering::Relaxed)
+    }
+}
+
+pub(super) fn bans() -> StreamName {
+    StreamName::new("toy.bans", ID)
+}
+
+/// Puts somebody on the list of the banned.
+pub(super) async fn ban(log: &Log, who: &str) {
+    add(log, &bans(), "Banned", who).await;
+}
+
+/// Writes an event past every room.
+pub(super) async fn add(log: &Log, stream: &StreamName, kind: &'static str, text: &str) {
+    let events = vec![(stream.clone(), new(kind, text))];
+    let outcome = log.append(Batch { events, ..Batch::default() }).await.unwrap();
+    assert!(matches!(outcome, Outcome::Appended(_)));
+}
+
+impl Command<Hall> for Take {
+    type Reply = Version;
+    type Rejection = No;
+    /// Whether the one who asks is banned.
+    type Facts = bool;
+
+    async fn facts(&self, _: &HallState) -> Result<Facts<bool>, Fault> {
+        let stream = bans();
+        let banned = self.log.read_stream(&stream, Version::ZERO, READ_ROWS_MAX).await?;
+        let expected = banned.last().map_or(Version::ZERO, |event| event.version);
+        let value = banned.iter().any(|event| event.envelope == self.who.as_bytes());
+        if self.looked.fetch_add(1, Ordering::Relaxed) == 0
+            && let Some(between) = &self.between
+        {
+            between().await;
+        }
+        Ok(Facts { value, conditions: vec![Condition { stream, expected }] })
+    }
+    fn decide(
+        &self,
+        state: &HallState,
+        at: Version,
+        banned: &bool,
+        _: &Stamp,
+    ) -> Result<Decision<HallEvent, Version>, No> {
+        match state {
+            _ if *banned => Err(No::Banned),
+            HallState { closed: true, .. } => Err(No::Closed),
+            HallState { seats, taken, .. } if taken.len() >= *seats => Err(No::Full),
+            _ => Ok(Decision::new(vec![HallEvent::Taken(self.who.clone())], at.next())),
+        }
+    }
+    fn beside(&self, decided: &Decision<HallEvent, Version>, stamp: &Stamp) -> Beside {
+        let ticket = Bytes::from(stamp.now.0.to_string());
+        let index = vec![IndexOp::Put { name: "toy.tickets", key: self.who.clone(), value: ticket.clone() }];
+        let rows = vec![RowOp { name: format!("ticket/{}", self.who), expected: None, value: Some(ticket) }];
+        let events = vec![(StreamName::new("toy.ledger", ID), new("Paid", &decided.reply.to_string()))];
+        Beside { events, index, rows }
+    }
+}
+
+/// A command that nothing refuses.
+pub(super) struct Do(pub(super) Vec<HallEvent>);
+
+impl Command<Hall> for Do {
+    type Reply = usize;
+    type Rejection = Infallible;
+    type Facts = ();
+    async fn facts(&self, _: &HallState) -> Result<Facts<()>, Fault> {
+        Ok(Facts::none())
+    }
+    fn decide(
+        &self,
+        _: &HallState,
+        _: Version,
+        (): &(),
+        _: &Stamp,
+    ) -> Result<Decision<HallEvent, usize>, Infallible> {
+        Ok(Decision::new(self.0.clone(), self.0.len()))
+    }
+}
+
+pub(super) fn opened(seats: usize) -> Do {
+    Do(vec![HallEvent::Opened(seats)])
+}
+
+pub(super) fn closing() -> Do {
+    Do(vec![HallEvent::Closed])
+}
+
+/// A millisecond goes by with every stamp.
+#[derive(Debug, Default)]
+pub(super) struct Counting(AtomicU64);
+
+impl Clock for Counting {
+    fn now(&self) -> TimestampMs {
+        TimestampMs(self.0.load(Ordering::Relaxed))
+    }
+    fn stamp(&self) -> Stamp {
+        Stamp::new(TimestampMs(self.0.fetch_add(1, Ordering::Relaxed) + 1), [0; 10])
+    }
+}
+
+pub(super) type Halls = Arc<Streams<Hall>>;
+
+pub(super) fn halls(log: &Log) -> Halls {
+    Arc::new(Streams::new(log.clone(), Arc::new(Counting::default())))
+}
+
+/// One process on a store of its own, with a hall of so many seats.
+pub(super) async fn hall(seats: usize) -> Halls {
+    let halls = halls(&open_memory().log);
+    halls.execute(ID, &opened(seats), None).await.unwrap();
+    halls
+}
+
+/// One process on a rigged store.
+pub(super) fn rigged(store: &Store, shared: bool) -> (Halls, Rigging) {
+    let Process { log, rigging, .. } = store.process(shared);
+    (halls(&log), rigging)
+}
+
+/// Asks in a task of its own, and lets it get as far as it can.
+pub(super) async fn ask<C: Command<Hall> + 'static>(
+    halls: &Halls,
+    command: C,
+    key: Option<KeyUse>,
+) -> tokio::task::JoinHandle<Result<Done<C::Reply>, ExecuteError<C::Rejection>>>
+where
+    C::Reply: Send,
+{
+    let halls = halls.clone();
+    let task = tokio::spawn(async move { halls.execute(ID, &command, key.as_ref()).await });
+    idle().await;
+    task
+}
+
+/// Everybody gets as far as they can.
+pub(super) async fn idle() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// The kinds on the hall's stream, each with its text; the versions have no gaps.
+pub(super) async fn written(log: &Log) -> Vec<String> {
+    let (mut written, mut version) = (Vec::new(), Version::ZERO);
+    loop {
+        let events = log.read_stream(&Hall::stream(ID), version, READ_ROWS_MAX).await.unwrap();
+        for event in &events {
+            assert_eq!(event.version, version.next(), "versions have no gaps");
+            version = event.version;
+            written.push(format!("{} {}", event.kind, String::from_utf8_lossy(&event.envelope)));
+        }
+        if events.len() < READ_ROWS_MAX {
+            return written;
+        }
+    }
+}
+
+/// What was refused, and nothing else.
+pub(super) fn refused<T: std::fmt::Debug, J>(answer: Result<Done<T>, ExecuteError<J>>) -> J {
+    match answer {
+        Err(ExecuteError::Rejected(no)) => no,
+        Err(ExecuteError::Fault(fault)) => panic!("{fault}"),
+        Err(ExecuteError::KeyReused) => panic!("the key was used"),
+        Ok(done) => panic!("{done:?}"),
+    }
+}

@@ -1,0 +1,109 @@
+//! Idempotency: one request under one key is carried out once, and answered the same for ever.
+
+use plenary_kernel::Version;
+
+use super::hall::{Halls, ID, No, closing, hall, opened, refused, take, written};
+use crate::{Done, ExecuteError, KeyUse};
+
+fn key(key: &str, digest: u8) -> KeyUse {
+    KeyUse { scope: "take/main".into(), key: key.into(), digest: [digest; 32] }
+}
+
+async fn seat(halls: &Halls, who: &str, key: &KeyUse) -> Result<Done<Version>, ExecuteError<No>> {
+    halls.execute(ID, &take(halls.log(), who), Some(key)).await
+}
+
+#[tokio::test]
+async fn asp_35_an_equal_request_gets_the_first_answer_and_writes_nothing() {
+    let halls = hall(9).await;
+    let first = seat(&halls, "ann", &key("k", 1)).await.unwrap();
+    let again = seat(&halls, "ann", &key("k", 1)).await.unwrap();
+    assert!(!first.replayed && first.position.is_some());
+    assert_eq!(again, Done { reply: first.reply, replayed: true, position: None });
+    assert_eq!(written(halls.log()).await, ["Opened 9", "Taken ann"]);
+    let third = seat(&halls, "bob", &key("other", 1)).await.unwrap();
+    assert_eq!(third.reply, Version(3), "a repeated request leaves no trace in memory");
+}
+
+#[tokio::test]
+async fn asp_35_the_first_answer_stays_whatever_has_become_of_things() {
+    let halls = hall(1).await;
+    let first = seat(&halls, "ann", &key("k", 1)).await.unwrap();
+    assert_eq!(refused(seat(&halls, "bob", &key("b", 1)).await), No::Full);
+    assert_eq!(seat(&halls, "ann", &key("k", 1)).await.unwrap().reply, first.reply, "though it is full");
+    halls.execute(ID, &closing(), None).await.unwrap();
+    assert_eq!(seat(&halls, "ann", &key("k", 1)).await.unwrap().reply, first.reply, "though it is closed");
+    let afresh = super::hall::halls(halls.log());
+    let again = seat(&afresh, "ann", &key("k", 1)).await.unwrap();
+    assert_eq!((again.reply, again.replayed), (first.reply, true), "though it is another process");
+}
+
+#[tokio::test]
+async fn asp_35_another_request_under_the_same_key_is_a_reuse_in_every_state() {
+    let halls = hall(9).await;
+    seat(&halls, "ann", &key("k", 1)).await.unwrap();
+    assert!(matches!(seat(&halls, "bob", &key("k", 2)).await, Err(ExecuteError::KeyReused)));
+    halls.execute(ID, &closing(), None).await.unwrap();
+    assert!(matches!(seat(&halls, "bob", &key("k", 2)).await, Err(ExecuteError::KeyReused)));
+    assert_eq!(written(halls.log()).await, ["Opened 9", "Taken ann", "Closed "]);
+}
+
+#[tokio::test]
+async fn asp_35_a_refused_request_leaves_the_key_free() {
+    let halls = hall(0).await;
+    assert_eq!(refused(seat(&halls, "ann", &key("k", 1)).await), No::Full);
+    halls.execute(ID, &opened(1), None).await.unwrap();
+    let done = seat(&halls, "bob", &key("k", 2)).await.unwrap();
+    assert!(!done.replayed);
+}
+
+#[tokio::test]
+async fn asp_35_of_many_equal_requests_at_once_one_is_carried_out() {
+    let halls = hall(9).await;
+    let mut asked = Vec::new();
+    for nth in 0..60 {
+        // Others come between, and are decided on top of the ones that will not be written.
+        let (halls, who) = (halls.clone(), if nth % 3 == 0 { "ann" } else { "others" });
+        let key = if nth % 3 == 0 { key("k", 1) } else { key(&format!("k{}", nth / 9), 1) };
+        asked.push(tokio::spawn(async move { (who, seat(&halls, who, &key).await.unwrap()) }));
+    }
+    let mut first = Vec::new();
+    for task in asked {
+        let (who, done) = task.await.unwrap();
+        if who == "ann" {
+            first.push(done);
+        }
+    }
+    assert_eq!(first.iter().filter(|done| !done.replayed).count(), 1);
+    assert!(first.iter().all(|done| done.reply == first[0].reply));
+    let written = written(halls.log()).await;
+    assert_eq!(written.iter().filter(|event| *event == "Taken ann").count(), 1);
+    assert_eq!(written.len(), 1 + 1 + 7, "{written:?}");
+}
+
+#[tokio::test]
+async fn a_kept_answer_that_can_not_be_read_is_a_fault() {
+    let halls = hall(9).await;
+    halls.execute(ID, &opened(5), Some(&key("k", 1))).await.unwrap();
+    // The same scope and key under a command with another answer.
+    struct Other;
+    impl crate::Command<super::hall::Hall> for Other {
+        type Reply = String;
+        type Rejection = No;
+        type Facts = ();
+        async fn facts(&self, _: &super::hall::HallState) -> Result<crate::Facts<()>, plenary_log::Fault> {
+            Ok(crate::Facts::none())
+        }
+        fn decide(
+            &self,
+            _: &super::hall::HallState,
+            _: Version,
+            (): &(),
+            _: &plenary_kernel::Stamp,
+        ) -> Result<crate::Decision<super::hall::HallEvent, String>, No> {
+            Ok(crate::Decision::unchanged(String::new()))
+        }
+    }
+    let answer = halls.execute(ID, &Other, Some(&key("k", 1))).await;
+    assert!(matches!(answer, Err(ExecuteError::Fault(plenary_log::Fault::Corrupt(_)))), "{answer:?}");
+}

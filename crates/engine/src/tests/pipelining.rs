@@ -1,0 +1,196 @@
+//! Many commands on one stream at once: each is decided on what the ones before it decided, whether or not that is
+//! on disk yet, and never on what will not be.
+
+use std::collections::BTreeSet;
+
+use plenary_kernel::{Position, Version};
+use plenary_log::{Fault, Order, rigged::Failing, rigged::Store};
+
+use super::hall::{
+    HallEvent, ID, No, add, ask, ban, bans, closing, hall, idle, refused, rigged, take, written,
+};
+use crate::{ExecuteError, tests::hall::Hall};
+
+#[tokio::test]
+async fn one_stream_takes_a_thousand_commands_at_once_without_gaps() {
+    let halls = hall(1_000).await;
+    let mut asked = Vec::new();
+    for nth in 0..1_000 {
+        let (halls, take) = (halls.clone(), take(halls.log(), &format!("guest{nth}")));
+        asked.push(tokio::spawn(async move { halls.execute(ID, &take, None).await }));
+    }
+    let mut replies = BTreeSet::new();
+    for task in asked {
+        let done = task.await.unwrap().unwrap();
+        assert!(!done.replayed);
+        replies.insert(done.reply);
+    }
+    assert_eq!(replies, (2..=1_001).map(Version).collect());
+    assert_eq!(written(halls.log()).await.len(), 1_001);
+    let (state, version) = halls.state(ID).await.unwrap();
+    assert_eq!((state.taken.len(), version), (1_000, Version(1_001)));
+    let afresh = super::hall::halls(halls.log()).state(ID).await.unwrap();
+    assert_eq!(afresh, (state, version), "the state in memory is the fold of what was written");
+}
+
+#[tokio::test]
+async fn a_command_sees_what_was_decided_before_it_though_nothing_is_on_disk() {
+    let store = Store::new();
+    let (halls, rigging) = rigged(&store, false);
+    halls.execute(ID, &super::hall::opened(100), None).await.unwrap();
+    rigging.hold();
+    let mut asked = Vec::new();
+    for nth in 0..300 {
+        asked.push(ask(&halls, take(halls.log(), &format!("guest{nth}")), None).await);
+    }
+    assert_eq!(halls.state(ID).await.unwrap().1, Version(101), "decided");
+    assert_eq!(halls.committed(ID).await.unwrap().1, Version(1), "and not on disk");
+    rigging.release();
+    let mut full = 0;
+    for task in asked {
+        match task.await.unwrap() {
+            Ok(_) => {}
+            answer => {
+                assert_eq!(refused(answer), No::Full);
+                full += 1;
+            }
+        }
+    }
+    assert_eq!((full, written(halls.log()).await.len()), (200, 101));
+    assert_eq!(halls.committed(ID).await.unwrap().1, Version(101));
+}
+
+#[tokio::test]
+async fn what_stands_beside_is_written_with_the_command_or_not_at_all() {
+    let halls = hall(1).await;
+    let done = halls.execute(ID, &take(halls.log(), "ann"), None).await.unwrap();
+    assert_eq!(done.position, Some(Position(3)), "the position of the last event, beside included");
+    assert_eq!(refused(halls.execute(ID, &take(halls.log(), "bob"), None).await), No::Full);
+    let log = halls.log();
+    let keys = |rows: Vec<plenary_log::IndexRow>| rows.into_iter().map(|row| row.key).collect::<Vec<_>>();
+    assert_eq!(
+        keys(log.read_index("toy.seats", "", None, 10, Order::Ascending).await.unwrap()),
+        ["main/ann"]
+    );
+    assert_eq!(keys(log.read_index("toy.tickets", "", None, 10, Order::Ascending).await.unwrap()), ["ann"]);
+    assert!(log.read_row("ticket/ann").await.unwrap().is_some());
+    assert!(log.read_row("ticket/bob").await.unwrap().is_none());
+    assert_eq!(log.head().await.unwrap(), Position(3));
+}
+
+#[tokio::test]
+async fn a_refusal_waits_until_what_it_is_founded_on_is_on_disk() {
+    let store = Store::new();
+    let (halls, rigging) = rigged(&store, false);
+    halls.execute(ID, &super::hall::opened(9), None).await.unwrap();
+    rigging.hold();
+    let closed = ask(&halls, closing(), None).await;
+    let no = ask(&halls, take(halls.log(), "ann"), None).await;
+    assert!(!no.is_finished(), "nobody knows yet whether the hall is closed");
+    rigging.release();
+    closed.await.unwrap().unwrap();
+    assert_eq!(refused(no.await.unwrap()), No::Closed);
+}
+
+#[tokio::test]
+async fn a_refusal_that_was_founded_on_a_failed_write_is_decided_again() {
+    let store = Store::new();
+    let (halls, rigging) = rigged(&store, false);
+    halls.execute(ID, &super::hall::opened(9), None).await.unwrap();
+    rigging.hold();
+    rigging.fail_writes([Failing::Before(Fault::Unavailable("no".into()))]);
+    let closed = ask(&halls, closing(), None).await;
+    let seat = ask(&halls, take(halls.log(), "ann"), None).await;
+    rigging.release();
+    assert!(matches!(closed.await.unwrap(), Err(ExecuteError::Fault(Fault::Unavailable(_)))));
+    assert_eq!(seat.await.unwrap().unwrap().reply, Version(2), "the hall was never closed");
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_stops_nothing_and_spoils_nothing() {
+    let store = Store::new();
+    let (halls, rigging) = rigged(&store, false);
+    halls.execute(ID, &super::hall::opened(9), None).await.unwrap();
+    rigging.hold();
+    let gone = ask(&halls, take(halls.log(), "ann"), None).await;
+    gone.abort();
+    let next = ask(&halls, take(halls.log(), "bob"), None).await;
+    rigging.release();
+    assert_eq!(next.await.unwrap().unwrap().reply, Version(3));
+    assert_eq!(written(halls.log()).await, ["Opened 9", "Taken ann", "Taken bob"]);
+}
+
+#[tokio::test]
+async fn nothing_is_decided_on_what_a_caller_left_behind() {
+    let store = Store::new();
+    let (halls, rigging) = rigged(&store, false);
+    halls.execute(ID, &super::hall::opened(9), None).await.unwrap();
+    rigging.hold();
+    ask(&halls, closing(), None).await.abort();
+    idle().await;
+    let (ann, bob) = (
+        ask(&halls, take(halls.log(), "ann"), None).await,
+        ask(&halls, take(halls.log(), "bob"), None).await,
+    );
+    rigging.release();
+    assert_eq!(refused(ann.await.unwrap()), No::Closed);
+    assert_eq!(refused(bob.await.unwrap()), No::Closed);
+    assert_eq!(written(halls.log()).await, ["Opened 9", "Closed "]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_trust_before_hundreds_of_commands_makes_each_decide_again() {
+    let store = Store::new();
+    let (halls, rigging) = rigged(&store, false);
+    let elsewhere = store.process(true).log;
+    halls.execute(ID, &super::hall::opened(1_000), None).await.unwrap();
+    rigging.hold();
+    let mut asked = Vec::new();
+    for nth in 0..500 {
+        asked.push(ask(&halls, take(halls.log(), &format!("guest{nth}")), None).await);
+    }
+    ban(&elsewhere, "guest7").await;
+    rigging.release();
+    for (nth, task) in asked.into_iter().enumerate() {
+        match task.await.unwrap() {
+            Ok(_) => assert_ne!(nth, 7),
+            answer => assert_eq!((nth, refused(answer)), (7, No::Banned)),
+        }
+    }
+    assert_eq!(written(halls.log()).await.len(), 500);
+}
+
+#[tokio::test(start_paused = true)]
+async fn past_its_attempts_a_command_is_refused_as_overloaded_with_nothing_written() {
+    let halls = hall(9).await;
+    let log = halls.log().clone();
+    let mut restless = take(&log, "ann");
+    restless.between = None;
+    // Somebody changes the list after every look at it.
+    struct Restless(super::hall::Take);
+    impl crate::Command<Hall> for Restless {
+        type Reply = Version;
+        type Rejection = No;
+        type Facts = bool;
+        async fn facts(&self, state: &super::hall::HallState) -> Result<crate::Facts<bool>, Fault> {
+            let facts = self.0.facts(state).await;
+            add(&self.0.log, &bans(), "Banned", "somebody").await;
+            facts
+        }
+        fn decide(
+            &self,
+            state: &super::hall::HallState,
+            at: Version,
+            facts: &bool,
+            stamp: &plenary_kernel::Stamp,
+        ) -> Result<crate::Decision<HallEvent, Version>, No> {
+            self.0.decide(state, at, facts, stamp)
+        }
+    }
+    let restless = Restless(restless);
+    let answer = halls.execute(ID, &restless, None).await;
+    assert!(matches!(answer, Err(ExecuteError::Fault(Fault::Overloaded))), "{answer:?}");
+    assert_eq!(restless.0.attempts(), crate::ATTEMPTS_MAX as u64);
+    assert_eq!(written(&log).await, ["Opened 9"]);
+    assert_eq!(super::hall::halls(&log).state(ID).await.unwrap(), halls.state(ID).await.unwrap());
+}

@@ -1,0 +1,141 @@
+//! Several processes on one store: what one wrote makes the other decide again, whether or not it has heard of it.
+
+use std::sync::Arc;
+
+use plenary_kernel::Version;
+use plenary_log::rigged::{Process, Store};
+
+use super::hall::{ID, No, add, ask, ban, closing, halls, idle, opened, refused, rigged, take, written};
+use crate::{Room, tests::hall::Hall};
+
+#[tokio::test(start_paused = true)]
+async fn two_processes_fill_one_hall_without_overbooking() {
+    let store = Store::new();
+    let (one, _) = rigged(&store, true);
+    let (two, _) = rigged(&store, true);
+    one.execute(ID, &opened(40), None).await.unwrap();
+    let mut asked = Vec::new();
+    for nth in 0..60 {
+        let halls = if nth % 2 == 0 { &one } else { &two };
+        let (halls, take) = (halls.clone(), take(halls.log(), &format!("guest{nth}")));
+        asked.push(tokio::spawn(async move { halls.execute(ID, &take, None).await }));
+    }
+    let mut seated = 0;
+    for task in asked {
+        match task.await.unwrap() {
+            Ok(_) => seated += 1,
+            answer => assert_eq!(refused(answer), No::Full),
+        }
+    }
+    assert_eq!((seated, written(one.log()).await.len()), (40, 41));
+}
+
+#[tokio::test]
+async fn a_command_is_decided_again_on_what_another_process_wrote() {
+    let store = Store::new();
+    let (one, _) = rigged(&store, true);
+    let (two, _) = rigged(&store, true);
+    one.execute(ID, &opened(1), None).await.unwrap();
+    assert_eq!(two.state(ID).await.unwrap().1, Version(1));
+    one.execute(ID, &take(one.log(), "ann"), None).await.unwrap();
+    let late = take(two.log(), "bob");
+    assert_eq!(refused(two.execute(ID, &late, None).await), No::Full);
+    assert_eq!(late.attempts(), 2);
+}
+
+#[tokio::test]
+async fn a_refusal_is_checked_against_what_another_process_wrote() {
+    let store = Store::new();
+    let (one, _) = rigged(&store, true);
+    let (two, _) = rigged(&store, true);
+    one.execute(ID, &opened(0), None).await.unwrap();
+    assert_eq!(refused(two.execute(ID, &take(two.log(), "bob"), None).await), No::Full);
+    one.execute(ID, &opened(1), None).await.unwrap();
+    two.execute(ID, &take(two.log(), "bob"), None).await.unwrap();
+}
+
+#[tokio::test]
+async fn nothing_is_written_on_top_of_a_batch_that_lost_to_another_process() {
+    let store = Store::new();
+    let (one, rigging) = rigged(&store, true);
+    let (two, _) = rigged(&store, true);
+    one.execute(ID, &opened(9), None).await.unwrap();
+    rigging.hold();
+    // Decided on version 1 and on the version 2 that the first one will not get.
+    let (ann, bob) =
+        (ask(&one, take(one.log(), "ann"), None).await, ask(&one, take(one.log(), "bob"), None).await);
+    two.execute(ID, &closing(), None).await.unwrap();
+    rigging.release();
+    assert_eq!(refused(ann.await.unwrap()), No::Closed);
+    assert_eq!(refused(bob.await.unwrap()), No::Closed);
+    assert_eq!(written(one.log()).await, ["Opened 9", "Closed "]);
+}
+
+#[tokio::test]
+async fn an_observed_event_of_another_process_is_loaded() {
+    let store = Store::new();
+    let Process { log, mut feed, .. } = store.process(true);
+    let (one, (two, _)) = (halls(&log), rigged(&store, true));
+    one.execute(ID, &opened(2), None).await.unwrap();
+    two.execute(ID, &take(two.log(), "ann"), None).await.unwrap();
+    assert_eq!(one.state(ID).await.unwrap().1, Version(1), "not heard of yet");
+    while one.committed(ID).await.unwrap().1 < Version(2) {
+        for event in feed.next().await.unwrap().iter() {
+            one.observe(event);
+        }
+    }
+    assert_eq!(one.state(ID).await.unwrap().1, Version(2));
+}
+
+#[tokio::test]
+async fn own_events_that_are_observed_do_not_make_the_state_load_again() {
+    let store = Store::new();
+    let Process { log, mut feed, rigging } = store.process(true);
+    let one = halls(&log);
+    one.execute(ID, &opened(9), None).await.unwrap();
+    one.execute(ID, &take(&log, "ann"), None).await.unwrap();
+    let before = one.state(ID).await.unwrap().0;
+    for _ in 0..2 {
+        feed.next().await.unwrap().iter().for_each(|event| one.observe(event));
+    }
+    rigging.fail_reads(Some(plenary_log::Fault::Unavailable("no read is needed".into())));
+    assert!(Arc::ptr_eq(&before, &one.state(ID).await.unwrap().0));
+}
+
+#[tokio::test]
+async fn a_fresh_state_has_what_another_process_wrote_a_moment_ago() {
+    let store = Store::new();
+    let (one, _) = rigged(&store, true);
+    let (two, _) = rigged(&store, true);
+    one.execute(ID, &opened(2), None).await.unwrap();
+    two.execute(ID, &take(two.log(), "ann"), None).await.unwrap();
+    assert_eq!(one.state(ID).await.unwrap().1, Version(1));
+    assert_eq!(one.fresh(ID).await.unwrap().1, Version(2));
+    assert_eq!(one.fresh("absent").await.unwrap().1, Version::ZERO);
+}
+
+#[tokio::test]
+async fn facts_that_changed_between_the_look_and_the_append_are_looked_at_again() {
+    let store = Store::new();
+    let (one, _) = rigged(&store, false);
+    let elsewhere = store.process(true).log;
+    one.execute(ID, &opened(9), None).await.unwrap();
+    let mut seat = take(one.log(), "ann");
+    seat.between = Some(Box::new(move || {
+        let log = elsewhere.clone();
+        Box::pin(async move { ban(&log, "ann").await })
+    }));
+    assert_eq!(refused(one.execute(ID, &seat, None).await), No::Banned);
+    assert_eq!(seat.attempts(), 2);
+    assert_eq!(written(one.log()).await, ["Opened 9"]);
+}
+
+#[tokio::test]
+async fn an_event_that_was_written_past_the_room_is_reckoned_with() {
+    let store = Store::new();
+    let (one, _) = rigged(&store, false);
+    one.execute(ID, &opened(9), None).await.unwrap();
+    add(one.log(), &Hall::stream(ID), "Closed", "").await;
+    idle().await;
+    assert_eq!(refused(one.execute(ID, &take(one.log(), "ann"), None).await), No::Closed);
+}

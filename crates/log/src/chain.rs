@@ -1,0 +1,58 @@
+//! Batches that were decided one on top of the other before the first of them was written. A version alone does not
+//! hold such a batch: somebody else's event may have taken the place of the one that it was decided on.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use crate::StreamName;
+
+/// A chain of batches on one stream. Once one of them is not written, none behind it is.
+#[derive(Clone)]
+pub struct Chain(Arc<Inner>);
+
+struct Inner {
+    stream: StreamName,
+    broken: AtomicBool,
+}
+
+impl Chain {
+    /// A chain that nothing is in yet.
+    #[must_use]
+    pub fn new(stream: StreamName) -> Self {
+        Self(Arc::new(Inner { stream, broken: AtomicBool::new(false) }))
+    }
+    /// The stream whose events the batches are decided on.
+    #[must_use]
+    pub fn stream(&self) -> &StreamName {
+        &self.0.stream
+    }
+    /// Whether nothing of it is written any more.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.0.broken.load(Ordering::Acquire)
+    }
+    /// Nothing of it is written from now on.
+    pub fn break_off(&self) {
+        self.0.broken.store(true, Ordering::Release);
+    }
+}
+
+impl fmt::Debug for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let broken = if self.is_broken() { ", broken" } else { "" };
+        write!(f, "Chain({}{broken})", self.0.stream)
+    }
+}
+
+impl PartialEq for Chain {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Chain {}

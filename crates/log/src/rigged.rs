@@ -1,0 +1,211 @@
+//! A memory log for the tests of other rooms: several processes on one store, each with a writer that can be held or
+//! made to fail, and reads that can be made to fail.
+//! Must not know: any room.
+
+use std::{
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use plenary_kernel::{Position, Version};
+use tokio::sync::watch;
+
+use crate::{
+    Fault, Feed, Feeder, IndexRow, Job, Jobs, KeyRecord, Log, Opened, Order, Read, Reads, Row, StoredEvent,
+    StreamName, StreamNews, channel, open_memory,
+};
+
+/// A store that outlives its processes.
+pub struct Store {
+    log: Log,
+    feeders: Arc<Mutex<Vec<Feeder>>>,
+}
+
+/// One process on the store.
+pub struct Process {
+    /// Its log.
+    pub log: Log,
+    /// What is committed from now on, by whomever.
+    pub feed: Feed,
+    /// What can be done to it.
+    pub rigging: Rigging,
+}
+
+/// What a writer does to the next batch instead of writing it and saying so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failing {
+    /// Nothing is written.
+    Before(Fault),
+    /// It is written, and the answer is this fault.
+    After(Fault),
+}
+
+/// What can be done to a process. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Rigging(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    held: watch::Sender<bool>,
+    writes: Mutex<Vec<Failing>>,
+    reads: Mutex<Option<Fault>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store {
+    /// An empty store. Needs a tokio runtime.
+    #[must_use]
+    pub fn new() -> Self {
+        let Opened { log, mut feed } = open_memory();
+        let feeders = Arc::new(Mutex::new(Vec::<Feeder>::new()));
+        let told = feeders.clone();
+        tokio::spawn(async move {
+            while let Some(events) = feed.next().await {
+                let feeders = lock(&told).clone();
+                for feeder in feeders {
+                    feeder.publish(events.clone()).await;
+                }
+            }
+        });
+        Self { log, feeders }
+    }
+
+    /// One more process. `shared` says whether it reckons with others.
+    #[must_use]
+    pub fn process(&self, shared: bool) -> Process {
+        let (channel, jobs, feeder) = channel();
+        let rigging = Rigging(Arc::default());
+        lock(&self.feeders).push(feeder);
+        tokio::spawn(write(self.log.clone(), jobs, rigging.clone()));
+        let reads = Rigged { log: self.log.clone(), rigging: rigging.clone() };
+        let Opened { log, feed } = channel.open(Arc::new(reads), shared);
+        Process { log, feed, rigging }
+    }
+}
+
+impl Rigging {
+    /// The writer takes nothing more from its queue.
+    pub fn hold(&self) {
+        self.0.held.send_replace(true);
+    }
+    /// The writer goes on.
+    pub fn release(&self) {
+        self.0.held.send_replace(false);
+    }
+    /// The next batches fail, each in its turn.
+    pub fn fail_writes(&self, failing: impl IntoIterator<Item = Failing>) {
+        let mut writes = lock(&self.0.writes);
+        *writes = failing.into_iter().collect();
+        writes.reverse();
+    }
+    /// Every read fails from now on, until it is told otherwise.
+    pub fn fail_reads(&self, fault: Option<Fault>) {
+        *lock(&self.0.reads) = fault;
+    }
+}
+
+async fn write(store: Log, mut jobs: Jobs, Rigging(rigging): Rigging) {
+    let (mut taken, mut waiting) = (Vec::new(), Vec::new());
+    let mut held = rigging.held.subscribe();
+    loop {
+        jobs.take(&mut taken).await;
+        if taken.is_empty() || held.wait_for(|held| !held).await.is_err() {
+            return;
+        }
+        for Job { batch, reply } in taken.drain(..) {
+            let failing = lock(&rigging.writes).pop();
+            match failing {
+                None => match store.reserve().await {
+                    Ok(slot) => waiting.push((slot.submit(batch), reply)),
+                    Err(fault) => drop(reply.send(Err(fault))),
+                },
+                Some(Failing::Before(fault)) => drop(reply.send(Err(fault))),
+                Some(Failing::After(fault)) => {
+                    let _ = store.append(batch).await;
+                    drop(reply.send(Err(fault)));
+                }
+            }
+        }
+        for (pending, reply) in waiting.drain(..) {
+            let _ = reply.send(pending.await);
+        }
+    }
+}
+
+struct Rigged {
+    log: Log,
+    rigging: Rigging,
+}
+
+impl Rigged {
+    fn read<'a, T>(&self, read: impl Future<Output = Result<T, Fault>> + Send + 'a) -> Read<'a, T> {
+        let fault = lock(&self.rigging.0.reads).clone();
+        Box::pin(async move {
+            match fault {
+                Some(fault) => Err(fault),
+                None => read.await,
+            }
+        })
+    }
+}
+
+impl Reads for Rigged {
+    fn read_stream<'a>(
+        &'a self,
+        stream: &'a StreamName,
+        after: Version,
+        max: usize,
+    ) -> Read<'a, Vec<StoredEvent>> {
+        self.read(self.log.read_stream(stream, after, max))
+    }
+    fn read_log(&self, after: Position, max: usize) -> Read<'_, Vec<StoredEvent>> {
+        self.read(self.log.read_log(after, max))
+    }
+    fn read_index<'a>(
+        &'a self,
+        name: &'a str,
+        prefix: &'a str,
+        after: Option<&'a str>,
+        max: usize,
+        order: Order,
+    ) -> Read<'a, Vec<IndexRow>> {
+        self.read(self.log.read_index(name, prefix, after, max, order))
+    }
+    fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>> {
+        self.read(self.log.read_row(name))
+    }
+    fn read_rows<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a str>,
+        max: usize,
+    ) -> Read<'a, Vec<(String, Row)>> {
+        self.read(self.log.read_rows(prefix, after, max))
+    }
+    fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>> {
+        self.read(self.log.read_key(scope, key))
+    }
+    fn streams_between<'a>(
+        &'a self,
+        category: &'a str,
+        after: Position,
+        until: Position,
+    ) -> Read<'a, Vec<StreamNews>> {
+        self.read(self.log.streams_between(category, after, until))
+    }
+    fn streams_after<'a>(&'a self, streams: &'a [StreamName], after: Position) -> Read<'a, Vec<StreamNews>> {
+        self.read(self.log.streams_after(streams, after))
+    }
+    fn head(&self) -> Read<'_, Position> {
+        self.read(self.log.head())
+    }
+}
