@@ -68,11 +68,11 @@ fn serve(
         while waiting.peek().is_some() {
             let group = group(&mut waiting);
             commit(&mut committer, group, feeder)?;
+            if committer.unindexed() >= index_every {
+                survived(committer.index())?;
+            }
+            survived(log.keep_short())?;
         }
-        if committer.unindexed() >= index_every {
-            survived(committer.index())?;
-        }
-        survived(log.keep_short())?;
     }
     survived(committer.index())?;
     survived(log.checkpoint("TRUNCATE"))

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use common::Directory;
 use plenary_log::{Opened, conformance::Store};
-use plenary_log_sqlite::{Closing, Options, open};
+use plenary_log_sqlite::{Closing, Options};
 
 struct Sqlite<const INDEX_EVERY: usize> {
     directory: Directory,
@@ -19,9 +19,9 @@ impl<const INDEX_EVERY: usize> Store for Sqlite<INDEX_EVERY> {
     }
     async fn open(&self) -> Opened {
         let options = Options { index_every: INDEX_EVERY, ..Options::default() };
-        let (opened, closing) = open(self.directory.path(), options).expect("the store opens");
+        let common::Store { log, feed, closing } = self.directory.open(options).expect("the store opens");
         *self.closing.lock().expect("no panic held it") = Some(closing);
-        opened
+        Opened { log, feed }
     }
     async fn closed(&self) {
         let closing = self.closing.lock().expect("no panic held it").take();
