@@ -7,7 +7,7 @@ mod directory;
 use std::{
     collections::{HashMap, HashSet},
     hash::{BuildHasher, RandomState},
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -63,7 +63,7 @@ async fn write(log: Log, writer: usize) {
         batch.key = Some(key);
         let outcome = log.append(batch).await.expect("the store works");
         assert!(matches!(outcome, Outcome::Appended(_)), "{outcome:?}");
-        println!("ack {text}");
+        writeln!(std::io::stdout(), "ack {text}").expect("the other end reads");
     }
 }
 
