@@ -15,6 +15,8 @@ mod router;
 mod routes;
 mod sessions;
 pub mod state;
+#[cfg(test)]
+mod tests;
 mod transport;
 pub mod views;
 pub mod wire;

@@ -28,7 +28,7 @@ impl Reading {
         if was_member && since > cursor {
             return Self { cursor: Version::ZERO, whole: true };
         }
-        Self { cursor, whole: was_member && participant.stay.is_some() }
+        Self { cursor, whole: was_member && (participant.stay.is_some() || cursor < participant.frozen) }
     }
 
     /// A plain cursor, for a stream that is shown whole.
@@ -53,15 +53,22 @@ impl Reading {
 
     /// Where to read on from, to find `next` first.
     pub(crate) fn skip_to(&mut self, next: Version) -> Version {
+        if next > self.cursor.next() {
+            self.whole = false;
+        }
         self.cursor = Version(next.0.saturating_sub(1));
         self.cursor
     }
 
     /// Passes the event at `version` (the one directly behind the cursor); whether it is to be shown.
     pub(crate) fn pass(&mut self, participant: &Participant, version: Version) -> Step {
-        if !self.whole && participant.stay == Some(version) && version > CREATION {
-            *self = Self { cursor: Version::ZERO, whole: true };
-            return Step::Restart;
+        // Also where it has left again since: the transcript went with the joining.
+        if !self.whole && participant.since == version {
+            if version > CREATION {
+                *self = Self { cursor: Version::ZERO, whole: true };
+                return Step::Restart;
+            }
+            self.whole = true;
         }
         self.cursor = version;
         if participant.stay.is_none() && version >= participant.frozen {

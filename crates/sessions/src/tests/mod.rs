@@ -1,0 +1,15 @@
+//! The inner tests of the Agent Session Protocol: deciders, eligibility, stored and wire forms, and live delivery on a
+//! paused clock. Ids in names are those of the protocol's requirements.
+
+mod deciding_membership;
+mod deciding_reopen;
+mod deciding_start;
+mod deciding_transport;
+mod eligibility;
+mod invariants;
+mod random;
+mod reading_order;
+mod scene;
+mod sentences;
+mod stored_forms;
+mod wire_forms;

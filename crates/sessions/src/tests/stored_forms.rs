@@ -1,0 +1,148 @@
+//! The stored form of every event, to the byte. These are frozen: a change is a new form beside the old one.
+
+use bytes::Bytes;
+use plenary_kernel::{AgentHandle, Position, TimestampMs, Version};
+use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
+
+use super::sentences::handle;
+use crate::event::{
+    AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, SessionCreated, SessionEnded, SessionEvent,
+    SessionReopened,
+};
+
+const ID: &str = "01JZ0000000000000000000001";
+
+/// What the store gives back of an event.
+pub(super) fn stored(version: u64, event: NewEvent) -> StoredEvent {
+    StoredEvent {
+        position: Position(100 + version),
+        stream: StreamName::new("sessions.session", "sess_01STORED"),
+        version: Version(version),
+        kind: event.kind.into(),
+        form: event.form,
+        at: TimestampMs(1_717_000_000_000),
+        envelope: event.envelope,
+        payload: event.payload,
+    }
+}
+
+/// Every event in every shape, with its kind, envelope and payload.
+fn forms() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
+    let (ann, bob) = (handle("ann"), handle("bob"));
+    let agent = || format!(r#"{{"id":"{ID}","agent":"@o.bob"}}"#);
+    let moved = || AgentMoved { id: ID.into(), agent: bob.clone() };
+    let created = |topic: Option<&str>| {
+        SessionEvent::SessionCreated(SessionCreated { creator: ann.clone(), topic: topic.map(str::to_owned) })
+    };
+    let members = r#""content":"caf\u00e9","idempotency_key":"k","metadata":{ "b" : 1.0 }"#;
+    let sent =
+        MessageSent { id: ID.into(), sender: ann.clone(), members: Bytes::from_static(members.as_bytes()) };
+    let invited = |inline| {
+        SessionEvent::AgentInvited(AgentInvited {
+            id: ID.into(),
+            invitee: bob.clone(),
+            by: ann.clone(),
+            inline,
+        })
+    };
+    let left = |reason, forced| {
+        SessionEvent::AgentLeft(AgentLeft { id: ID.into(), agent: bob.clone(), reason, forced })
+    };
+    let ended = |by: Option<&AgentHandle>, joined| {
+        SessionEvent::SessionEnded(SessionEnded { id: ID.into(), by: by.cloned(), joined })
+    };
+    let reopened = SessionReopened { id: ID.into(), by: ann.clone(), returning: vec![bob.clone()] };
+    let by = format!(r#"{{"id":"{ID}","invitee":"@o.bob","by":"@o.ann""#);
+    let gone = format!(r#"{{"id":"{ID}","agent":"@o.bob","reason""#);
+    vec![
+        (created(None), "SessionCreated", r#"{"creator":"@o.ann"}"#.into(), ""),
+        (
+            created(Some("té \"x\"")),
+            "SessionCreated",
+            r#"{"creator":"@o.ann","topic":"té \"x\""}"#.into(),
+            "",
+        ),
+        (
+            SessionEvent::MessageSent(sent),
+            "MessageSent",
+            format!(r#"{{"id":"{ID}","sender":"@o.ann"}}"#),
+            members,
+        ),
+        (invited(false), "AgentInvited", format!("{by}}}"), ""),
+        (invited(true), "AgentInvited", format!(r#"{by},"inline":true}}"#), ""),
+        (SessionEvent::AgentJoined(moved()), "AgentJoined", agent(), ""),
+        (SessionEvent::AgentDisconnected(moved()), "AgentDisconnected", agent(), ""),
+        (SessionEvent::AgentReconnected(moved()), "AgentReconnected", agent(), ""),
+        (left(LeftReason::Left, false), "AgentLeft", format!(r#"{gone}:"left"}}"#), ""),
+        (left(LeftReason::Left, true), "AgentLeft", format!(r#"{gone}:"left","forced":true}}"#), ""),
+        (left(LeftReason::GraceExpired, false), "AgentLeft", format!(r#"{gone}:"grace_expired"}}"#), ""),
+        (
+            ended(Some(&ann), vec![ann.clone(), bob.clone()]),
+            "SessionEnded",
+            format!(r#"{{"id":"{ID}","by":"@o.ann","joined":["@o.ann","@o.bob"]}}"#),
+            "",
+        ),
+        (ended(None, vec![]), "SessionEnded", format!(r#"{{"id":"{ID}","joined":[]}}"#), ""),
+        (
+            SessionEvent::SessionReopened(reopened),
+            "SessionReopened",
+            format!(r#"{{"id":"{ID}","by":"@o.ann","returning":["@o.bob"]}}"#),
+            "",
+        ),
+    ]
+}
+
+#[test]
+fn stored_forms_are_frozen() {
+    for (event, kind, envelope, payload) in forms() {
+        let written = event.encode();
+        let text = std::str::from_utf8(&written.envelope).unwrap();
+        assert_eq!((written.kind, written.form, text), (kind, 1, envelope.as_str()));
+        assert_eq!(written.payload, payload);
+        // What was stored is read, whatever wrote it.
+        let found = StoredEvent {
+            envelope: Bytes::from(envelope),
+            payload: Bytes::from_static(payload.as_bytes()),
+            ..stored(2, written)
+        };
+        assert_eq!(SessionEvent::decode(&found).unwrap(), event);
+    }
+}
+
+#[test]
+fn every_kind_is_among_the_frozen_ones() {
+    let kinds: std::collections::BTreeSet<_> = forms().into_iter().map(|(_, kind, _, _)| kind).collect();
+    assert_eq!(kinds.len(), 9);
+}
+
+#[test]
+fn an_unknown_kind_or_form_is_corrupt() {
+    for (event, kind, _, _) in forms() {
+        let good = stored(2, event.encode());
+        for bad in [
+            StoredEvent { form: 0, ..good.clone() },
+            StoredEvent { form: 2, ..good.clone() },
+            StoredEvent { kind: format!("{kind}2").into(), ..good.clone() },
+            StoredEvent { kind: kind.to_lowercase().into(), ..good.clone() },
+            StoredEvent { kind: "".into(), ..good.clone() },
+        ] {
+            assert!(matches!(SessionEvent::decode(&bad), Err(Fault::Corrupt(_))), "{bad:?}");
+        }
+    }
+}
+
+#[test]
+fn an_envelope_that_can_not_be_read_is_corrupt() {
+    for (event, _, envelope, _) in forms() {
+        let good = stored(2, event.encode());
+        let cut = Bytes::copy_from_slice(&envelope.as_bytes()[..envelope.len() - 1]);
+        let shouted = Bytes::from(envelope.replace("@o.", "O."));
+        for envelope in [Bytes::new(), Bytes::from_static(b"{}"), Bytes::from_static(b"\xff"), cut, shouted] {
+            if envelope == good.envelope {
+                continue;
+            }
+            let bad = StoredEvent { envelope, ..good.clone() };
+            assert!(matches!(SessionEvent::decode(&bad), Err(Fault::Corrupt(_))), "{bad:?}");
+        }
+    }
+}
