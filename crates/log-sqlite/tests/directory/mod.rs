@@ -1,6 +1,6 @@
 //! What the tests of this crate share: a directory that goes when the test ends, a store in it, and short batches.
 
-#![allow(dead_code)] // each test binary uses its part
+#![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::{
     path::{Path, PathBuf},
