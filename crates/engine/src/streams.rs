@@ -139,9 +139,16 @@ impl<R: Room> Streams<R> {
                 if let Some(done) = self.earlier_answer(key).await? {
                     return Ok(done);
                 }
-                // What was seen must be on disk, and nobody elsewhere may have changed it meanwhile.
-                if (ahead || self.log.shared()) && !self.holds(slot, conditions, chain).await? {
-                    return Ok(Attempt::Again);
+                // What was seen must be on disk, and nobody elsewhere may have changed it meanwhile. The first
+                // use of the key may be among what waits.
+                if ahead || self.log.shared() || key.is_some() {
+                    let holds = self.holds(slot, conditions, chain).await?;
+                    if let Some(done) = self.earlier_answer(key).await? {
+                        return Ok(done);
+                    }
+                    if !holds {
+                        return Ok(Attempt::Again);
+                    }
                 }
                 return Ok(Attempt::Error(ExecuteError::Rejected(rejection)));
             }
