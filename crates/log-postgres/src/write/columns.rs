@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use plenary_log::{IndexOp, StreamName, Writes};
+use tokio_postgres::types::ToSql;
 
 use super::streams::Streams;
 use crate::{target, text};
@@ -36,6 +37,15 @@ pub(crate) struct Events<'a> {
     pub(crate) at: Vec<i64>,
     pub(crate) envelope: Octets<'a>,
     pub(crate) payload: Octets<'a>,
+}
+
+impl Events<'_> {
+    /// In the order of the table.
+    pub(crate) fn params(&self) -> Vec<&(dyn ToSql + Sync)> {
+        let place: [&(dyn ToSql + Sync); 3] = [&self.position, &self.stream, &self.version];
+        let form: [&(dyn ToSql + Sync); 3] = [&self.kind, &self.form, &self.at];
+        place.into_iter().chain(form).chain([&self.envelope as _, &self.payload as _]).collect()
+    }
 }
 
 impl<'a> Columns<'a> {

@@ -3,10 +3,12 @@
 
 mod burst;
 mod columns;
+mod commit;
 pub(crate) mod known;
+mod lock;
 mod queue;
+mod session;
 mod streams;
-mod transaction;
 
 use std::sync::Arc;
 
@@ -14,20 +16,16 @@ use plenary_kernel::Position;
 use plenary_log::{Fault, Feeder, Job, Jobs, Outcome, StoredEvent, Writes, plan};
 use tokio::sync::mpsc;
 
-pub(crate) use self::transaction::STATEMENTS;
+pub(crate) use self::session::WriteSession;
 use self::{
     columns::Columns,
+    commit::{NotCommitted, write_and_commit},
     known::Names,
+    lock::{Head, lock, look_up, undo},
     queue::Queue,
     streams::Streams,
-    transaction::{Head, NotCommitted, lock, look_up, undo, write_and_commit},
 };
-use crate::{
-    Shared,
-    backoff::Backoff,
-    target::{Purpose, Session},
-    trouble::Trouble,
-};
+use crate::{Shared, backoff::Backoff, trouble::Trouble};
 
 /// How many groups look their keys up after one that met a claimed key unawares. Retries come in flocks.
 const CAREFUL_GROUPS: u32 = 64;
@@ -38,7 +36,7 @@ pub(crate) struct Writer {
     feeder: Feeder,
     /// Own commits, for the tail; when it is full the tail reads them back.
     committed: mpsc::Sender<Arc<[StoredEvent]>>,
-    session: Option<Session>,
+    session: Option<WriteSession>,
     backoff: Backoff,
     streams: Streams,
     /// Whether others appended before the last lock.
@@ -61,10 +59,10 @@ impl Writer {
         shared: Arc<Shared>,
         feeder: Feeder,
         committed: mpsc::Sender<Arc<[StoredEvent]>>,
-        session: Session,
+        session: WriteSession,
         head: Position,
     ) -> Self {
-        shared.set_writer(session.pid);
+        shared.set_writer(session.pid());
         Self {
             shared,
             feeder,
@@ -93,7 +91,7 @@ impl Writer {
     }
 
     /// Writes a group, if need be at a second attempt with its keys looked up, and answers its jobs.
-    async fn group(&mut self, session: Session, head: Head, jobs: Vec<Job>) -> Result<(), Ended> {
+    async fn group(&mut self, session: WriteSession, head: Head, jobs: Vec<Job>) -> Result<(), Ended> {
         let careful = self.careful > 0;
         self.careful = self.careful.saturating_sub(1);
         let mut written = self.write(session, head, &jobs, careful).await;
@@ -112,7 +110,9 @@ impl Writer {
                 self.tell(events);
                 Ok(())
             }
-            Err(NotCommitted::Nothing(trouble)) => self.failed(jobs, trouble),
+            Err(NotCommitted::Nothing(trouble) | NotCommitted::NotSent(trouble)) => {
+                self.failed(jobs, trouble)
+            }
             Err(NotCommitted::KeyTaken) => {
                 self.failed(jobs, Trouble::Broken("a key is claimed and can't be found".into()))
             }
@@ -129,7 +129,7 @@ impl Writer {
     /// Decides the batches under the lock, and commits what they write.
     async fn write(
         &mut self,
-        session: Session,
+        mut session: WriteSession,
         head: Head,
         jobs: &[Job],
         careful: bool,
@@ -147,13 +147,18 @@ impl Writer {
         }
         let last = writes.events.last().map_or(head.last, |event| event.position);
         let columns = Columns::of(&writes, &self.streams, head.streams_made);
-        let committed = write_and_commit(&session, &columns, last, self.shared.channel()).await;
+        let committed = write_and_commit(&mut session, &columns, last, self.shared.channel()).await;
         match &committed {
             Ok(()) => self.streams.committed(writes.events.iter().zip(columns.events.stream)),
             Err(NotCommitted::Unknown(_)) => self.shared.committed_until(last),
+            Err(NotCommitted::NotSent(trouble)) => {
+                let trouble = trouble.clone();
+                self.undo(session).await;
+                return Err(NotCommitted::Nothing(trouble));
+            }
             Err(NotCommitted::Nothing(_) | NotCommitted::KeyTaken) => {}
         }
-        if !session.client.is_closed() && !matches!(committed, Err(NotCommitted::Unknown(_))) {
+        if !session.client().is_closed() && !matches!(committed, Err(NotCommitted::Unknown(_))) {
             self.session = Some(session);
         }
         committed.map(|()| Written { outcomes, events: writes.events.into() })
@@ -163,7 +168,7 @@ impl Writer {
     /// has to be; one that is refused may have been a retry, whose answer comes first.
     async fn decide(
         &mut self,
-        session: &Session,
+        session: &WriteSession,
         head: &Head,
         jobs: &[Job],
         careful: bool,
@@ -188,7 +193,7 @@ impl Writer {
 
     /// The head, locked. A connection that broke while nothing was being written is replaced once without anybody's
     /// notice.
-    async fn locked(&mut self) -> Result<(Session, Head), Trouble> {
+    async fn locked(&mut self) -> Result<(WriteSession, Head), Trouble> {
         let mut again = true;
         loop {
             let session = self.session().await?;
@@ -211,21 +216,21 @@ impl Writer {
     }
 
     /// Ends a transaction that wrote nothing; a connection on which that can't be done is dropped.
-    async fn undo(&mut self, session: Session) {
-        if !session.client.is_closed() && undo(&session).await.is_ok() {
+    async fn undo(&mut self, session: WriteSession) {
+        if !session.client().is_closed() && undo(&session).await.is_ok() {
             self.session = Some(session);
         }
     }
 
-    async fn session(&mut self) -> Result<Session, Trouble> {
+    async fn session(&mut self) -> Result<WriteSession, Trouble> {
         if let Some(session) = self.session.take()
-            && !session.client.is_closed()
+            && !session.client().is_closed()
         {
             return Ok(session);
         }
-        let connecting = self.shared.target().session(Purpose::Writing, STATEMENTS);
+        let connecting = WriteSession::connect(self.shared.target());
         let (session, _) = self.backoff.attempt(connecting).await?;
-        self.shared.set_writer(session.pid);
+        self.shared.set_writer(session.pid());
         Ok(session)
     }
 

@@ -12,13 +12,26 @@ use crate::{target::place, text::plain, trouble::Trouble, write::known::nth};
 /// Most streams that are remembered; past it all are forgotten.
 const STREAMS_REMEMBERED_MAX: usize = 65_536;
 /// Most events of others that are looked through; behind more of them all is forgotten.
-pub(crate) const CHANGES_MAX: u64 = 4_096;
+const CHANGES_MAX: u64 = 4_096;
 
 /// A stream that is there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stream {
     pub(crate) id: i64,
     pub(crate) version: Version,
+}
+
+/// A stream that others appended to.
+pub(crate) struct Change {
+    name: StreamName,
+    stream: Stream,
+}
+
+impl Change {
+    /// The name as it is stored.
+    pub(crate) fn new(name: &str, id: i64, version: u64) -> Self {
+        Self { name: StreamName::stored(&plain(name)), stream: Stream { id, version: Version(version) } }
+    }
 }
 
 /// The streams as of one position.
@@ -39,18 +52,14 @@ impl Streams {
     pub(crate) fn get(&self, name: &StreamName) -> Option<Stream> {
         self.known.get(name).copied()
     }
-    /// Takes in what others appended until `head`: `(name, id, version)` of each stream.
-    pub(crate) fn changed(&mut self, head: Position, records: &[Record]) -> Result<(), Trouble> {
+    /// Takes in what others appended until `head`, as far as it was looked through.
+    pub(crate) fn changed(&mut self, head: Position, changes: Vec<Change>) {
         if head.0 - self.at.0 > CHANGES_MAX {
             self.known.clear();
         } else {
-            for record in records {
-                let name = StreamName::stored(&plain(record.try_get(0)?));
-                self.known.insert(name, stream(record)?);
-            }
+            self.known.extend(changes.into_iter().map(|change| (change.name, change.stream)));
         }
         self.at = head;
-        Ok(())
     }
     /// Takes in streams that were looked up by their names: `(nth, id, version)`.
     pub(crate) fn found(&mut self, names: &[StreamName], records: &[Record]) -> Result<(), Trouble> {
