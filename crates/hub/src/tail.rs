@@ -174,4 +174,27 @@ mod tests {
         assert_eq!(versions(&tail, "a", 89), None);
         assert_eq!(versions(&tail, "a", 90).map(|v| v.len()), Some(10));
     }
+
+    #[test]
+    fn runs_that_begin_anew_leave_nothing_behind() {
+        let tail = Tail::<()>::new(1 << 20);
+        tail.push([event("idle", 1)].iter());
+        // Somebody comes and goes, and each time the run begins anew.
+        for version in (1..40_000).step_by(2) {
+            tail.push([event("a", version)].iter());
+        }
+        let inner = tail.inner.lock().unwrap();
+        assert_eq!(inner.streams.values().map(VecDeque::len).sum::<usize>(), 2);
+        assert!(inner.order.len() < 100, "{} places are remembered for 2 events", inner.order.len());
+        assert_eq!(inner.octets, 2 * octets(&event("a", 1)));
+    }
+
+    #[test]
+    fn past_its_limit_a_run_that_began_anew_goes_in_its_own_turn() {
+        let tail = Tail::<()>::new(3 * octets(&event("a", 1)));
+        tail.push([event("a", 1), event("b", 1), event("a", 7), event("b", 2), event("c", 1)].iter());
+        assert_eq!(versions(&tail, "b", 0), None, "the oldest went");
+        assert_eq!(versions(&tail, "a", 6), Some(vec![7]));
+        assert_eq!(versions(&tail, "b", 1), Some(vec![2]));
+    }
 }
