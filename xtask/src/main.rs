@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod console;
 mod needs;
 mod process;
@@ -22,6 +23,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Measure speed and size against bare limits, and write docs/benchmarks.md
+    Bench(bench::Args),
     /// Run every check and test; installs what is missing
     Test(suite::Args),
     /// Check the rules that the compiler does not know
@@ -30,6 +33,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
+        Task::Bench(args) => bench::run(&args),
         Task::Test(args) => suite::run(&args),
         Task::Tidy(args) => tidy::run(&args),
     };

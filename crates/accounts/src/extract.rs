@@ -61,11 +61,7 @@ where
         agrees(&principal, &parts.headers).map_err(asp_error)?;
         // What writes is checked again inside its append; what only reads has no append.
         if parts.method.is_safe() {
-            match accounts.is_valid_everywhere(&principal).await {
-                Ok(true) => {}
-                Ok(false) => return Err(asp_error(invalid_authorization())),
-                Err(fault) => return Err(asp_error(fault_refusal(&fault))),
-            }
+            still_valid(&accounts, &principal).await.map_err(asp_error)?;
         }
         Ok(Self(principal))
     }
@@ -95,6 +91,7 @@ where
         let accounts = Accounts::from_ref(state);
         let principal = connecting(&accounts, parts).await.map_err(asp_error)?;
         agrees(&principal, &parts.headers).map_err(asp_error)?;
+        still_valid(&accounts, &principal).await.map_err(asp_error)?;
         as_agent(principal).map(Self).map_err(asp_error)
     }
 }
@@ -135,6 +132,15 @@ async fn by_token(accounts: &Accounts, token: &str) -> Result<Principal, Refusal
     match accounts.authenticate(token).await {
         Ok(Some(principal)) => Ok(principal),
         Ok(None) => Err(invalid_authorization()),
+        Err(fault) => Err(fault_refusal(&fault)),
+    }
+}
+
+/// The token may have been revoked by another process.
+async fn still_valid(accounts: &Accounts, principal: &Principal) -> Result<(), Refusal> {
+    match accounts.is_valid_everywhere(principal).await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(invalid_authorization()),
         Err(fault) => Err(fault_refusal(&fault)),
     }
 }

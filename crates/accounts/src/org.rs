@@ -88,9 +88,9 @@ impl Command<OrgRoom> for Editing<'_> {
 }
 
 impl Accounts {
-    /// An organisation: at least everything that this process has committed of it.
+    /// An organisation, with everything that any process has committed of it.
     pub async fn organisation(&self, org: &OwnerName) -> Result<KnownOrg, Fault> {
-        let (state, version) = self.orgs().state(org.as_str()).await?;
+        let (state, version) = self.orgs().fresh(org.as_str()).await?;
         Ok(KnownOrg { org: org.clone(), state, version })
     }
 

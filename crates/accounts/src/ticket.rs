@@ -1,9 +1,8 @@
 //! Tickets: a browser can't set a header on a WebSocket, so it trades its token for a ticket that opens one
-//! connection within 30 s (wire.md D.1). One row an agent, in the store, so that any process may redeem it; the
-//! row's revision makes a ticket single-use. Only digests are kept.
+//! connection within 30 s (wire.md D.1). A row each, in the store, so that any process may redeem it; who takes
+//! the row away has used it. Only digests are kept.
 //! Must not know: HTTP.
 
-use plenary_engine::ATTEMPTS_MAX;
 use plenary_kernel::{AgentHandle, TimestampMs};
 use plenary_log::{Batch, Fault, Outcome, RowOp};
 use serde::{Deserialize, Serialize};
@@ -15,22 +14,23 @@ use crate::{
 };
 
 const PREFIX: &str = "plt_";
+/// Most rows of one agent that are looked at: more than there can be, but for a burst of simultaneous requests.
+const ROWS_READ_MAX: usize = 4 * TICKETS_PER_AGENT_MAX;
 
-/// A ticket as it is kept.
+/// What is kept of a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Kept {
-    ticket: TokenDigest,
     /// The token it was traded for; the ticket dies with it.
     token: TokenDigest,
     until: TimestampMs,
 }
 
-fn row(handle: &AgentHandle) -> String {
-    format!("ticket/{handle}")
+fn rows(handle: &AgentHandle) -> String {
+    format!("ticket/{handle}/")
 }
 
-/// `plt_<64 hex digits>.<owner>.<name>`: it says whose row it stands in, and needs no escaping in a URL.
-fn owner_of(ticket: &str) -> Option<AgentHandle> {
+/// `plt_<64 hex digits>.<owner>.<name>`: it says whose it is, and needs no escaping in a URL.
+fn bearer_of(ticket: &str) -> Option<AgentHandle> {
     let (_, handle) = ticket.strip_prefix(PREFIX)?.split_once('.')?;
     format!("@{handle}").parse().ok()
 }
@@ -39,64 +39,50 @@ impl Accounts {
     /// A ticket for an agent. Past `TICKETS_PER_AGENT_MAX` unused ones its oldest is worthless.
     pub async fn ticket(&self, caller: &AgentCaller) -> Result<String, Fault> {
         let AgentCaller { handle, token } = caller;
+        let now = self.clock().now();
+        let mut changes = self.spare(handle, now).await?;
         let ticket = format!("{PREFIX}{}.{}", random_hex(), &handle.as_str()[1..]);
-        let digest = TokenDigest::of(&ticket);
-        self.change(handle, |now, kept| {
-            let until = TimestampMs(now.0 + TICKET_SECONDS * 1_000);
-            kept.push(Kept { ticket: digest, token: *token, until });
-            let spare = kept.len().saturating_sub(TICKETS_PER_AGENT_MAX);
-            kept.drain(..spare);
-            Some(())
-        })
-        .await?;
+        let kept = Kept { token: *token, until: TimestampMs(now.0 + TICKET_SECONDS * 1_000) };
+        let value = serde_json::to_vec(&kept).expect("a digest and a time can be written");
+        let name = format!("{}{}", rows(handle), TokenDigest::of(&ticket).hex());
+        changes.push(RowOp { name, expected: Some(0), value: Some(value.into()) });
+        self.log().append(Batch { rows: changes, ..Batch::default() }).await?;
         Ok(ticket)
+    }
+
+    /// What has to go before an agent may have one more: what is too old, and the oldest of what is too many.
+    async fn spare(&self, handle: &AgentHandle, now: TimestampMs) -> Result<Vec<RowOp>, Fault> {
+        let mut live = Vec::new();
+        let mut gone = Vec::new();
+        for (name, row) in self.log().read_rows(&rows(handle), None, ROWS_READ_MAX).await? {
+            match serde_json::from_slice::<Kept>(&row.value) {
+                Ok(kept) if now < kept.until => live.push((kept.until, name)),
+                _ => gone.push(name),
+            }
+        }
+        live.sort_unstable();
+        let too_many = (live.len() + 1).saturating_sub(TICKETS_PER_AGENT_MAX);
+        gone.extend(live.drain(..too_many).map(|(_, name)| name));
+        Ok(gone.into_iter().map(|name| RowOp { name, expected: None, value: None }).collect())
     }
 
     /// Whose ticket it is; it is worthless afterwards. `None` when it is unknown, used, too old, or its token is
     /// no longer valid.
     pub async fn redeem(&self, ticket: &str) -> Result<Option<Principal>, Fault> {
-        let Some(handle) = owner_of(ticket).filter(|_| ticket.len() <= TOKEN_OCTETS_MAX) else {
+        let Some(handle) = bearer_of(ticket).filter(|_| ticket.len() <= TOKEN_OCTETS_MAX) else {
             return Ok(None);
         };
-        let digest = TokenDigest::of(ticket);
-        let found = self
-            .change(&handle, |_, kept| {
-                let nth = kept.iter().position(|kept| kept.ticket.matches(&digest))?;
-                Some(kept.remove(nth))
-            })
-            .await?;
-        let Some(found) = found else { return Ok(None) };
-        let principal = Principal { who: Who::Agent(handle), token: found.token };
-        Ok(self.is_valid(&principal).await?.then_some(principal))
-    }
-
-    /// Changes an agent's unexpired tickets and keeps them, unless `with` finds nothing to change.
-    async fn change<T>(
-        &self,
-        handle: &AgentHandle,
-        mut with: impl FnMut(TimestampMs, &mut Vec<Kept>) -> Option<T>,
-    ) -> Result<Option<T>, Fault> {
-        let name = row(handle);
-        for _ in 0..ATTEMPTS_MAX {
-            let found = self.log().read_row(&name).await?;
-            let now = self.clock().now();
-            let (revision, mut kept) = match &found {
-                // Unreadable tickets are worth nothing: they last 30 s.
-                Some(row) => (row.revision, serde_json::from_slice(&row.value).unwrap_or_default()),
-                None => (0, Vec::<Kept>::new()),
-            };
-            kept.retain(|kept| now < kept.until);
-            let Some(changed) = with(now, &mut kept) else { return Ok(None) };
-            let value = serde_json::to_vec(&kept).expect("digests and times can be written");
-            let op = RowOp { name: name.clone(), expected: Some(revision), value: Some(value.into()) };
-            match self.log().append(Batch { rows: vec![op], ..Batch::default() }).await? {
-                Outcome::Appended(_) => return Ok(Some(changed)),
-                Outcome::RowConflict { .. } => {}
-                Outcome::Conflict { .. } | Outcome::AlreadyDone { .. } | Outcome::KeyReused => {
-                    return Err(Fault::Corrupt("a batch of one row met a condition".into()));
-                }
-            }
+        let name = format!("{}{}", rows(&handle), TokenDigest::of(ticket).hex());
+        let Some(row) = self.log().read_row(&name).await? else { return Ok(None) };
+        let used = RowOp { name, expected: Some(row.revision), value: None };
+        let outcome = self.log().append(Batch { rows: vec![used], ..Batch::default() }).await?;
+        // An unreadable ticket is worth nothing: it would have lasted 30 s.
+        let kept = serde_json::from_slice::<Kept>(&row.value).ok();
+        let Some(kept) = kept.filter(|kept| self.clock().now() < kept.until) else { return Ok(None) };
+        if !matches!(outcome, Outcome::Appended(_)) {
+            return Ok(None);
         }
-        Err(Fault::Overloaded)
+        let principal = Principal { who: Who::Agent(handle), token: kept.token };
+        Ok(self.is_valid(&principal).await?.then_some(principal))
     }
 }

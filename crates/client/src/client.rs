@@ -251,6 +251,14 @@ pub(crate) fn segment(text: &str) -> String {
     utf8_percent_encode(text, SEGMENT).to_string()
 }
 
+/// A list's path, at the page that a `next_cursor` names.
+pub(crate) fn page(path: &str, cursor: Option<&str>) -> String {
+    match cursor {
+        None => path.to_owned(),
+        Some(cursor) => format!("{path}?cursor={}", segment(cursor)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

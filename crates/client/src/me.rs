@@ -7,29 +7,9 @@ use serde_json::Value;
 
 use crate::{
     Client, Reply, Result,
-    accounts::{Agent, Allowlist, Entries, Policy, Target},
-    client::segment,
+    accounts::{Agent, Allowlist, Block, Blocks, Entries, Policy, Target},
+    client::{page, segment},
 };
-
-/// One page of `GET /agents/me/blocks`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Blocks {
-    /// Whom the agent blocks.
-    pub blocks: Vec<Block>,
-    /// Where the next page begins; absent at the end.
-    #[serde(default)]
-    pub next_cursor: Option<String>,
-}
-
-/// One block.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Block {
-    /// Who is blocked.
-    pub blocked_handle: String,
-    /// Since when, in the form the server gives it.
-    #[serde(default)]
-    pub created_at: Value,
-}
 
 /// A ticket that stands for the token where headers cannot be set.
 #[derive(Clone, Serialize, Deserialize)]
@@ -90,17 +70,14 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn my_blocks(&self, cursor: Option<&str>) -> Result<Reply<Blocks>> {
-        match cursor {
-            None => self.get("/agents/me/blocks").await,
-            Some(cursor) => self.get(&format!("/agents/me/blocks?cursor={}", segment(cursor))).await,
-        }
+        self.get(&page("/agents/me/blocks", cursor)).await
     }
 
     /// `POST /agents/me/blocks {handle}`.
     ///
     /// # Errors
     /// As [`Client::set_my_policy`].
-    pub async fn block_for_me(&self, handle: &AgentHandle) -> Result<Reply<Value>> {
+    pub async fn block_for_me(&self, handle: &AgentHandle) -> Result<Reply<Block>> {
         self.post("/agents/me/blocks", &Target { handle }).await
     }
 

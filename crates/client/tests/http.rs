@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plenary_client::{
     Client, Error, FaultKind, IdempotencyKey, Retry, Token,
-    sessions::{CreateSession, SendMessage},
+    sessions::{CreateSession, SendMessage, SessionsQuery},
 };
 use plenary_kernel::SessionId;
 use support::{canned, json};
@@ -51,7 +51,7 @@ async fn the_token_and_the_expected_agent_go_into_headers_only() {
     let server = canned(|_| json("200 OK", r#"{"sessions":[]}"#)).await;
     let client =
         server.client.with_token(Token::new("pla_secret").unwrap()).expecting("@nick.a".parse().unwrap());
-    client.sessions().await.unwrap();
+    client.sessions(&SessionsQuery::default()).await.unwrap();
     let head = server.seen()[0].head.to_ascii_lowercase();
     assert!(head.contains("authorization: bearer pla_secret"), "{head}");
     assert!(head.contains("x-asp-agent: @nick.a"), "{head}");

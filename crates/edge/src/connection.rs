@@ -98,8 +98,8 @@ impl AsyncWrite for Counted {
     }
 }
 
-/// What all connections of a server have in common.
-pub(crate) struct Common {
+/// What all connections of a server stand on.
+pub(crate) struct Ground {
     pub(crate) router: axum::Router,
     pub(crate) config: Arc<Config>,
     pub(crate) stage: Stage,
@@ -107,8 +107,8 @@ pub(crate) struct Common {
 }
 
 /// Serves one connection until it ends, is handed over to a WebSocket, or the server stops.
-pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, common: &Common) {
-    let Common { router, config, stage, malformed } = common;
+pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, ground: &Ground) {
+    let Ground { router, config, stage, malformed } = ground;
     let wire = Arc::new(Wire::default());
     let io = TokioIo::new(Guard::new(Counted { socket, _permit: permit }, wire.clone()));
     let serving = Serving::new(router.clone(), peer, wire.clone(), malformed.clone());

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     admission::{Admission, Permit},
     config::{ACCEPT_PAUSE, Config, LISTEN_BACKLOG, TURNED_AWAY_MAX},
-    connection::{self, Common, Stage},
+    connection::{self, Ground, Stage},
     linger::Linger,
     metrics::Metrics,
     socket::Socket,
@@ -59,7 +59,7 @@ pub struct Listener {
 
 /// What every connection of a listener shares.
 struct Shared {
-    common: Common,
+    ground: Ground,
     admission: Arc<Admission>,
     turned_away: Arc<Semaphore>,
     tls: Option<TlsAcceptor>,
@@ -94,7 +94,7 @@ impl Listener {
             turned_away: Arc::new(Semaphore::new(TURNED_AWAY_MAX)),
             tls: config.tls.clone().map(TlsAcceptor::from),
             metrics: metrics.clone(),
-            common: Common {
+            ground: Ground {
                 router,
                 config,
                 stage: Stage::default(),
@@ -104,7 +104,7 @@ impl Listener {
         tracing::info!(%address, tls = shared.tls.is_some(), "listening");
         stop.run_until_cancelled(accept(&bound, &shared)).await;
         drop(bound);
-        let Common { config, stage, .. } = &shared.common;
+        let Ground { config, stage, .. } = &shared.ground;
         stage.drain();
         let drained = timeout(config.drain_deadline, shared.admission.empty()).await;
         let cut = if drained.is_ok() { 0 } else { shared.admission.open() };
@@ -150,7 +150,7 @@ fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
     let socket = SockRef::from(&stream);
     let tuned = socket
         .set_tcp_nodelay(true)
-        .and_then(|()| socket.set_send_buffer_size(shared.common.config.send_buffer_octets));
+        .and_then(|()| socket.set_send_buffer_size(shared.ground.config.send_buffer_octets));
     if let Err(fault) = tuned {
         tracing::debug!(%peer, %fault, "connection lost at once");
         return;
@@ -161,7 +161,7 @@ fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
 async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<Shared>) {
     let socket = match &shared.tls {
         None => Socket::Plain(stream),
-        Some(tls) => match timeout(shared.common.config.handshake_deadline, tls.accept(stream)).await {
+        Some(tls) => match timeout(shared.ground.config.handshake_deadline, tls.accept(stream)).await {
             Ok(Ok(stream)) => Socket::Tls(Box::new(stream)),
             Ok(Err(fault)) => {
                 tracing::debug!(%peer, %fault, "TLS handshake failed");
@@ -173,7 +173,7 @@ async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<
             }
         },
     };
-    connection::serve(socket, permit, peer, &shared.common).await;
+    connection::serve(socket, permit, peer, &shared.ground).await;
 }
 
 /// Tells a connection past a limit so, when it speaks plain HTTP and not too many are being told.

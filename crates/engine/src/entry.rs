@@ -26,8 +26,10 @@ pub(crate) struct Loaded<S> {
 pub(crate) struct Entry<S> {
     pub(crate) loaded: Mutex<Option<Loaded<S>>>,
     stale: AtomicBool,
-    /// The newest version that is known to be on disk.
+    /// The newest version that is known to be on disk, whoever wrote it.
     committed: AtomicU64,
+    /// The newest version up to which the state in memory is known to be what is on disk.
+    confirmed: AtomicU64,
     /// The version of the state in memory.
     ahead: AtomicU64,
 }
@@ -38,6 +40,7 @@ impl<S> Entry<S> {
             loaded: Mutex::new(None),
             stale: AtomicBool::new(false),
             committed: AtomicU64::new(0),
+            confirmed: AtomicU64::new(0),
             ahead: AtomicU64::new(0),
         })
     }
@@ -48,16 +51,20 @@ impl<S> Entry<S> {
     pub(crate) fn is_stale(&self) -> bool {
         self.stale.load(Ordering::Acquire)
     }
-    /// Something up to this version is on disk.
-    pub(crate) fn mark_committed(&self, version: Version) {
+    /// The state in memory is on disk up to this version.
+    pub(crate) fn confirm(&self, version: Version) {
+        self.confirmed.fetch_max(version.0, Ordering::AcqRel);
         self.committed.fetch_max(version.0, Ordering::AcqRel);
+    }
+    pub(crate) fn confirmed(&self) -> Version {
+        Version(self.confirmed.load(Ordering::Acquire))
     }
     pub(crate) fn mark_ahead(&self, version: Version) {
         self.ahead.store(version.0, Ordering::Release);
     }
     /// An event was committed: one past the state in memory was written by somebody else.
     pub(crate) fn observe(&self, version: Version) {
-        self.mark_committed(version);
+        self.committed.fetch_max(version.0, Ordering::AcqRel);
         if version.0 > self.ahead.load(Ordering::Acquire) {
             self.stale.store(true, Ordering::Release);
         }

@@ -3,8 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use plenary_kernel::{Position, Stamp, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Batch, Chain, Condition, Fault, KeyClaim, Log, Outcome, StoredEvent, StreamName};
+use plenary_kernel::{Position, Stamp, Version};
+use plenary_log::{
+    Batch, Chain, Condition, Fault, KeyClaim, Log, Outcome, PageSize, StoredEvent, StreamName,
+};
 use quick_cache::sync::Cache;
 use tokio::sync::MutexGuard;
 
@@ -78,10 +80,14 @@ impl<R: Room> Streams<R> {
         self.state(id).await
     }
 
-    /// The newest version of a stream that is known here to be on disk; the state may be ahead of it.
-    #[must_use]
-    pub fn committed(&self, stream: &StreamName) -> Version {
-        self.cache.peek(stream).map_or(Version::ZERO, |entry| entry.committed())
+    /// The state, which may be ahead of the disk, and the newest version that is known here to be on it: at
+    /// least that of every event that was observed.
+    pub async fn committed(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
+        let stream = R::stream(id);
+        let entry = self.entry(&stream);
+        let mut guard = entry.loaded.lock().await;
+        let state = self.load(&stream, &entry, &mut guard).await?.state.clone();
+        Ok((state, entry.committed()))
     }
 
     /// Takes note of a committed event; one that was written past this room's commands makes the state stale.
@@ -133,9 +139,16 @@ impl<R: Room> Streams<R> {
                 if let Some(done) = self.earlier_answer(key).await? {
                     return Ok(done);
                 }
-                // What was seen must be on disk, and nobody elsewhere may have changed it meanwhile.
-                if (ahead || self.log.shared()) && !self.holds(slot, conditions, chain).await? {
-                    return Ok(Attempt::Again);
+                // What was seen must be on disk, and nobody elsewhere may have changed it meanwhile. The first
+                // use of the key may be among what waits.
+                if ahead || self.log.shared() || key.is_some() {
+                    let holds = self.holds(slot, conditions, chain).await?;
+                    if let Some(done) = self.earlier_answer(key).await? {
+                        return Ok(done);
+                    }
+                    if !holds {
+                        return Ok(Attempt::Again);
+                    }
                 }
                 return Ok(Attempt::Error(ExecuteError::Rejected(rejection)));
             }
@@ -153,7 +166,7 @@ impl<R: Room> Streams<R> {
 
         match pending.await? {
             Outcome::Appended(appended) => {
-                entry.mark_committed(version);
+                entry.confirm(version);
                 if let Some(state) = snapshot {
                     snapshot::keep::<R>(&self.log, stream, state, version);
                 }
@@ -212,37 +225,54 @@ impl<R: Room> Streams<R> {
         if entry.is_stale() || guard.as_ref().is_none_or(|loaded| loaded.chain.is_broken()) {
             // The mark goes before the read: a mark that comes during the read must stay.
             entry.take_stale();
-            **guard = None;
-            let fold = self.fold(stream).await?;
-            entry.mark_committed(fold.version);
+            // What is on disk as it stands is only gone on with; what ran ahead is begun again.
+            let sound = |loaded: &Loaded<_>| !loaded.chain.is_broken() && loaded.version <= entry.confirmed();
+            let from = match guard.take().filter(sound) {
+                Some(loaded) => loaded,
+                None => self.snapshot(stream).await?,
+            };
+            let fold = self.fold(stream, from).await?;
+            entry.confirm(fold.version);
             entry.mark_ahead(fold.version);
             **guard = Some(fold);
         }
         guard.as_mut().ok_or_else(|| Fault::Corrupt("a state that was just loaded is gone".into()))
     }
 
-    async fn fold(&self, stream: &StreamName) -> Result<Loaded<R::State>, Fault> {
-        let (mut state, snapshot) = snapshot::load::<R>(&self.log, stream).await?;
-        let mut version = snapshot;
+    async fn snapshot(&self, stream: &StreamName) -> Result<Loaded<R::State>, Fault> {
+        let (state, version) = snapshot::load::<R>(&self.log, stream).await?;
+        let chain = Chain::new(stream.clone());
+        Ok(Loaded { state: Arc::new(state), version, snapshot: version, chain })
+    }
+
+    /// Folds what stands on the stream behind a state.
+    async fn fold(
+        &self,
+        stream: &StreamName,
+        mut loaded: Loaded<R::State>,
+    ) -> Result<Loaded<R::State>, Fault> {
+        let mut page = PageSize::default();
         loop {
-            let events = self.log.read_stream(stream, version, READ_ROWS_MAX).await?;
+            let asked = page.events();
+            let events = self.log.read_stream(stream, loaded.version, asked).await?;
+            page.learn(&events);
             for stored in &events {
                 let event = R::decode(stored)?;
                 if R::folds(&event) {
-                    R::evolve(&mut state, stored.version, stored.at, &event);
+                    let state = Arc::make_mut(&mut loaded.state);
+                    R::evolve(state, stored.version, stored.at, &event);
                 }
-                version = stored.version;
+                loaded.version = stored.version;
             }
-            if events.len() < READ_ROWS_MAX {
+            if events.len() < asked {
                 break;
             }
         }
-        let (state, chain) = (Arc::new(state), Chain::new(stream.clone()));
-        if version.0 - snapshot.0 >= SNAPSHOT_EVERY {
-            snapshot::keep::<R>(&self.log, stream, state.clone(), version);
-            return Ok(Loaded { state, version, snapshot: version, chain });
+        if loaded.version.0 - loaded.snapshot.0 >= SNAPSHOT_EVERY {
+            snapshot::keep::<R>(&self.log, stream, loaded.state.clone(), loaded.version);
+            loaded.snapshot = loaded.version;
         }
-        Ok(Loaded { state, version, snapshot, chain })
+        Ok(loaded)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Appends a second: `rate URL [SECONDS [SUBMITTERS]]`. Each submitter waits for its commit before it sends the next batch: an
 //! event of 300 octets on a stream of its own, with a condition and an idempotency key. Beside it the bare limit: the
 //! same groups as one INSERT of one table, without keys, conditions, streams or feed.
-#![allow(clippy::print_stdout)] // it is a tool
+#![allow(clippy::print_stdout, reason = "it is a tool")]
 
 use std::{
     env,

@@ -30,7 +30,7 @@ use self::{
     reads::Postgres,
     tail::Tail,
     target::{Purpose, Target},
-    write::Writer,
+    write::{WriteSession, Writer},
 };
 
 /// Most own commits that wait for the feed at hand; past it the feed reads them back.
@@ -62,7 +62,7 @@ pub async fn open(url: &str, options: Options) -> Result<Opened, OpenError> {
     let client = target.connect(Purpose::Migrating).await?;
     target.set_epoch(migrate::migrate(&client, &target).await?);
     drop(client);
-    let (session, head) = target.session(Purpose::Writing, write::STATEMENTS).await?;
+    let (session, head) = WriteSession::connect(&target).await?;
     let reads = Arc::new(Postgres::new(Pool::new(target.clone(), options.read_connections)));
     let (hint, hint_rx) = watch::channel(head);
     let shared = Arc::new(Shared { target, hint, writer: AtomicI32::new(0) });

@@ -6,10 +6,11 @@ use std::{collections::HashMap, time::Duration};
 
 use plenary_kernel::{Position, Version};
 use plenary_log::{Fault, Log, Opened, Outcome};
+use plenary_log_postgres::{Options, open};
 use server::{
     Place, assert_gapless, fed,
     relay::{Relay, Way},
-    run, says, says_once, soon, stream, text,
+    run, says, says_once, soon, stream, text, url,
 };
 
 /// Appends with the same key until there is an answer.
@@ -136,6 +137,21 @@ fn a_lost_ear_costs_time_and_no_event() {
             place.terminate(&admin, "listen").await;
             writer.log.append(says(&stream("a"), &n.to_string())).await.expect("appended");
             assert_gapless(&soon(fed(&mut reader.feed, 1)).await, n as u64 + 1);
+        }
+    });
+}
+
+#[test]
+fn a_commit_of_another_process_is_told() {
+    run(async {
+        let place = Place::new();
+        let writer = place.open().await;
+        // This one practically never polls.
+        let options = Options { poll: Duration::from_secs(3_600), ..place.options() };
+        let mut reader = open(&url(), options).await.expect("the store opens");
+        for n in 1..=20 {
+            writer.log.append(says(&stream("a"), "said")).await.expect("appended");
+            assert_gapless(&soon(fed(&mut reader.feed, 1)).await, n);
         }
     });
 }

@@ -71,7 +71,7 @@ pub enum OpenError {
 }
 
 /// What a failed read means to the caller.
-#[allow(clippy::needless_pass_by_value)] // as `map_err` hands it over
+#[allow(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
 pub(crate) fn fault(error: Error) -> Fault {
     if is_full(&error) {
         return Fault::Full(error.to_string());

@@ -3,7 +3,7 @@
 //! The end of a stream that is not indexed yet is copied before the file is looked at. What leaves that end is in the
 //! file's index by then, so that the two together have every event once.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use plenary_kernel::{Position, TimestampMs, Version};
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Most kinds that a connection remembers; there are as many as event types in the program.
-const KINDS_MAX: usize = 4_096;
+const KINDS_MAX: usize = 256;
 /// Two wanted events with fewer others between them are found in one pass.
 const GAP_MAX: i64 = 8;
 
@@ -51,11 +51,7 @@ pub(crate) fn position(place: Position) -> i64 {
 }
 
 /// The row of an event, but for the stream's name.
-fn event(
-    row: &Row<'_>,
-    stream: StreamName,
-    kinds: &mut HashMap<String, &'static str>,
-) -> Result<StoredEvent, ReadError> {
+fn event(row: &Row<'_>, stream: StreamName, kinds: &mut Vec<&'static str>) -> Result<StoredEvent, ReadError> {
     let form = u16::try_from(row.get_ref(3)?.as_i64()?);
     Ok(StoredEvent {
         position: Position(row.get_ref(0)?.as_i64()?.cast_unsigned()),
@@ -69,17 +65,17 @@ fn event(
     })
 }
 
-/// There are few kinds, so each is kept for good and shared.
-fn kind(text: &str, kinds: &mut HashMap<String, &'static str>) -> Cow<'static, str> {
-    if let Some(kind) = kinds.get(text) {
+/// There are few kinds, so each is kept for good and shared; among few, looking through all is quickest.
+fn kind(text: &str, kinds: &mut Vec<&'static str>) -> Cow<'static, str> {
+    if let Some(kind) = kinds.iter().find(|kind| **kind == text) {
         return Cow::Borrowed(kind);
     }
     if kinds.len() >= KINDS_MAX {
         return Cow::Owned(text.to_owned());
     }
-    let kept: &'static str = Box::leak(text.to_owned().into_boxed_str());
-    kinds.insert(text.to_owned(), kept);
-    Cow::Borrowed(kept)
+    let kind: &'static str = Box::leak(text.to_owned().into_boxed_str());
+    kinds.push(kind);
+    Cow::Borrowed(kind)
 }
 
 /// See `Reads::read_stream`.
@@ -118,6 +114,10 @@ pub(crate) fn stream(
         {
             events.push(place(row, events.len())?);
         }
+    }
+    let known = usize::try_from(first.saturating_sub(after + 1)).unwrap_or(0).saturating_add(positions.len());
+    if !positions.is_empty() && events.len() < known.min(max) {
+        return Err(ReadError::Corrupt(format!("{name} has lost events at its end")));
     }
     Ok(events)
 }

@@ -32,7 +32,7 @@ pub const LOCK_FILE: &str = "plenary.lock";
 pub struct Options {
     /// Read-only connections; that many reads go on at once, the others wait.
     pub readers: usize,
-    /// Most pages (of 4 KiB) that the database may grow to; past it an append is answered with `Fault::Full`.
+    /// Most pages (of 8 KiB) that the database may grow to; past it an append is answered with `Fault::Full`.
     pub pages_max: Option<u32>,
     /// The writer brings the indexes up to date when so many events and keys have gathered; a start reads as many.
     pub index_every: usize,
@@ -40,7 +40,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { readers: 3, pages_max: None, index_every: 4_096 }
+        Self { readers: 3, pages_max: None, index_every: 16_384 }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{error::ReadError, unindexed::Shared};
 pub(crate) struct Reader {
     pub(crate) connection: Connection,
     pub(crate) names: HashMap<i64, StreamName>,
-    pub(crate) kinds: HashMap<String, &'static str>,
+    pub(crate) kinds: Vec<&'static str>,
 }
 
 /// All of them.
@@ -34,7 +34,7 @@ impl Pool {
         let readers = connections.into_iter().map(|connection| Reader {
             connection,
             names: HashMap::new(),
-            kinds: HashMap::new(),
+            kinds: Vec::new(),
         });
         Self(Arc::new(Inner { shared, free: Mutex::new(readers.collect()), permits }))
     }

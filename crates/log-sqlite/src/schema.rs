@@ -25,6 +25,9 @@ use crate::{
 const APPLICATION_ID: i64 = 0x504c_4e59;
 /// How long a connection waits for a lock. Nobody holds one for long: the writer is alone, and reads are short.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
+/// Size of a page, in octets. A commit writes whole pages, each with two calls: 8 KiB cost a tenth less than 4 KiB at 64
+/// messages a commit, and 16 KiB no less.
+const PAGE_OCTETS: u32 = 8_192;
 /// Page cache of the writer and of a reader, in KiB, as SQLite takes it.
 const WRITER_CACHE_KIB: i64 = 32 * 1_024;
 const READER_CACHE_KIB: i64 = 8 * 1_024;
@@ -68,6 +71,7 @@ pub(crate) fn writer(file: &Path, options: Options) -> Result<Connection, OpenEr
     let mut connection = Connection::open_with_flags(file, flags)?;
     connection.busy_timeout(LOCK_WAIT)?;
     let found = format(&connection, file)?;
+    connection.pragma_update(None, "page_size", PAGE_OCTETS)?;
     set_permissions(file, Permissions::from_mode(checks::FILE_MODE)).map_err(OpenError::Io)?;
     settle(&connection, WRITER_CACHE_KIB)?;
     // Checkpoints are the writer's own, between commits; after a failed flush there must be none.

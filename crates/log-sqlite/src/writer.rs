@@ -16,12 +16,12 @@ use crate::{
 
 /// Most octets of one group, but for a single batch that is larger: bounds a commit's time and memory.
 const GROUP_OCTETS_MAX: usize = 8 << 20;
-/// At so many pages in the write-ahead log (4 KiB each) they are copied to the database.
-const CHECKPOINT_PAGES: u32 = 2_048;
+/// At so many pages in the write-ahead log (8 MiB) they are copied to the database.
+const CHECKPOINT_PAGES: u32 = 1_024;
 /// If readers were in the way, again after so many more.
-const CHECKPOINT_AGAIN_PAGES: u32 = 1_024;
+const CHECKPOINT_AGAIN_PAGES: u32 = 512;
 /// At so many pages the writer waits for the readers, and the log starts over: it stays under 64 MiB.
-const WAL_PAGES_MAX: u32 = 12_288;
+const WAL_PAGES_MAX: u32 = 6_144;
 
 /// Everything that the thread owns.
 pub(crate) struct Writer {
@@ -68,11 +68,11 @@ fn serve(
         while waiting.peek().is_some() {
             let group = group(&mut waiting);
             commit(&mut committer, group, feeder)?;
+            if committer.unindexed() >= index_every {
+                survived(committer.index())?;
+            }
+            survived(log.keep_short())?;
         }
-        if committer.unindexed() >= index_every {
-            survived(committer.index())?;
-        }
-        survived(log.keep_short())?;
     }
     survived(committer.index())?;
     survived(log.checkpoint("TRUNCATE"))

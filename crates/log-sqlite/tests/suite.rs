@@ -1,12 +1,12 @@
 //! The backend passes the suite of the log, with indexes that follow late and with indexes that follow often.
 
-mod common;
+mod directory;
 
 use std::sync::Mutex;
 
-use common::Directory;
+use directory::Directory;
 use plenary_log::{Opened, conformance::Store};
-use plenary_log_sqlite::{Closing, Options, open};
+use plenary_log_sqlite::{Closing, Options};
 
 struct Sqlite<const INDEX_EVERY: usize> {
     directory: Directory,
@@ -19,9 +19,9 @@ impl<const INDEX_EVERY: usize> Store for Sqlite<INDEX_EVERY> {
     }
     async fn open(&self) -> Opened {
         let options = Options { index_every: INDEX_EVERY, ..Options::default() };
-        let (opened, closing) = open(self.directory.path(), options).expect("the store opens");
+        let directory::Store { log, feed, closing } = self.directory.open(options).expect("the store opens");
         *self.closing.lock().expect("no panic held it") = Some(closing);
-        opened
+        Opened { log, feed }
     }
     async fn closed(&self) {
         let closing = self.closing.lock().expect("no panic held it").take();
@@ -33,7 +33,7 @@ impl<const INDEX_EVERY: usize> Store for Sqlite<INDEX_EVERY> {
 
 mod late {
     use super::Sqlite;
-    plenary_log::conformance!(Sqlite<4_096>, durable);
+    plenary_log::conformance!(Sqlite<16_384>, durable);
 }
 
 mod often {

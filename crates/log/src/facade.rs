@@ -54,19 +54,38 @@ impl Drop for Reply {
     }
 }
 
+/// What goes through the queue: a job; or none, and nothing more is taken in.
+type Item = Option<Job>;
+
 /// The writer's end of the queue.
 #[derive(Debug)]
-pub struct Jobs(mpsc::Receiver<Job>);
+pub struct Jobs {
+    queue: mpsc::Receiver<Item>,
+    taken: Vec<Item>,
+}
 
 impl Jobs {
     /// Waits for work on a thread of its own; takes everything that waits, up to one commit's worth.
     /// An empty answer means that no job will ever come again.
     pub fn take_blocking(&mut self, into: &mut Vec<Job>) {
-        self.0.blocking_recv_many(into, JOBS_PER_COMMIT_MAX);
+        while into.is_empty() && self.queue.blocking_recv_many(&mut self.taken, JOBS_PER_COMMIT_MAX) > 0 {
+            self.unpack(into);
+        }
     }
     /// The same in a task.
     pub async fn take(&mut self, into: &mut Vec<Job>) {
-        self.0.recv_many(into, JOBS_PER_COMMIT_MAX).await;
+        while into.is_empty() && self.queue.recv_many(&mut self.taken, JOBS_PER_COMMIT_MAX).await > 0 {
+            self.unpack(into);
+        }
+    }
+
+    fn unpack(&mut self, into: &mut Vec<Job>) {
+        for item in self.taken.drain(..) {
+            match item {
+                Some(job) => into.push(job),
+                None => self.queue.close(),
+            }
+        }
     }
 }
 
@@ -119,7 +138,7 @@ pub struct Opened {
 /// The log. Cheap to clone.
 #[derive(Clone)]
 pub struct Log {
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<Item>,
     reads: Arc<dyn Reads>,
     fatal: watch::Receiver<Option<Fault>>,
     shared: bool,
@@ -131,13 +150,17 @@ pub fn channel() -> (Channel, Jobs, Feeder) {
     let (jobs, jobs_rx) = mpsc::channel(JOBS_WAITING_MAX);
     let (committed, feed) = mpsc::channel(FEED_WAITING_MAX);
     let (fatal, fatal_rx) = watch::channel(None);
-    (Channel { jobs, feed: Feed(feed), fatal: fatal_rx }, Jobs(jobs_rx), Feeder { committed, fatal })
+    (
+        Channel { jobs, feed: Feed(feed), fatal: fatal_rx },
+        Jobs { queue: jobs_rx, taken: Vec::new() },
+        Feeder { committed, fatal },
+    )
 }
 
 /// The caller's ends, until the reads are there.
 #[derive(Debug)]
 pub struct Channel {
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<Item>,
     feed: Feed,
     fatal: watch::Receiver<Option<Fault>>,
 }
@@ -152,7 +175,7 @@ impl Channel {
 
 /// A place in the writer's queue. Batches are decided in the order in which their slots are used.
 #[derive(Debug)]
-pub struct Slot(mpsc::OwnedPermit<Job>);
+pub struct Slot(mpsc::OwnedPermit<Item>);
 
 impl Slot {
     /// Puts the batch in the queue, at once; the answer comes after the commit.
@@ -160,7 +183,7 @@ impl Slot {
     pub fn submit(self, batch: Batch) -> Pending {
         let (to, outcome) = oneshot::channel();
         let reply = Reply { to: Some(to), chain: batch.chain.clone() };
-        self.0.send(Job { batch, reply });
+        self.0.send(Some(Job { batch, reply }));
         Pending(outcome)
     }
 }
@@ -189,6 +212,12 @@ impl Log {
     /// Appends, and answers after the commit.
     pub async fn append(&self, batch: Batch) -> Result<Outcome, Fault> {
         self.reserve().await?.submit(batch).await
+    }
+    /// Takes nothing more in. What waits is still written; then the writer ends, and with it the feed, however
+    /// many clones of the log there are.
+    pub async fn close(&self) {
+        // A writer that is gone already is closed.
+        let _ = self.jobs.send(None).await;
     }
     /// Whether other processes may write to the same store.
     #[must_use]

@@ -9,6 +9,7 @@ mod event;
 mod facade;
 mod fault;
 mod memory;
+mod page;
 mod plan;
 mod reads;
 #[cfg(feature = "rigged")]
@@ -20,6 +21,7 @@ pub use event::{NewEvent, StoredEvent, StreamName};
 pub use facade::{Channel, Feed, Feeder, Job, Jobs, Log, Opened, Pending, Reply, Slot, channel};
 pub use fault::Fault;
 pub use memory::open_memory;
+pub use page::PageSize;
 pub use plan::{Lookup, Writes, plan};
 pub use reads::{IndexRow, Order, Read, Reads, StreamNews};
 

@@ -229,3 +229,22 @@ impl Reads for Memory {
         self.read(State::head)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Batch, NewEvent, Outcome};
+
+    #[tokio::test]
+    async fn a_log_that_closes_writes_what_waits_and_takes_nothing_more() {
+        let Opened { log, mut feed } = open_memory();
+        let event = NewEvent { kind: "K", form: 1, envelope: Bytes::new(), payload: Bytes::new() };
+        let batch = Batch { events: vec![(StreamName::new("t.t", "a"), event)], ..Batch::default() };
+        let waiting = log.reserve().await.unwrap().submit(batch.clone());
+        log.close().await;
+        assert!(matches!(waiting.await, Ok(Outcome::Appended(_))));
+        while log.append(batch.clone()).await.is_ok() {}
+        assert!(matches!(log.append(batch).await, Err(Fault::Unavailable(_) | Fault::OutcomeUnknown(_))));
+        while feed.next().await.is_some() {}
+    }
+}

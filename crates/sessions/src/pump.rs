@@ -11,7 +11,7 @@ use plenary_accounts::{AgentCaller, INBOX};
 use plenary_engine::Room;
 use plenary_hub::{Closing, Connection, Marks, Row};
 use plenary_kernel::{AgentHandle, Position, SessionId, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, Order, StreamName};
+use plenary_log::{Fault, Order, PageSize, StreamName};
 use tokio::time::{Duration, Instant, sleep_until, timeout};
 
 use crate::{
@@ -22,8 +22,8 @@ use crate::{
     wire::{Encoded, Form},
 };
 
-/// Most events of one read.
-const PAGE: usize = 512;
+/// Most events that are taken from the shared tail, or from an inbox, at a time.
+const TAIL_PAGE: usize = 128;
 /// Most octets that are handed to the socket before it is flushed.
 const BURST_OCTETS: usize = 64 << 10;
 /// Up to this distance the log is read for news; beyond it, the agent's sessions are looked through.
@@ -223,21 +223,21 @@ impl<'a, S: Socket> Pump<'a, S> {
     async fn read_session(&mut self, stream: &StreamName, first: Version, last: bool) -> Result<bool, End> {
         let Ok(id) = stream.id().parse::<SessionId>() else { return Ok(false) };
         let streams = &self.sessions.0.streams;
-        let mut shown = false;
+        let (mut shown, mut page) = (false, PageSize::default());
         loop {
-            let (state, _) = streams.state(stream.id()).await?;
+            let (state, committed) = streams.committed(stream.id()).await?;
             let Some(participant) = state.participant(&self.connection.handle) else { return Ok(shown) };
             if participant.is_present() && self.blockers.iter().any(|by| is_present(&state, by)) {
                 return Ok(shown);
             }
             let mut reading = match self.readings.get(stream) {
                 Some(reading) => *reading,
-                None => {
-                    Reading::start(participant, Version(first.0.saturating_sub(1)), streams.committed(stream))
-                }
+                None => Reading::start(participant, Version(first.0.saturating_sub(1)), committed),
             };
-            let Some(next) = reading.next(participant) else { return Ok(shown) };
-            let rows = self.sessions.rows(stream, reading.skip_to(next)).await?;
+            let Some(next) = reading.next(participant).filter(|next| *next <= committed) else {
+                return Ok(shown);
+            };
+            let rows = self.sessions.rows(stream, reading.skip_to(next), &mut page).await?;
             let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
             for row in &rows {
                 match reading.pass(participant, row.event.version) {
@@ -275,7 +275,7 @@ impl<'a, S: Socket> Pump<'a, S> {
         };
         let mut shown = false;
         loop {
-            let events = self.sessions.log().read_stream(stream, cursor, PAGE).await?;
+            let events = self.sessions.log().read_stream(stream, cursor, TAIL_PAGE).await?;
             let Some(last) = events.last() else { return Ok(shown) };
             cursor = last.version;
             for event in &events {
@@ -383,11 +383,17 @@ impl<'a, S: Socket> Pump<'a, S> {
 
 impl Sessions {
     /// Committed events behind a version: from the shared tail, else from the store.
-    async fn rows(&self, stream: &StreamName, after: Version) -> Result<Vec<Arc<Row<Encoded>>>, Fault> {
-        if let Some(rows) = self.0.tail.read(stream, after, PAGE) {
+    async fn rows(
+        &self,
+        stream: &StreamName,
+        after: Version,
+        page: &mut PageSize,
+    ) -> Result<Vec<Arc<Row<Encoded>>>, Fault> {
+        if let Some(rows) = self.0.tail.read(stream, after, TAIL_PAGE) {
             return Ok(rows);
         }
-        let stored = self.log().read_stream(stream, after, PAGE).await?;
+        let stored = self.log().read_stream(stream, after, page.events()).await?;
+        page.learn(&stored);
         Ok(stored.into_iter().map(|event| Arc::new(Row::from(event))).collect())
     }
 

@@ -47,104 +47,130 @@ pub fn routes(sessions: Sessions, metrics: &Metrics) -> Result<Router, RegistryF
 /// The operations of this room.
 #[must_use]
 pub fn operations() -> Vec<Operation<Sessions>> {
-    let session = |doc: OperationDoc| {
-        doc.path_parameter::<SessionId>("id", "The session.").errors(Class::NotFound, &["not_found"])
-    };
-    let doc = OperationDoc::new;
+    [beginning(), reading(), taking_part(), ending()].into_iter().flatten().collect()
+}
+
+fn of_session(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary)
+        .path_parameter::<SessionId>("id", "The session.")
+        .errors(Class::NotFound, &["not_found"])
+}
+
+fn beginning() -> Vec<Operation<Sessions>> {
+    let create_doc = OperationDoc::new("session.create", Method::POST, "/sessions", "Create a session")
+        .description(
+            "The creator is joined, every invitee is invited. One unreachable invitee refuses the whole with 404.",
+        )
+        .optional_request::<CreateRequest>()
+        .reply::<SessionOpened>()
+        .success(StatusCode::CREATED)
+        .errors(
+            Class::Malformed,
+            &[
+                "invalid_json",
+                "invalid_body",
+                "invalid_invite",
+                "invalid_topic",
+                "invalid_initial_message",
+                "invalid_metadata",
+                "invalid_end_after_send",
+                "end_after_send_requires_initial_message",
+                "invalid_idempotency_key",
+            ],
+        )
+        .errors(Class::NotFound, &["not_found"])
+        .errors(Class::Conflict, &["idempotency_key_reused"]);
+    let reopen_doc =
+        of_session("session.reopen", Method::POST, "/sessions/{id}/reopen", "Reopen an ended session")
+            .optional_request::<ReopenRequest>()
+            .reply::<Okay>()
+            .errors(
+                Class::Malformed,
+                &["invalid_json", "invalid_body", "invalid_invite", "invalid_initial_message"],
+            )
+            .errors(Class::Conflict, &["session_active", "not_reopenable", "session_full"]);
+    vec![Operation::new(create_doc, create), Operation::new(reopen_doc, reopen)]
+}
+
+fn reading() -> Vec<Operation<Sessions>> {
+    let list_doc = OperationDoc::new(
+        "session.list",
+        Method::GET,
+        "/sessions",
+        "List the sessions that you take or took part in",
+    )
+    .query::<ListQuery>()
+    .reply::<SessionList>()
+    .errors(Class::Malformed, &["invalid_limit"]);
+    let show_doc =
+        of_session("session.show", Method::GET, "/sessions/{id}", "Show a session").reply::<SessionView>();
+    let events_doc =
+        of_session("session.events", Method::GET, "/sessions/{id}/events", "Read a session's events")
+            .description(
+                "Filtered like live delivery: joined participants get all events, others what they may see.",
+            )
+            .query::<EventsQuery>()
+            .reply::<EventPage>()
+            .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit"]);
+    let connect_doc = OperationDoc::new(
+        "connect",
+        Method::GET,
+        "/connect",
+        "Receive every event of your sessions over a WebSocket",
+    )
+    .description(
+        "One stream for the agent, with what it missed first. A client that can't set headers passes `?ticket=`. \
+         The text frame {\"type\":\"ping\"} is answered with {\"type\":\"pong\"}.",
+    )
+    .query::<ConnectQuery>()
+    .success(StatusCode::SWITCHING_PROTOCOLS)
+    .errors(Class::Malformed, &["invalid_events", "websocket_required"]);
     vec![
-        Operation::new(
-            doc("session.create", Method::POST, "/sessions", "Create a session")
-                .description(
-                    "The creator is joined, every invitee is invited. One unreachable invitee refuses the whole with 404.",
-                )
-                .optional_request::<CreateRequest>()
-                .reply::<SessionOpened>()
-                .success(StatusCode::CREATED)
-                .errors(Class::Malformed, &[
-                    "invalid_json", "invalid_body", "invalid_invite", "invalid_topic", "invalid_initial_message",
-                    "invalid_metadata", "invalid_end_after_send", "end_after_send_requires_initial_message",
-                    "invalid_idempotency_key",
-                ])
-                .errors(Class::NotFound, &["not_found"])
-                .errors(Class::Conflict, &["idempotency_key_reused"]),
-            create,
-        ),
-        Operation::new(
-            doc("session.list", Method::GET, "/sessions", "List the sessions that you take or took part in")
-                .query::<ListQuery>()
-                .reply::<SessionList>()
-                .errors(Class::Malformed, &["invalid_limit"]),
-            list,
-        ),
-        Operation::new(
-            session(doc("session.show", Method::GET, "/sessions/{id}", "Show a session")).reply::<SessionView>(),
-            show,
-        ),
-        Operation::new(
-            session(doc("session.events", Method::GET, "/sessions/{id}/events", "Read a session's events"))
-                .description("Filtered like live delivery: joined participants get all events, others what they may see.")
-                .query::<EventsQuery>()
-                .reply::<EventPage>()
-                .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit"]),
-            events,
-        ),
-        Operation::new(
-            session(doc("session.join", Method::POST, "/sessions/{id}/join", "Join a session you are invited to"))
-                .reply::<Okay>()
-                .errors(Class::Conflict, &["not_joined", "session_ended"]),
-            join,
-        ),
-        Operation::new(
-            session(doc("session.invite", Method::POST, "/sessions/{id}/invite", "Invite agents"))
-                .description("Each invitee on its own; 404 when trust denies some and nobody is invited.")
-                .request::<InviteRequest>()
-                .reply::<Invited>()
-                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite"])
-                .errors(Class::Conflict, &["not_joined", "session_ended", "session_full"]),
-            invite,
-        ),
-        Operation::new(
-            session(doc("session.send", Method::POST, "/sessions/{id}/messages", "Send a message"))
-                .request::<MessageRequest>()
-                .reply::<MessageAccepted>()
-                .success(StatusCode::CREATED)
-                .errors(Class::Malformed, &[
-                    "invalid_json", "invalid_body", "invalid_content", "invalid_metadata", "invalid_idempotency_key",
-                ])
-                .errors(Class::Conflict, &["not_joined", "session_ended", "idempotency_key_reused"]),
-            send,
-        ),
-        Operation::new(
-            session(doc("session.leave", Method::POST, "/sessions/{id}/leave", "Leave a session"))
-                .reply::<Okay>()
-                .errors(Class::Conflict, &["not_joined", "session_ended"]),
-            leave,
-        ),
-        Operation::new(
-            session(doc("session.end", Method::POST, "/sessions/{id}/end", "End a session"))
-                .reply::<Okay>()
-                .errors(Class::Conflict, &["not_joined", "session_ended"]),
-            end,
-        ),
-        Operation::new(
-            session(doc("session.reopen", Method::POST, "/sessions/{id}/reopen", "Reopen an ended session"))
-                .optional_request::<ReopenRequest>()
-                .reply::<Okay>()
-                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite", "invalid_initial_message"])
-                .errors(Class::Conflict, &["session_active", "not_reopenable", "session_full"]),
-            reopen,
-        ),
-        Operation::new(
-            doc("connect", Method::GET, "/connect", "Receive every event of your sessions over a WebSocket")
-                .description(
-                    "One stream for the agent, with what it missed first. A client that can't set headers passes \
-                     `?ticket=`. The text frame {\"type\":\"ping\"} is answered with {\"type\":\"pong\"}.",
-                )
-                .query::<ConnectQuery>()
-                .success(StatusCode::SWITCHING_PROTOCOLS)
-                .errors(Class::Malformed, &["invalid_events", "websocket_required"]),
-            connect,
-        ),
+        Operation::new(list_doc, list),
+        Operation::new(show_doc, show),
+        Operation::new(events_doc, events),
+        Operation::new(connect_doc, connect),
+    ]
+}
+
+fn taking_part() -> Vec<Operation<Sessions>> {
+    let join_doc =
+        of_session("session.join", Method::POST, "/sessions/{id}/join", "Join a session you are invited to")
+            .reply::<Okay>()
+            .errors(Class::Conflict, &["not_joined", "session_ended"]);
+    let invite_doc = of_session("session.invite", Method::POST, "/sessions/{id}/invite", "Invite agents")
+        .description("Each invitee on its own; 404 when trust denies some and nobody is invited.")
+        .request::<InviteRequest>()
+        .reply::<Invited>()
+        .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite"])
+        .errors(Class::Conflict, &["not_joined", "session_ended", "session_full"]);
+    let send_doc = of_session("session.send", Method::POST, "/sessions/{id}/messages", "Send a message")
+        .request::<MessageRequest>()
+        .reply::<MessageAccepted>()
+        .success(StatusCode::CREATED)
+        .errors(
+            Class::Malformed,
+            &[
+                "invalid_json",
+                "invalid_body",
+                "invalid_content",
+                "invalid_metadata",
+                "invalid_idempotency_key",
+            ],
+        )
+        .errors(Class::Conflict, &["not_joined", "session_ended", "idempotency_key_reused"]);
+    vec![Operation::new(join_doc, join), Operation::new(invite_doc, invite), Operation::new(send_doc, send)]
+}
+
+fn ending() -> Vec<Operation<Sessions>> {
+    let doc = |id, path, summary| {
+        of_session(id, Method::POST, path, summary)
+            .reply::<Okay>()
+            .errors(Class::Conflict, &["not_joined", "session_ended"])
+    };
+    vec![
+        Operation::new(doc("session.leave", "/sessions/{id}/leave", "Leave a session"), leave),
+        Operation::new(doc("session.end", "/sessions/{id}/end", "End a session"), end),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! What the read endpoints show: a session, a list of sessions, a page of events.
 
 use plenary_kernel::{AgentHandle, Refusal, SessionId, TimestampMs, Version, limits::PAGE_EVENTS_MAX};
-use plenary_log::{Fault, Order, StoredEvent, StreamName};
+use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -14,6 +14,9 @@ use crate::{
     wire::{self, Form},
 };
 use plenary_engine::Room;
+
+/// Octets of events after which a page ends, whatever `limit` says; `next_cursor` then says where to go on.
+const PAGE_OCTETS: usize = 8 << 20;
 
 /// A session, as its current and former participants see it (ASP-70).
 #[derive(Debug, Serialize, JsonSchema)]
@@ -156,16 +159,19 @@ impl Sessions {
         let participant = state.participant(me).ok_or_else(Refusal::not_found)?;
         let stream = SessionRoom::stream(id.as_str());
         let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
-        let (mut events, mut cursor) = (Vec::new(), version(after));
-        while events.len() < limit.min(PAGE_EVENTS_MAX) {
+        let (mut events, mut cursor, mut octets) = (Vec::new(), version(after), 0);
+        let mut page = PageSize::default();
+        while events.len() < limit.min(PAGE_EVENTS_MAX) && octets < PAGE_OCTETS {
             let Some(next) = participant.next_readable(cursor, head) else { break };
             let whole = participant.stay.is_some() || next <= participant.frozen;
-            let max = if whole { limit - events.len() } else { 1 };
+            let max = if whole { page.events().min(limit - events.len()) } else { 1 };
             let stored = self.log().read_stream(&stream, Version(next.0 - 1), max).await?;
+            page.learn(&stored);
             let Some(last) = stored.last() else { break };
             cursor = last.version;
             for stored in stored.iter().filter(|stored| participant.may_read(stored.version)) {
                 let text = self.write(id, topic, &stream, stored, Form::Both).await?;
+                octets += text.len();
                 events.push(RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?);
             }
         }

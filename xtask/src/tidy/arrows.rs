@@ -22,7 +22,7 @@ const BACKENDS: &[&str] = &["log-sqlite", "log-postgres"];
 const WHOLE: &[&str] = &["plenary", "xtask"];
 
 /// Programs and tests, beside the libraries.
-const PROGRAMS: &[&str] = &["plenary", "xtask", "blackbox"];
+const PROGRAMS: &[&str] = &["plenary", "xtask", "bench", "blackbox"];
 
 /// What every other crate may build on.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -37,12 +37,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("client", &["kernel"]),
     // It holds the server to the documents, so it must not share the server's own idea of them.
     ("blackbox", &[]),
+    // It measures the real binary from outside, and its bare limits must owe the server nothing.
+    ("bench", &[]),
 ];
 
 /// Foreign crates with few friends, who those are, and why.
 const CONFINED: &[(&str, &[&str], &str)] = &[
-    ("rusqlite", &["log-sqlite", "blackbox", "xtask"], "only a backend opens a database"),
-    ("tokio-postgres", &["log-postgres", "blackbox", "xtask"], "only a backend opens a database"),
+    ("rusqlite", &["log-sqlite", "bench", "blackbox", "xtask"], "only a backend opens a database"),
+    ("tokio-postgres", &["log-postgres", "bench", "blackbox", "xtask"], "only a backend opens a database"),
     ("anyhow", PROGRAMS, "libraries have error types; an `anyhow` hides what can go wrong"),
     ("clap", PROGRAMS, "only programs have a command line"),
     ("tracing-subscriber", PROGRAMS, "only the binary decides where logs go"),
@@ -208,6 +210,12 @@ mod tests {
         assert_eq!(findings("blackbox", "[dependencies]\nplenary-kernel.workspace = true").len(), 1);
         assert_eq!(findings("blackbox", "[dev-dependencies]\nplenary-client.workspace = true").len(), 1);
         assert!(findings("blackbox", "[dependencies]\ntokio-postgres.workspace = true").is_empty());
+    }
+
+    #[test]
+    fn bare_limits_know_no_crate_of_the_server() {
+        assert_eq!(findings("plenary-bench", "[dependencies]\nplenary-log-sqlite.workspace = true").len(), 1);
+        assert!(findings("plenary-bench", "[dependencies]\nrusqlite.workspace = true").is_empty());
     }
 
     #[test]

@@ -27,21 +27,30 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let read = |id, path, summary| {
-        OperationDoc::new(id, Method::GET, path, summary)
-            .auth(Auth::Agent)
-            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-    };
-    let write = |id, method, path, summary| {
-        OperationDoc::new(id, method, path, summary)
-            .description("Only where the agent's owner has set self_service.")
-            .auth(Auth::Agent)
-            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-            .errors(Class::Forbidden, &["forbidden"])
-    };
+    settings().into_iter().chain(blocking()).collect()
+}
+
+fn read(id: &'static str, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, Method::GET, path, summary)
+        .auth(Auth::Agent)
+        .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+}
+
+fn write(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary)
+        .description("Only where the agent's owner has set self_service.")
+        .auth(Auth::Agent)
+        .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+        .errors(Class::Forbidden, &["forbidden"])
+}
+
+fn settings<S>() -> Vec<Operation<S>>
+where
+    S: Clone + Send + Sync + 'static,
+    Accounts: FromRef<S>,
+{
     const ME: &str = "/agents/me";
     const LIST: &str = "/agents/me/allowlist";
-    const BLOCKS: &str = "/agents/me/blocks";
     vec![
         Operation::new(read("me.get", ME, "Shows the agent to itself").reply::<AgentView>(), get),
         Operation::new(
@@ -75,6 +84,16 @@ where
             .errors(Class::Malformed, &["invalid_allowlist_entry"]),
             disallow,
         ),
+    ]
+}
+
+fn blocking<S>() -> Vec<Operation<S>>
+where
+    S: Clone + Send + Sync + 'static,
+    Accounts: FromRef<S>,
+{
+    const BLOCKS: &str = "/agents/me/blocks";
+    vec![
         Operation::new(
             read("me.blocks", BLOCKS, "Lists whom the agent blocks, by handle")
                 .query::<PageQuery>()
@@ -103,7 +122,7 @@ where
 
 /// The agent itself, if it may write its settings; the decider checks again.
 async fn writer(accounts: &Accounts, caller: &AgentCaller) -> Result<(), Refused> {
-    let known = accounts.agent(&caller.handle).await?;
+    let known = accounts.fresh_agent(&caller.handle).await?;
     if known.state.configures_itself() {
         return Ok(());
     }

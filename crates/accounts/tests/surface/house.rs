@@ -1,13 +1,17 @@
 //! A running room with its router, and what tests ask of it.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use axum::{Router, body::Body, routing::get};
 use http::{HeaderMap, Request, StatusCode};
 use plenary_accounts::{Accounts, ConnectCaller, TokenDigest, operations};
 use plenary_edge::{Metrics, routes, with_fallbacks};
-use plenary_engine::SystemClock;
+use plenary_engine::{Clock, SystemClock};
 use plenary_hub::{Observer, Presence, dispatch};
+use plenary_kernel::{Stamp, TimestampMs};
 use plenary_log::{Log, open_memory};
 use serde_json::Value;
 use tower::ServiceExt;
@@ -56,8 +60,18 @@ impl Answer {
 impl House {
     /// An empty room.
     pub(crate) fn new() -> Self {
+        Self::at(Arc::new(SystemClock))
+    }
+
+    /// An empty room whose time the test tells.
+    pub(crate) fn with_clock() -> (Self, Arc<HandClock>) {
+        let clock = Arc::new(HandClock::default());
+        (Self::at(clock.clone()), clock)
+    }
+
+    fn at(clock: Arc<dyn Clock>) -> Self {
         let opened = open_memory();
-        let accounts = accounts(&opened.log);
+        let accounts = Accounts::new(opened.log.clone(), clock, TokenDigest::of(OPERATOR));
         let presence = Arc::new(Presence::default());
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone())];
         tokio::spawn(dispatch(opened.feed, presence.clone(), observers));
@@ -67,7 +81,7 @@ impl House {
 
     /// The room as another process on the same log has it; this one hears of its events.
     pub(crate) fn neighbour(&self) -> Self {
-        let accounts = accounts(&self.log);
+        let accounts = Accounts::new(self.log.clone(), Arc::new(SystemClock), TokenDigest::of(OPERATOR));
         let router = router(&accounts);
         Self { accounts, log: self.log.clone(), presence: self.presence.clone(), router }
     }
@@ -115,8 +129,23 @@ impl House {
     }
 }
 
-fn accounts(log: &Log) -> Accounts {
-    Accounts::new(log.clone(), Arc::new(SystemClock), TokenDigest::of(OPERATOR))
+/// A clock that is moved by hand.
+#[derive(Default)]
+pub(crate) struct HandClock(AtomicU64);
+
+impl HandClock {
+    pub(crate) fn advance(&self, ms: u64) {
+        self.0.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for HandClock {
+    fn now(&self) -> TimestampMs {
+        TimestampMs(1_000_000 + self.0.load(Ordering::SeqCst))
+    }
+    fn stamp(&self) -> Stamp {
+        Stamp::new(self.now(), [7; 10])
+    }
 }
 
 fn router(accounts: &Accounts) -> Router {

@@ -1,6 +1,10 @@
 //! `/_admin`: owners and agents (ASP-1 to ASP-7, wire.md D.1, D.9).
 
-use plenary_accounts::limits::{AGENTS_PER_OWNER_MAX, LIST_PAGE_MAX};
+use plenary_accounts::{
+    Authority, Policy, Token, TokenKind,
+    agent::command::RegisterAgent,
+    limits::{AGENTS_PER_OWNER_MAX, ALLOWLIST_ENTRIES_MAX, LIST_ENTRIES_MAX, LIST_PAGE_MAX},
+};
 use serde_json::{Value, json};
 
 use crate::house::{House, OPERATOR};
@@ -123,6 +127,19 @@ async fn an_agent_brings_its_owner_and_the_owner_then_gets_its_token() {
 }
 
 #[tokio::test]
+async fn agents_that_bring_the_same_owner_at_once_are_all_made() {
+    let house = std::sync::Arc::new(House::new());
+    let mut making = tokio::task::JoinSet::new();
+    for n in 0..50 {
+        let house = house.clone();
+        making.spawn(async move { house.agent(&format!("@acme.n{n}"), "").await });
+    }
+    assert_eq!(making.join_all().await.len(), 50);
+    let owners = house.get(OPERATOR, "/_admin/owners").await.ok(200);
+    assert_eq!(owners["owners"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn an_owner_sees_and_changes_its_own_agents_only() {
     let house = House::new();
     let acme = house.owner("acme").await;
@@ -166,6 +183,29 @@ async fn lists_come_in_pages() {
     }
     house.get(OPERATOR, "/_admin/agents?cursor=x").await.refused(400, "invalid_cursor");
     house.get(OPERATOR, "/_admin/agents?limit=1&limit=2").await.refused(400, "invalid_query");
+}
+
+#[tokio::test]
+async fn a_page_of_agents_with_long_allowlists_ends_early() {
+    let house = House::new();
+    for n in 0..4 {
+        let entries = (0..ALLOWLIST_ENTRIES_MAX).map(|n| format!("@x.n{n}").parse().unwrap());
+        let command = RegisterAgent {
+            authority: Authority::seed(),
+            handle: format!("@a.n{n}").parse().unwrap(),
+            policy: Policy::Allowlist,
+            allowlist: entries.collect(),
+            self_service: false,
+            token: Token::random(TokenKind::Agent).digest(),
+        };
+        house.accounts.register_agent(command).await.unwrap();
+    }
+    let agents = |page: &Value| page["agents"].as_array().unwrap().len();
+    let first = house.get(OPERATOR, "/_admin/agents").await.ok(200);
+    assert_eq!(agents(&first) * ALLOWLIST_ENTRIES_MAX, LIST_ENTRIES_MAX);
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let rest = house.get(OPERATOR, &format!("/_admin/agents?cursor={cursor}")).await.ok(200);
+    assert_eq!((agents(&rest), rest.get("next_cursor")), (4 - agents(&first), None));
 }
 
 #[tokio::test]

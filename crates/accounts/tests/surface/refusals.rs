@@ -30,7 +30,7 @@ async fn asp_18_every_404_is_the_same_to_the_last_byte() {
         (&acme, "POST", format!("/contacts/{request}/decline"), ""),
         (&alice, "GET", "/no/such/path".into(), ""),
     ];
-    for handle in ["@bob.bot", "@no.body", "@gone.bot", "nonsense", "%FF"] {
+    for handle in ["@bob.bot", "@alice.bot", "@no.body", "@gone.bot", "nonsense", "%FF"] {
         for caller in [&acme, &alice] {
             let path = format!("/_admin/agents/{handle}");
             asked.push((caller, "GET", path.clone(), ""));

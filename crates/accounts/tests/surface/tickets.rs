@@ -62,6 +62,29 @@ async fn connect_alone_takes_a_token_in_its_query() {
 }
 
 #[tokio::test]
+async fn a_ticket_that_is_used_twice_at_once_opens_one_connection() {
+    let house = House::new();
+    let other = house.neighbour();
+    let alice = house.agent("@alice.bot", "").await;
+    for _ in 0..50 {
+        let query = format!("ticket={}", ticket(&house, &alice).await);
+        let (one, two) = tokio::join!(connect(&house, &query), connect(&other, &query));
+        assert_eq!(one.0 + two.0, 200 + 401);
+    }
+}
+
+#[tokio::test]
+async fn a_ticket_is_worthless_after_30_seconds() {
+    let (house, clock) = House::with_clock();
+    let alice = house.agent("@alice.bot", "").await;
+    let (young, old) = (ticket(&house, &alice).await, ticket(&house, &alice).await);
+    clock.advance(29_999);
+    assert_eq!(connect(&house, &format!("ticket={young}")).await.0, 200);
+    clock.advance(1);
+    assert_eq!(connect(&house, &format!("ticket={old}")).await.0, 401);
+}
+
+#[tokio::test]
 async fn a_ticket_dies_with_its_token() {
     let house = House::new();
     let alice = house.agent("@alice.bot", "").await;
@@ -72,11 +95,12 @@ async fn a_ticket_dies_with_its_token() {
 
 #[tokio::test]
 async fn past_its_limit_the_oldest_ticket_is_worthless() {
-    let house = House::new();
+    let (house, clock) = House::with_clock();
     let alice = house.agent("@alice.bot", "").await;
     let mut tickets = Vec::new();
     for _ in 0..=TICKETS_PER_AGENT_MAX {
         tickets.push(ticket(&house, &alice).await);
+        clock.advance(1);
     }
     assert_eq!(connect(&house, &format!("ticket={}", tickets[0])).await.0, 401);
     for ticket in &tickets[1..] {

@@ -1,12 +1,15 @@
 //! Agents: made, listed, changed, given a new token, removed.
 //! Must not know: what an agent does in a session.
 
-use plenary_kernel::{AgentHandle, AllowEntry};
+use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Policy;
-use crate::{Client, Reply, Result, client::segment};
+use crate::{
+    Client, Reply, Result,
+    client::{page, segment},
+};
 
 /// An agent's settings, as its owner or the agent itself reads them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -22,9 +25,9 @@ pub struct Agent {
     /// Whether it may change its own trust.
     #[serde(default)]
     pub self_service: Option<bool>,
-    /// When it was made, in the form the server gives it.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub created_at: Value,
+    /// When it was made.
+    #[serde(default)]
+    pub created_at: Option<TimestampMs>,
 }
 
 /// The answer of `GET /_admin/agents`.
@@ -32,6 +35,9 @@ pub struct Agent {
 pub struct AgentList {
     /// The agents the token may configure.
     pub agents: Vec<Agent>,
+    /// Where the next page begins; absent at the end.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
 }
 
 /// The body of `POST /_admin/agents`.
@@ -107,12 +113,13 @@ impl Client {
         self.post("/_admin/agents", agent).await
     }
 
-    /// `GET /_admin/agents`: all for the operator, its own for an owner.
+    /// `GET /_admin/agents`, one page by handle: all for the operator, its own for an owner. `cursor` is the
+    /// last page's `next_cursor`.
     ///
     /// # Errors
     /// As every call.
-    pub async fn agents(&self) -> Result<Reply<AgentList>> {
-        self.get("/_admin/agents").await
+    pub async fn agents(&self, cursor: Option<&str>) -> Result<Reply<AgentList>> {
+        self.get(&page("/_admin/agents", cursor)).await
     }
 
     /// `GET /_admin/agents/{handle}`.

@@ -7,6 +7,7 @@ mod owners;
 mod trust;
 
 pub use agents::{Agent, AgentList, ChangeAgent, CreateAgent, CreatedAgent, NewToken};
+pub use orgs::{Org, OrgMember};
 pub use owners::{CreatedOwner, OwnerEntry, OwnerList};
-pub use trust::{Allowlist, Policy};
+pub use trust::{Allowlist, Block, Blocks, Policy};
 pub(crate) use trust::{Entries, Target};

@@ -1,17 +1,54 @@
 //! Organisations and who belongs to them (wire.md D.1, D.4).
 //! Must not know: what membership allows.
 
-use plenary_kernel::{OwnerName, SovereignHandle};
-use serde::Serialize;
+use plenary_kernel::{OwnerName, SovereignHandle, TimestampMs};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Client, Reply, Result, client::segment};
+use crate::{
+    Client, Reply, Result,
+    client::{page, segment},
+};
+
+/// An organisation, with one page of its members by handle.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Org {
+    /// Its name.
+    pub org: OwnerName,
+    /// When it was made.
+    #[serde(default)]
+    pub created_at: Option<TimestampMs>,
+    /// The members.
+    pub members: Vec<OrgMember>,
+    /// Where the next page of members begins; absent at the end.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
+}
+
+/// A member of an organisation.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct OrgMember {
+    /// Who.
+    pub handle: SovereignHandle,
+    /// What it is there.
+    #[serde(default)]
+    pub roles: Vec<String>,
+}
 
 fn member_path(org: &OwnerName, member: &SovereignHandle) -> String {
     format!("/_admin/orgs/{}/members/{}", segment(org.as_str()), segment(member.as_str()))
 }
 
 impl Client {
+    /// `GET /_admin/orgs/{org}`, one page of members; the operator's token, or the owner's of the same name.
+    /// `cursor` is the last page's `next_cursor`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn org(&self, org: &OwnerName, cursor: Option<&str>) -> Result<Reply<Org>> {
+        self.get(&page(&format!("/_admin/orgs/{}", segment(org.as_str())), cursor)).await
+    }
+
     /// `PUT /_admin/orgs/{org}`: makes the organisation, or leaves it as it is.
     ///
     /// # Errors

@@ -1,11 +1,14 @@
 //! Owners: persons or organisations that own agents (ASP-2).
 //! Must not know: agents' settings.
 
-use plenary_kernel::OwnerName;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use plenary_kernel::{OwnerName, TimestampMs};
+use serde::{Deserialize, Serialize};
 
-use crate::{Client, Reply, Result};
+use super::NewToken;
+use crate::{
+    Client, Reply, Result,
+    client::{page, segment},
+};
 
 /// The answer of `POST /_admin/owners`. The token is shown this once.
 #[derive(Clone, Serialize, Deserialize)]
@@ -21,23 +24,19 @@ pub struct CreatedOwner {
 pub struct OwnerList {
     /// Every owner.
     pub owners: Vec<OwnerEntry>,
+    /// Where the next page begins; absent at the end.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
 }
 
 /// One owner of the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OwnerEntry {
     /// Its name.
-    pub owner: String,
-}
-
-impl<'de> Deserialize<'de> for OwnerEntry {
-    /// Takes the bare name or an object with a member `owner`: the specification fixes neither.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        let name = value.as_str().or_else(|| value.get("owner").and_then(Value::as_str));
-        name.map(|owner| Self { owner: owner.into() })
-            .ok_or_else(|| serde::de::Error::custom("no owner's name"))
-    }
+    pub owner: OwnerName,
+    /// When it was made.
+    #[serde(default)]
+    pub created_at: Option<TimestampMs>,
 }
 
 impl Client {
@@ -53,11 +52,19 @@ impl Client {
         self.post("/_admin/owners", &Body { owner }).await
     }
 
-    /// `GET /_admin/owners`; the operator's token.
+    /// `GET /_admin/owners`, one page by name; `cursor` is the last page's `next_cursor`. The operator's token.
     ///
     /// # Errors
     /// As every call.
-    pub async fn owners(&self) -> Result<Reply<OwnerList>> {
-        self.get("/_admin/owners").await
+    pub async fn owners(&self, cursor: Option<&str>) -> Result<Reply<OwnerList>> {
+        self.get(&page("/_admin/owners", cursor)).await
+    }
+
+    /// `POST /_admin/owners/{owner}/rotate-token`; the operator's token, or the owner's own.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn rotate_owner_token(&self, owner: &OwnerName) -> Result<Reply<NewToken>> {
+        self.post_empty(&format!("/_admin/owners/{}/rotate-token", segment(owner.as_str()))).await
     }
 }

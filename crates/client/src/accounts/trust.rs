@@ -3,12 +3,15 @@
 
 use std::{fmt, str::FromStr};
 
-use plenary_kernel::{AgentHandle, AllowEntry};
+use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::agents::agent_path;
-use crate::{Client, Error, Reply, Result, client::segment};
+use crate::{
+    Client, Error, Reply, Result,
+    client::{page, segment},
+};
 
 /// Who may reach an agent (ASP-6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +50,26 @@ pub struct Allowlist {
     pub entries: Vec<AllowEntry>,
 }
 
+/// One page of whom an agent blocks.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Blocks {
+    /// The blocks, by handle.
+    pub blocks: Vec<Block>,
+    /// Where the next page begins; absent at the end.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
+}
+
+/// One block.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Block {
+    /// Who is blocked.
+    pub blocked_handle: AgentHandle,
+    /// Since when.
+    #[serde(default)]
+    pub created_at: Option<TimestampMs>,
+}
+
 #[derive(Serialize)]
 pub(crate) struct Entries<'a> {
     pub(crate) entries: &'a [AllowEntry],
@@ -58,6 +81,14 @@ pub(crate) struct Target<'a> {
 }
 
 impl Client {
+    /// `GET /_admin/agents/{handle}/allowlist`.
+    ///
+    /// # Errors
+    /// As [`Client::agent`].
+    pub async fn allowlist(&self, handle: &AgentHandle) -> Result<Reply<Allowlist>> {
+        self.get(&agent_path(handle, "/allowlist")).await
+    }
+
     /// `POST /_admin/agents/{handle}/allowlist {entries}`: adds to the list.
     ///
     /// # Errors
@@ -74,12 +105,20 @@ impl Client {
         self.delete(&agent_path(handle, &format!("/allowlist/{}", segment(entry.as_str())))).await
     }
 
+    /// `GET /_admin/agents/{handle}/blocks`, one page; `cursor` is the last page's `next_cursor`.
+    ///
+    /// # Errors
+    /// As [`Client::agent`].
+    pub async fn blocks(&self, handle: &AgentHandle, cursor: Option<&str>) -> Result<Reply<Blocks>> {
+        self.get(&page(&agent_path(handle, "/blocks"), cursor)).await
+    }
+
     /// `POST /_admin/agents/{handle}/blocks {handle}`: wins over every policy, and force-leaves the blocked
     /// agent from shared sessions (ASP-12 to ASP-14).
     ///
     /// # Errors
     /// As [`Client::agent`].
-    pub async fn block(&self, handle: &AgentHandle, target: &AgentHandle) -> Result<Reply<Value>> {
+    pub async fn block(&self, handle: &AgentHandle, target: &AgentHandle) -> Result<Reply<Block>> {
         self.post(&agent_path(handle, "/blocks"), &Target { handle: target }).await
     }
 

@@ -18,6 +18,15 @@ pub struct EventsQuery {
     pub limit: Option<u32>,
 }
 
+/// Which sessions to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionsQuery {
+    /// Only sessions older than this one: the last page's `next_cursor`.
+    pub before: Option<String>,
+    /// At most so many; absent: the server's default, 1000.
+    pub limit: Option<u32>,
+}
+
 fn path(session: &SessionId, below: &str) -> String {
     format!("/sessions/{}{below}", segment(session.as_str()))
 }
@@ -34,12 +43,18 @@ impl Client {
         }
     }
 
-    /// `GET /sessions`: the caller's sessions, newest first.
+    /// `GET /sessions`, one page: the caller's sessions, newest first.
     ///
     /// # Errors
     /// As every call.
-    pub async fn sessions(&self) -> Result<Reply<SessionList>> {
-        self.get("/sessions").await
+    pub async fn sessions(&self, query: &SessionsQuery) -> Result<Reply<SessionList>> {
+        let before = query.before.as_ref().map(|before| format!("before={}", segment(before)));
+        let limit = query.limit.map(|limit| format!("limit={limit}"));
+        match (before, limit) {
+            (None, None) => self.get("/sessions").await,
+            (Some(one), None) | (None, Some(one)) => self.get(&format!("/sessions?{one}")).await,
+            (Some(before), Some(limit)) => self.get(&format!("/sessions?{before}&{limit}")).await,
+        }
     }
 
     /// `GET /sessions/{id}` (ASP-70).

@@ -5,7 +5,7 @@ mod calls;
 mod content;
 mod shapes;
 
-pub use calls::EventsQuery;
+pub use calls::{EventsQuery, SessionsQuery};
 pub use content::{Content, Part};
 pub use shapes::{
     CreateSession, Created, Done, EventPage, InitialMessage, Invited, Message, Participant,

@@ -189,6 +189,9 @@ pub struct Session {
 pub struct SessionList {
     /// The caller's sessions.
     pub sessions: Vec<Session>,
+    /// To be given as [`SessionsQuery::before`](super::SessionsQuery); absent where there are no more.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
 }
 
 /// A message (ASP-32 to ASP-37).

@@ -2,7 +2,9 @@
 
 use plenary_kernel::Version;
 
-use super::hall::{Halls, ID, No, closing, hall, opened, refused, take, written};
+use plenary_log::rigged::Store;
+
+use super::hall::{Halls, ID, No, ask, closing, hall, opened, refused, rigged, take, written};
 use crate::{Done, ExecuteError, KeyUse};
 
 fn key(key: &str, digest: u8) -> KeyUse {
@@ -79,6 +81,23 @@ async fn asp_35_of_many_equal_requests_at_once_one_is_carried_out() {
     let written = written(halls.log()).await;
     assert_eq!(written.iter().filter(|event| *event == "Taken ann").count(), 1);
     assert_eq!(written.len(), 1 + 1 + 7, "{written:?}");
+}
+
+#[tokio::test]
+async fn asp_35_a_retry_waits_for_its_first_use_though_it_is_refused_by_now() {
+    let (halls, rigging) = rigged(&Store::new(), false);
+    halls.execute(ID, &opened(9), None).await.unwrap();
+    rigging.hold();
+    let first = ask(&halls, take(halls.log(), "ann"), Some(key("k", 1))).await;
+    let closed = ask(&halls, closing(), None).await;
+    let again = ask(&halls, take(halls.log(), "ann"), Some(key("k", 1))).await;
+    let reused = ask(&halls, take(halls.log(), "bob"), Some(key("k", 2))).await;
+    rigging.release();
+    let first = first.await.unwrap().unwrap();
+    closed.await.unwrap().unwrap();
+    let again = again.await.unwrap().expect("the answer of the first use, not that it is closed");
+    assert_eq!((again.reply, again.replayed), (first.reply, true));
+    assert!(matches!(reused.await.unwrap(), Err(ExecuteError::KeyReused)));
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ async fn an_observed_event_of_another_process_is_loaded() {
     one.execute(ID, &opened(2), None).await.unwrap();
     two.execute(ID, &take(two.log(), "ann"), None).await.unwrap();
     assert_eq!(one.state(ID).await.unwrap().1, Version(1), "not heard of yet");
-    while one.committed(&Hall::stream(ID)) < Version(2) {
+    while one.committed(ID).await.unwrap().1 < Version(2) {
         for event in feed.next().await.unwrap().iter() {
             one.observe(event);
         }

@@ -2,16 +2,15 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use plenary_kernel::Position;
 use plenary_log::{IndexOp, StreamName, Writes};
+use tokio_postgres::types::ToSql;
 
-use super::known::Known;
+use super::streams::Streams;
 use crate::{target, text};
 
 /// Everything that one commit writes, by table and column.
 #[derive(Default)]
 pub(crate) struct Columns<'a> {
-    pub(crate) head: i64,
     pub(crate) streams_made: i64,
     pub(crate) new_streams: (Vec<i64>, Texts<'a>),
     pub(crate) events: Events<'a>,
@@ -40,12 +39,20 @@ pub(crate) struct Events<'a> {
     pub(crate) payload: Octets<'a>,
 }
 
+impl Events<'_> {
+    /// In the order of the table.
+    pub(crate) fn params(&self) -> Vec<&(dyn ToSql + Sync)> {
+        let place: [&(dyn ToSql + Sync); 3] = [&self.position, &self.stream, &self.version];
+        let form: [&(dyn ToSql + Sync); 3] = [&self.kind, &self.form, &self.at];
+        place.into_iter().chain(form).chain([&self.envelope as _, &self.payload as _]).collect()
+    }
+}
+
 impl<'a> Columns<'a> {
-    pub(crate) fn of(writes: &'a Writes, known: &Known) -> Self {
-        let last = writes.events.last().map_or(known.head, |event| event.position);
-        let mut columns = Self::default();
-        columns.head(last, known.streams_made);
-        columns.events(writes, known);
+    /// `streams_made` is the newest stream's id.
+    pub(crate) fn of(writes: &'a Writes, streams: &Streams, streams_made: i64) -> Self {
+        let mut columns = Self { streams_made, ..Self::default() };
+        columns.events(writes, streams);
         columns.index(&writes.index);
         for (name, row) in &writes.rows {
             match row {
@@ -66,15 +73,10 @@ impl<'a> Columns<'a> {
         columns
     }
 
-    fn head(&mut self, last: Position, streams_made: i64) {
-        self.head = target::stored(last.0);
-        self.streams_made = streams_made;
-    }
-
-    fn events(&mut self, writes: &'a Writes, known: &Known) {
+    fn events(&mut self, writes: &'a Writes, streams: &Streams) {
         let mut new: HashMap<&StreamName, i64> = HashMap::new();
         for event in &writes.events {
-            let id = match known.streams.get(&event.stream) {
+            let id = match streams.get(&event.stream) {
                 Some(stream) => stream.id,
                 None => *new.entry(&event.stream).or_insert_with(|| {
                     self.streams_made += 1;

@@ -1,19 +1,19 @@
-//! What the batches of one group name, and what is committed under those names: read in one go under the lock.
+//! What the batches of one group name, and what is committed under those names.
 
-use std::collections::{HashMap, HashSet};
-
-use bytes::Bytes;
-use plenary_kernel::{Position, Version};
-use plenary_log::{Fault, IndexOp, Job, KeyRecord, Lookup, Row, StreamName};
-use tokio_postgres::Row as Record;
-
-use crate::{
-    target::place,
-    text::{TEXT_OCTETS_MAX, stored},
-    trouble::Trouble,
+use std::{
+    collections::{HashMap, HashSet},
+    hash::Hash,
 };
 
-/// The names in a group of jobs, each once.
+use bytes::Bytes;
+use plenary_kernel::Version;
+use plenary_log::{Fault, Job, KeyRecord, Lookup, Row, StreamName};
+use tokio_postgres::Row as Record;
+
+use super::streams::Streams;
+use crate::{target::place, trouble::Trouble};
+
+/// The names to look up for a group of jobs, each once.
 #[derive(Default)]
 pub(crate) struct Names {
     pub(crate) streams: Vec<StreamName>,
@@ -22,13 +22,17 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(crate) fn of(jobs: &[Job]) -> Self {
+    /// Streams that are remembered are left out, and the keys unless they are asked for.
+    pub(crate) fn of(jobs: &[Job], remembered: &Streams, with_keys: bool) -> Self {
         let (mut streams, mut keys, mut rows) = (HashSet::new(), HashSet::new(), HashSet::new());
         for batch in jobs.iter().map(|job| &job.batch) {
-            streams.extend(batch.conditions.iter().map(|condition| &condition.stream));
-            streams.extend(batch.events.iter().map(|(stream, _)| stream));
-            keys.extend(batch.key.iter().map(|claim| (&claim.scope, &claim.key)));
+            let named = batch.conditions.iter().map(|condition| &condition.stream);
+            let named = named.chain(batch.events.iter().map(|(stream, _)| stream));
+            streams.extend(named.filter(|name| remembered.get(name).is_none()));
             rows.extend(batch.rows.iter().map(|op| &op.name));
+            if with_keys {
+                keys.extend(batch.key.iter().map(|claim| (&claim.scope, &claim.key)));
+            }
         }
         Self {
             streams: streams.into_iter().cloned().collect(),
@@ -36,73 +40,25 @@ impl Names {
             rows: rows.into_iter().cloned().collect(),
         }
     }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.streams.is_empty() && self.keys.is_empty() && self.rows.is_empty()
+    }
 }
 
-/// Whether every name of a job can be kept; one that can't must not take its group with it.
-pub(crate) fn fits(job: &Job) -> bool {
-    let batch = &job.batch;
-    let fits = |text: &str| text.len() <= TEXT_OCTETS_MAX / 2 || stored(text).len() <= TEXT_OCTETS_MAX;
-    batch.conditions.iter().all(|condition| fits(condition.stream.as_str()))
-        && batch.events.iter().all(|(stream, event)| fits(stream.as_str()) && fits(event.kind))
-        && batch.rows.iter().all(|op| fits(&op.name))
-        && batch
-            .key
-            .iter()
-            .all(|claim| stored(&claim.scope).len() + stored(&claim.key).len() <= TEXT_OCTETS_MAX)
-        && batch.index.iter().all(|op| match op {
-            IndexOp::Put { name, key, .. } | IndexOp::Delete { name, key } => {
-                name.len() + stored(key).len() <= TEXT_OCTETS_MAX
-            }
-        })
+/// What is committed under the names of a group. A stream that is not remembered is not there.
+pub(crate) struct Known<'a> {
+    pub(crate) streams: &'a Streams,
+    pub(crate) keys: HashMap<(String, String), KeyRecord>,
+    pub(crate) rows: HashMap<String, Row>,
 }
 
-/// A stream that is there.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Stream {
-    pub(crate) id: i64,
-    version: Version,
-}
-
-/// What is committed under the names of a group.
-#[derive(Default)]
-pub(crate) struct Known {
-    pub(crate) head: Position,
-    /// How many streams there are; the newest one's id.
-    pub(crate) streams_made: i64,
-    pub(crate) streams: HashMap<StreamName, Stream>,
-    keys: HashMap<(String, String), KeyRecord>,
-    rows: HashMap<String, Row>,
-}
-
-impl Known {
-    pub(crate) fn head(&mut self, records: &[Record]) -> Result<(), Trouble> {
-        let [head] = records else {
-            return Err(Trouble::Broken(format!("{} heads", records.len())));
-        };
-        self.head = Position(place(head.try_get(0)?)?);
-        self.streams_made = head.try_get(1)?;
-        Ok(())
-    }
-    pub(crate) fn streams(&mut self, names: &[StreamName], records: &[Record]) -> Result<(), Trouble> {
-        for record in records {
-            let version = Version(place(record.try_get::<_, Option<i64>>(2)?.unwrap_or(0))?);
-            let stream = Stream { id: record.try_get(1)?, version };
-            self.streams.insert(nth(names, record)?.clone(), stream);
-        }
-        Ok(())
-    }
-    pub(crate) fn keys(&mut self, names: &[(String, String)], records: &[Record]) -> Result<(), Trouble> {
-        for record in records {
-            self.keys.insert(nth(names, record)?.clone(), key_record(record, 1)?);
-        }
-        Ok(())
-    }
-    pub(crate) fn rows(&mut self, names: &[String], records: &[Record]) -> Result<(), Trouble> {
-        for record in records {
-            self.rows.insert(nth(names, record)?.clone(), row(record, 1)?);
-        }
-        Ok(())
-    }
+/// Records by the names that they stand for.
+pub(crate) fn by_name<N: Clone + Eq + Hash, T>(
+    names: &[N],
+    records: &[Record],
+    decode: impl Fn(&Record, usize) -> Result<T, Trouble>,
+) -> Result<HashMap<N, T>, Trouble> {
+    records.iter().map(|record| Ok((nth(names, record)?.clone(), decode(record, 1)?))).collect()
 }
 
 /// The name that a record stands for: its first column is the place in the list of names, from 1.
@@ -130,7 +86,7 @@ pub(crate) fn octets(record: &Record, column: usize) -> Result<Bytes, Trouble> {
     Ok(Bytes::copy_from_slice(record.try_get(column)?))
 }
 
-impl Lookup for Known {
+impl Lookup for Known<'_> {
     fn version(&mut self, stream: &StreamName) -> Result<Version, Fault> {
         Ok(self.streams.get(stream).map_or(Version::ZERO, |stream| stream.version))
     }

@@ -3,31 +3,32 @@
 
 mod burst;
 mod columns;
+mod commit;
 pub(crate) mod known;
-mod transaction;
+mod lock;
+mod queue;
+mod session;
+mod streams;
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
 use plenary_kernel::Position;
-use plenary_log::{Batch, Fault, Feeder, IndexOp, Job, Jobs, Outcome, Reply, StoredEvent, plan};
+use plenary_log::{Fault, Feeder, Job, Jobs, Outcome, StoredEvent, Writes, plan};
 use tokio::sync::mpsc;
 
+pub(crate) use self::session::WriteSession;
 use self::{
     columns::Columns,
-    known::{Known, Names, fits},
-    transaction::{NotCommitted, lock_and_read, undo, write_and_commit},
+    commit::{NotCommitted, write_and_commit},
+    known::Names,
+    lock::{Head, lock, look_up, undo},
+    queue::Queue,
+    streams::Streams,
 };
-use crate::{
-    Shared,
-    backoff::Backoff,
-    target::{Purpose, Session},
-    trouble::Trouble,
-};
+use crate::{Shared, backoff::Backoff, trouble::Trouble};
 
-/// Most octets of content in one transaction, the last batch aside; the rest goes into the next one.
-const GROUP_OCTETS_MAX: usize = 8 << 20;
-
-pub(crate) use self::transaction::STATEMENTS;
+/// How many groups look their keys up after one that met a claimed key unawares. Retries come in flocks.
+const CAREFUL_GROUPS: u32 = 64;
 
 /// The writer's task.
 pub(crate) struct Writer {
@@ -35,137 +36,210 @@ pub(crate) struct Writer {
     feeder: Feeder,
     /// Own commits, for the tail; when it is full the tail reads them back.
     committed: mpsc::Sender<Arc<[StoredEvent]>>,
-    session: Option<Session>,
+    session: Option<WriteSession>,
     backoff: Backoff,
-    /// The newest head that was seen. It never goes back.
-    head: Position,
+    streams: Streams,
+    /// Whether others appended before the last lock.
+    among_others: bool,
+    /// Groups that still look their keys up before they write; the others rely on the unique index.
+    careful: u32,
 }
 
 /// The store can't go on.
 struct Ended;
+
+/// What came of a group.
+struct Written {
+    outcomes: Vec<Outcome>,
+    events: Arc<[StoredEvent]>,
+}
 
 impl Writer {
     pub(crate) fn new(
         shared: Arc<Shared>,
         feeder: Feeder,
         committed: mpsc::Sender<Arc<[StoredEvent]>>,
-        session: Session,
+        session: WriteSession,
         head: Position,
     ) -> Self {
-        shared.set_writer(session.pid);
-        Self { shared, feeder, committed, session: Some(session), backoff: Backoff::default(), head }
+        shared.set_writer(session.pid());
+        Self {
+            shared,
+            feeder,
+            committed,
+            session: Some(session),
+            backoff: Backoff::default(),
+            streams: Streams::new(head),
+            among_others: false,
+            careful: 0,
+        }
     }
 
     /// Until the last handle on the log is gone, or the store can't go on.
-    pub(crate) async fn run(mut self, mut jobs: Jobs) {
-        let mut taken = Vec::new();
-        loop {
-            jobs.take(&mut taken).await;
-            if taken.is_empty() {
+    pub(crate) async fn run(mut self, jobs: Jobs) {
+        let mut queue = Queue::new(jobs);
+        while queue.wait().await {
+            // The group is made when the lock is got: what comes while others hold it goes along.
+            let ended = match self.locked().await {
+                Ok((session, head)) => self.group(session, head, queue.group()).await,
+                Err(trouble) => self.failed(queue.all(), trouble),
+            };
+            if ended.is_err() {
                 return;
-            }
-            let mut waiting: VecDeque<Job> = taken.drain(..).collect();
-            while !waiting.is_empty() {
-                if self.group(first_group(&mut waiting)).await.is_err() {
-                    return;
-                }
             }
         }
     }
 
-    async fn group(&mut self, jobs: Vec<Job>) -> Result<(), Ended> {
-        let names = Names::of(&jobs);
-        let (session, mut known) = match self.locked(&names).await {
-            Ok(locked) => locked,
-            Err(trouble) => return self.failed(jobs.into_iter().map(|job| job.reply), trouble),
-        };
-        let (batches, replies): (Vec<Batch>, Vec<Reply>) =
-            jobs.into_iter().map(|Job { batch, reply }| (batch, reply)).unzip();
-        let (writes, outcomes) = match plan(batches.into_iter(), known.head, &mut known) {
-            Ok(planned) => planned,
-            Err(fault) => return self.failed(replies, Trouble::Broken(fault.to_string())),
-        };
-        if writes.is_empty() {
-            if undo(&session).await.is_ok() {
-                self.session = Some(session);
-            }
-            answer(replies, outcomes);
-            return Ok(());
+    /// Writes a group, if need be at a second attempt with its keys looked up, and answers its jobs.
+    async fn group(&mut self, session: WriteSession, head: Head, jobs: Vec<Job>) -> Result<(), Ended> {
+        let careful = self.careful > 0;
+        self.careful = self.careful.saturating_sub(1);
+        let mut written = self.write(session, head, &jobs, careful).await;
+        if !careful && matches!(written, Err(NotCommitted::KeyTaken)) {
+            self.careful = CAREFUL_GROUPS;
+            written = match self.locked().await {
+                Ok((session, head)) => self.write(session, head, &jobs, true).await,
+                Err(trouble) => Err(NotCommitted::Nothing(trouble)),
+            };
         }
-        let last = writes.events.last().map_or(known.head, |event| event.position);
-        let columns = Columns::of(&writes, &known);
-        match write_and_commit(&session, &columns, self.shared.channel()).await {
-            Ok(()) => {
-                self.session = Some(session);
-                self.head = last;
-                answer(replies, outcomes);
-                self.tell(writes.events.into(), last);
+        match written {
+            Ok(Written { outcomes, events }) => {
+                for (job, outcome) in jobs.into_iter().zip(outcomes) {
+                    let _ = job.reply.send(Ok(outcome));
+                }
+                self.tell(events);
                 Ok(())
             }
-            Err(NotCommitted::Nothing(trouble)) => {
-                if !matches!(trouble, Trouble::Lost(_)) {
-                    self.session = Some(session);
-                }
-                self.failed(replies, trouble)
+            Err(NotCommitted::Nothing(trouble) | NotCommitted::NotSent(trouble)) => {
+                self.failed(jobs, trouble)
+            }
+            Err(NotCommitted::KeyTaken) => {
+                self.failed(jobs, Trouble::Broken("a key is claimed and can't be found".into()))
             }
             Err(NotCommitted::Unknown(text)) => {
                 tracing::warn!(text, "the connection was lost while a commit was under way");
-                for reply in replies {
-                    let _ = reply.send(Err(Fault::OutcomeUnknown(text.clone())));
+                for job in jobs {
+                    let _ = job.reply.send(Err(Fault::OutcomeUnknown(text.clone())));
                 }
-                self.shared.committed_until(last);
                 Ok(())
             }
         }
     }
 
-    /// The head locked, and what is committed under the names. A connection that broke while nothing was being
-    /// written is replaced once without anybody's notice.
-    async fn locked(&mut self, names: &Names) -> Result<(Session, Known), Trouble> {
+    /// Decides the batches under the lock, and commits what they write.
+    async fn write(
+        &mut self,
+        mut session: WriteSession,
+        head: Head,
+        jobs: &[Job],
+        careful: bool,
+    ) -> Result<Written, NotCommitted> {
+        let (writes, outcomes) = match self.decide(&session, &head, jobs, careful).await {
+            Ok(decided) => decided,
+            Err(trouble) => {
+                self.undo(session).await;
+                return Err(NotCommitted::Nothing(trouble));
+            }
+        };
+        if writes.is_empty() {
+            self.undo(session).await;
+            return Ok(Written { outcomes, events: Arc::default() });
+        }
+        let last = writes.events.last().map_or(head.last, |event| event.position);
+        let columns = Columns::of(&writes, &self.streams, head.streams_made);
+        let committed = write_and_commit(&mut session, &columns, last, self.shared.channel()).await;
+        match &committed {
+            Ok(()) => self.streams.committed(writes.events.iter().zip(columns.events.stream)),
+            Err(NotCommitted::Unknown(_)) => self.shared.committed_until(last),
+            Err(NotCommitted::NotSent(trouble)) => {
+                let trouble = trouble.clone();
+                self.undo(session).await;
+                return Err(NotCommitted::Nothing(trouble));
+            }
+            Err(NotCommitted::Nothing(_) | NotCommitted::KeyTaken) => {}
+        }
+        if !session.client().is_closed() && !matches!(committed, Err(NotCommitted::Unknown(_))) {
+            self.session = Some(session);
+        }
+        committed.map(|()| Written { outcomes, events: writes.events.into() })
+    }
+
+    /// What the batches write. Without a look at the keys a batch that goes through is stopped by the unique index if it
+    /// has to be; one that is refused may have been a retry, whose answer comes first.
+    async fn decide(
+        &mut self,
+        session: &WriteSession,
+        head: &Head,
+        jobs: &[Job],
+        careful: bool,
+    ) -> Result<(Writes, Vec<Outcome>), Trouble> {
+        let mut with_keys = careful;
+        loop {
+            let names = Names::of(jobs, &self.streams, with_keys);
+            let mut known = look_up(session, &names, &mut self.streams).await?;
+            let batches = jobs.iter().map(|job| job.batch.clone());
+            let (writes, outcomes) =
+                plan(batches, head.last, &mut known).map_err(|fault| Trouble::Broken(fault.to_string()))?;
+            let in_doubt = |(job, outcome): (&Job, &Outcome)| {
+                let refused = matches!(outcome, Outcome::Conflict { .. } | Outcome::RowConflict { .. });
+                refused && job.batch.key.is_some()
+            };
+            if with_keys || !jobs.iter().zip(&outcomes).any(in_doubt) {
+                return Ok((writes, outcomes));
+            }
+            with_keys = true;
+        }
+    }
+
+    /// The head, locked. A connection that broke while nothing was being written is replaced once without anybody's
+    /// notice.
+    async fn locked(&mut self) -> Result<(WriteSession, Head), Trouble> {
         let mut again = true;
         loop {
             let session = self.session().await?;
-            match lock_and_read(&session, names).await {
-                Ok(known) if known.head < self.head => {
-                    let (is, was) = (known.head, self.head);
-                    return Err(Trouble::Broken(format!("the log ends at {is} and once ended at {was}")));
-                }
-                Ok(known) => {
-                    self.head = known.head;
-                    return Ok((session, known));
+            let before = self.streams.at();
+            match lock(&session, &mut self.streams, self.among_others).await {
+                Ok(head) => {
+                    self.among_others = head.last > before;
+                    return Ok((session, head));
                 }
                 Err(Trouble::Lost(text)) if again => {
                     tracing::warn!(text, "the writer's connection was lost");
                     again = false;
                 }
                 Err(trouble) => {
-                    if !matches!(trouble, Trouble::Lost(_)) && undo(&session).await.is_ok() {
-                        self.session = Some(session);
-                    }
+                    self.undo(session).await;
                     return Err(trouble);
                 }
             }
         }
     }
 
-    async fn session(&mut self) -> Result<Session, Trouble> {
+    /// Ends a transaction that wrote nothing; a connection on which that can't be done is dropped.
+    async fn undo(&mut self, session: WriteSession) {
+        if !session.client().is_closed() && undo(&session).await.is_ok() {
+            self.session = Some(session);
+        }
+    }
+
+    async fn session(&mut self) -> Result<WriteSession, Trouble> {
         if let Some(session) = self.session.take()
-            && !session.client.is_closed()
+            && !session.client().is_closed()
         {
             return Ok(session);
         }
-        let connecting = self.shared.target().session(Purpose::Writing, STATEMENTS);
+        let connecting = WriteSession::connect(self.shared.target());
         let (session, _) = self.backoff.attempt(connecting).await?;
-        self.shared.set_writer(session.pid);
+        self.shared.set_writer(session.pid());
         Ok(session)
     }
 
     /// Nothing was done: says so, and ends the process when the store is not what it was.
-    fn failed(&self, replies: impl IntoIterator<Item = Reply>, trouble: Trouble) -> Result<(), Ended> {
+    fn failed(&self, jobs: impl IntoIterator<Item = Job>, trouble: Trouble) -> Result<(), Ended> {
         let broken = matches!(trouble, Trouble::Broken(_));
         let fault = trouble.fault();
-        for reply in replies {
-            let _ = reply.send(Err(fault.clone()));
+        for job in jobs {
+            let _ = job.reply.send(Err(fault.clone()));
         }
         if broken {
             self.feeder.fail(fault);
@@ -174,42 +248,10 @@ impl Writer {
         Ok(())
     }
 
-    fn tell(&self, events: Arc<[StoredEvent]>, last: Position) {
-        if !events.is_empty() && self.committed.try_send(events).is_err() {
+    fn tell(&self, events: Arc<[StoredEvent]>) {
+        let Some(last) = events.last().map(|event| event.position) else { return };
+        if self.committed.try_send(events).is_err() {
             self.shared.committed_until(last);
         }
     }
-}
-
-fn answer(replies: Vec<Reply>, outcomes: Vec<Outcome>) {
-    for (reply, outcome) in replies.into_iter().zip(outcomes) {
-        let _ = reply.send(Ok(outcome));
-    }
-}
-
-/// The jobs of the next transaction. One that can't be kept is answered here: it must not fail the others.
-fn first_group(waiting: &mut VecDeque<Job>) -> Vec<Job> {
-    let (mut group, mut octets) = (Vec::with_capacity(waiting.len()), 0);
-    while octets < GROUP_OCTETS_MAX
-        && let Some(job) = waiting.pop_front()
-    {
-        octets += content_octets(&job.batch);
-        if fits(&job) {
-            group.push(job);
-        } else {
-            let fault = Fault::Unavailable("a name or key is longer than PostgreSQL can index".into());
-            let _ = job.reply.send(Err(fault));
-        }
-    }
-    group
-}
-
-fn content_octets(batch: &Batch) -> usize {
-    let events = batch.events.iter().map(|(_, event)| event.envelope.len() + event.payload.len());
-    let rows = batch.rows.iter().filter_map(|op| op.value.as_ref()).map(bytes::Bytes::len);
-    let index = batch.index.iter().map(|op| match op {
-        IndexOp::Put { value, .. } => value.len(),
-        IndexOp::Delete { .. } => 0,
-    });
-    events.sum::<usize>() + rows.sum::<usize>() + index.sum::<usize>()
 }

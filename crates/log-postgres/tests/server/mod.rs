@@ -1,6 +1,6 @@
 //! Stores on the PostgreSQL server that the tests were given, each in a schema of its own.
-#![allow(dead_code)] // each test file uses its part
-#![allow(clippy::print_stdout)] // a skipped test says why
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::print_stdout, reason = "a skipped test says why")]
 
 pub(crate) mod relay;
 

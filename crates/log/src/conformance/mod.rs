@@ -89,7 +89,7 @@ macro_rules! conformance {
     };
     (@tests $store:ty, $part:ident: $($case:ident),*) => {
         mod $part {
-            #[allow(unused_imports)] // the store may be named by a path from the root
+            #[allow(unused_imports, reason = "the store may be named by a path from the root")]
             use super::*;
             $(#[test]
             fn $case() {

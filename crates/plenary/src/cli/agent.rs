@@ -6,11 +6,16 @@ use std::io::{BufRead, IsTerminal};
 use clap::{Args, Subcommand, ValueEnum};
 use plenary_client::{
     Client,
-    accounts::{Agent, Allowlist, ChangeAgent, CreateAgent, Policy},
+    accounts::{Agent, AgentList, Allowlist, ChangeAgent, CreateAgent, Policy},
 };
 use plenary_kernel::{AgentHandle, AllowEntry};
 
-use super::{context::Context, failure::Failure, identity::Holder, say};
+use super::{
+    context::Context,
+    failure::Failure,
+    identity::{Holder, Realm},
+    say,
+};
 use crate::out::Table;
 
 /// The commands.
@@ -50,6 +55,10 @@ pub(crate) enum Command {
         /// The entry as it stands in the list
         entry: AllowEntry,
     },
+    /// Show an agent's allowlist
+    Allowlist(Of),
+    /// Show whom an agent blocks
+    Blocks(Of),
     /// Block someone for an agent: it leaves every session they share, and cannot come back
     Block(Pair),
     /// Lift a block
@@ -122,6 +131,8 @@ impl Command {
             Self::List => None,
             Self::Add(Add { handle, .. })
             | Self::Show(Of { handle })
+            | Self::Allowlist(Of { handle })
+            | Self::Blocks(Of { handle })
             | Self::Policy { handle, .. }
             | Self::SelfService { handle, .. }
             | Self::Allow { handle, .. }
@@ -136,23 +147,27 @@ impl Command {
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
     let owner = command.handle().map(AgentHandle::owner_name);
-    let client = context.configuring_client(owner.as_ref())?;
+    let client = context.configuring_client(owner.as_ref().map_or(Realm::Everything, Realm::Owner))?;
     let out = context.out;
     match command {
         Command::Add(args) => add(context, &client, args).await,
         Command::List => {
-            let reply = client.agents().await?;
-            context.answer(&reply, |list| {
-                let mut table = Table::new(&["AGENT", "POLICY", "ALLOWLIST"]);
-                for agent in &list.agents {
-                    table.row([
-                        agent.handle.as_str(),
-                        &agent.policy.to_string(),
-                        &say::entries(&agent.allowlist),
-                    ]);
+            let mut table = Table::new(&["AGENT", "POLICY", "ALLOWLIST"]);
+            let take = |page: &AgentList| {
+                for agent in &page.agents {
+                    let policy = agent.policy.to_string();
+                    table.row([agent.handle.as_str(), &policy, &say::entries(&agent.allowlist)]);
                 }
-                Ok(out.table(&table, "no agents yet; make one with `plenary agent add @owner.name`")?)
-            })
+            };
+            context.pages(async |at| client.agents(at).await, |page| page.next_cursor.as_ref(), take).await?;
+            context.table(&table, "no agents yet; make one with `plenary agent add @owner.name`")
+        }
+        Command::Allowlist(Of { handle }) => {
+            let reply = client.allowlist(&handle).await?;
+            context.answer(&reply, |list| print_entries(context, list))
+        }
+        Command::Blocks(Of { handle }) => {
+            say::blocks(context, async |at| client.blocks(&handle, at).await).await
         }
         Command::Show(Of { handle }) => {
             let reply = client.agent(&handle).await?;

@@ -3,16 +3,18 @@
 
 use std::{cell::RefCell, path::PathBuf};
 
-use plenary_client::{BaseUrl, Client, Reply, Roots};
-use plenary_kernel::OwnerName;
+use plenary_client::{BaseUrl, Client, Error, Reply, Roots};
 
 use super::{
     Global,
     failure::Failure,
-    identity::{self, Credential, Holder, Identity, TokensFile},
+    identity::{self, Credential, Holder, Identity, Realm, TokensFile},
     surroundings::Surroundings,
 };
-use crate::{out::Out, paths};
+use crate::{
+    out::{Out, Table},
+    paths,
+};
 
 /// Where the server is when nothing says otherwise (wire.md D.1).
 const DEFAULT_URL: &str = "http://127.0.0.1:7420";
@@ -96,13 +98,13 @@ impl Context {
         Ok(client)
     }
 
-    /// A client that configures: the operator, or the owner concerned.
-    pub(crate) fn configuring_client(&self, concerning: Option<&OwnerName>) -> Result<Client, Failure> {
+    /// A client that configures.
+    pub(crate) fn configuring_client(&self, realm: Realm<'_>) -> Result<Client, Failure> {
         let file = self.tokens_file();
         let server = self.server()?;
         let found = identity::configuring_credential(
             self.given_token()?,
-            concerning,
+            realm,
             &server,
             file.as_ref(),
             &self.around,
@@ -142,6 +144,31 @@ impl Context {
     /// Fails before anything is done on the server when a token that comes of it could not be kept.
     pub(crate) fn check_tokens_file(&self) -> Result<(), Failure> {
         self.tokens_file_needed()?.change(|_| ())
+    }
+
+    /// Every page of a list: its JSON under `--json`, one line each, and the page to `take`.
+    pub(crate) async fn pages<T>(
+        &self,
+        mut ask: impl AsyncFnMut(Option<&str>) -> Result<Reply<T>, Error>,
+        next: fn(&T) -> Option<&String>,
+        mut take: impl FnMut(&T),
+    ) -> Result<(), Failure> {
+        let mut cursor: Option<String> = None;
+        loop {
+            let reply = ask(cursor.as_deref()).await?;
+            take(&reply);
+            self.answer(&reply, |_| Ok(()))?;
+            match next(&reply) {
+                // A cursor that does not move would ask for the same page for ever.
+                Some(next) if cursor.as_ref() != Some(next) => cursor = Some(next.clone()),
+                Some(_) | None => return Ok(()),
+            }
+        }
+    }
+
+    /// A table for people; under `--json` its rows were printed already.
+    pub(crate) fn table(&self, table: &Table, empty: &str) -> Result<(), Failure> {
+        if self.out.is_json() { Ok(()) } else { Ok(self.out.table(table, empty)?) }
     }
 
     /// The server's JSON under `--json`, else the words for people.

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{
     context::Context,
     failure::{Exit, Failure},
+    identity::TokenSource,
 };
 
 /// Reports a failure on standard error and says which exit code it is.
@@ -63,6 +64,9 @@ fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
              @owner.name on`"
         }
         // ASP-18: whatever the reason, there is one answer; nothing here may claim to know it.
+        (404, _) if context.used().is_some_and(|(identity, _)| identity.is_none()) => {
+            "what was named does not exist, or is not this token's to see; the server does not say which"
+        }
         (404, _) => {
             "what was named does not exist, or is not for this caller; the server does not say which. Check the \
              spelling, the identity (`plenary status`), and whether both sides allow each other"
@@ -72,7 +76,7 @@ fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
         (409, "session_active") => "it is open already: `plenary session send ID TEXT`",
         (409, "not_reopenable") => "only who was joined at the end may reopen it; create a new one",
         (409, "agent_exists") => {
-            "the handle is taken, also where the agent was removed; for a lost token `plenary agent rotate-token`"
+            "where it is yours and its token is lost: `plenary agent rotate-token @owner.name`"
         }
         (409, "idempotency_key_reused") => "that key already stands for another request; choose a new one",
         (413, _) => "send less at once, or put it somewhere and send its address with --attach",
@@ -89,11 +93,21 @@ fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
 fn unauthenticated_next(context: &Context) -> String {
     match context.used() {
         None => "give a token with --token".into(),
-        Some((None, credential)) => format!(
-            "the server does not take the token from {} for this; it may have been rotated, or belong to another \
-             server",
-            credential.source
-        ),
+        Some((None, credential)) => {
+            let remedy = match &credential.source {
+                TokenSource::Saved(holder, _) => {
+                    format!("forget it with `plenary token remove {}`", holder.name())
+                }
+                TokenSource::DataDir(_) => "name the server's own directory with PLENARY_DATA".into(),
+                TokenSource::Flag | TokenSource::Environment(_) => {
+                    "give another, or none to use a saved one".into()
+                }
+            };
+            format!(
+                "the server does not take the token from {}: it was rotated, or is of another server; {remedy}",
+                credential.source
+            )
+        }
         Some((Some(identity), credential)) => {
             let handle = &identity.handle;
             format!(

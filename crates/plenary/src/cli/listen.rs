@@ -6,6 +6,7 @@ use plenary_client::live::{Live, LiveOptions, Signal};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{context::Context, failure::Failure, say};
+use crate::out::Out;
 
 /// While it runs the agent is online. Events that came meanwhile are delivered first; under `--json` one line
 /// each, as the server sent them.
@@ -35,12 +36,21 @@ async fn follow(context: &Context, live: &mut Live) -> Result<(), Failure> {
     loop {
         match live.next().await? {
             Signal::Connected => out.note("connected; stop with Ctrl-C"),
-            Signal::Event(event) if out.is_json() => out.line(event.json())?,
-            Signal::Event(event) => out.line(&say::event(&out, &event, true))?,
+            Signal::Event(event) => {
+                let line =
+                    if out.is_json() { event.json().to_owned() } else { say::event(&out, &event, true) };
+                print(out, line).await?;
+            }
             Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
             Signal::Lost { reason, retry_in } => {
                 out.note(&format!("not connected: {reason}; again in {:.1} s", retry_in.as_secs_f32()));
             }
         }
     }
+}
+
+/// Beside the runtime's thread: a reader that has stopped reading must not keep signals from being heard.
+async fn print(out: Out, line: String) -> Result<(), Failure> {
+    let printed = tokio::task::spawn_blocking(move || out.line(&line)).await;
+    Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)
 }

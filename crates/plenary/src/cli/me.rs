@@ -6,7 +6,6 @@ use plenary_client::accounts::{Allowlist, Policy};
 use plenary_kernel::{AgentHandle, AllowEntry};
 
 use super::{context::Context, failure::Failure, say};
-use crate::out::Table;
 
 /// Without a command: the agent's settings.
 #[derive(Debug, Args)]
@@ -59,7 +58,7 @@ pub(crate) async fn run(context: &Context, args: Me) -> Result<(), Failure> {
         Some(Command::Allowlist) => context.answer(&client.my_allowlist().await?, entries),
         Some(Command::Allow { entries: new }) => context.answer(&client.allow_for_me(&new).await?, entries),
         Some(Command::Disallow { entry }) => context.answer(&client.disallow_for_me(&entry).await?, entries),
-        Some(Command::Blocks) => blocks(context, &client).await,
+        Some(Command::Blocks) => say::blocks(context, async |at| client.my_blocks(at).await).await,
         Some(Command::Block { target }) => {
             let reply = client.block_for_me(&target).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("blocked {target}"))?))
@@ -69,25 +68,4 @@ pub(crate) async fn run(context: &Context, args: Me) -> Result<(), Failure> {
             context.answer(&reply, |_| Ok(out.line(&format!("unblocked {target}"))?))
         }
     }
-}
-
-/// Every page; under `--json` one line each.
-async fn blocks(context: &Context, client: &plenary_client::Client) -> Result<(), Failure> {
-    let mut table = Table::new(&["BLOCKED"]);
-    let mut cursor: Option<String> = None;
-    loop {
-        let reply = client.my_blocks(cursor.as_deref()).await?;
-        context.answer(&reply, |page| {
-            page.blocks.iter().for_each(|block| table.row([&block.blocked_handle]));
-            Ok(())
-        })?;
-        match &reply.next_cursor {
-            Some(next) if cursor.as_ref() != Some(next) => cursor = Some(next.clone()),
-            Some(_) | None => break,
-        }
-    }
-    if !context.out.is_json() {
-        context.out.table(&table, "nobody is blocked")?;
-    }
-    Ok(())
 }

@@ -131,5 +131,8 @@ fn wait(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> 
         .enable_all()
         .build()
         .map_err(|e| Failure::local(format!("the runtime cannot start: {e}")))?;
-    runtime.block_on(work)
+    let outcome = runtime.block_on(work);
+    // A line that nobody takes must not hold the process.
+    runtime.shutdown_background();
+    outcome
 }

@@ -1,19 +1,24 @@
 //! `plenary org`: organisations and who belongs to them.
 //! Must not know: what membership allows.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+use plenary_client::{Client, accounts::Org};
 use plenary_kernel::{OwnerName, SovereignHandle};
 
-use super::{context::Context, failure::Failure};
+use super::{context::Context, failure::Failure, identity::Realm};
+use crate::out::Table;
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Make an organisation
-    Add { org: OwnerName },
+    Add(Of),
+    /// Show an organisation's members
+    Show(Of),
     /// Make someone a member, or change its roles
     AddMember {
-        org: OwnerName,
+        #[command(flatten)]
+        of: Of,
         /// e.g. `~nick`
         member: SovereignHandle,
         /// What it is there; may be repeated
@@ -22,22 +27,42 @@ pub(crate) enum Command {
     },
     /// Take a member out
     RmMember {
-        org: OwnerName,
+        #[command(flatten)]
+        of: Of,
         /// e.g. `~nick`
         member: SovereignHandle,
     },
 }
 
+/// Which organisation.
+#[derive(Debug, Args)]
+pub(crate) struct Of {
+    /// The organisation: an owner's name
+    org: OwnerName,
+}
+
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
-    let client = context.configuring_client(None)?;
+    let (Command::Add(of) | Command::Show(of) | Command::AddMember { of, .. } | Command::RmMember { of, .. }) =
+        &command;
+    let client = context.configuring_client(Realm::Owner(&of.org))?;
     let (reply, done) = match command {
-        Command::Add { org } => (client.put_org(&org).await?, org.to_string()),
-        Command::AddMember { org, member, roles } => {
+        Command::Show(Of { org }) => return show(context, &client, &org).await,
+        Command::Add(Of { org }) => (client.put_org(&org).await?, org.to_string()),
+        Command::AddMember { of: Of { org }, member, roles } => {
             (client.put_member(&org, &member, &roles).await?, format!("{member} belongs to {org}"))
         }
-        Command::RmMember { org, member } => {
+        Command::RmMember { of: Of { org }, member } => {
             (client.remove_member(&org, &member).await?, format!("{member} no longer belongs to {org}"))
         }
     };
     context.answer(&reply, |_| Ok(context.out.line(&done)?))
+}
+
+async fn show(context: &Context, client: &Client, org: &OwnerName) -> Result<(), Failure> {
+    let mut table = Table::new(&["MEMBER", "ROLES"]);
+    let take = |page: &Org| {
+        page.members.iter().for_each(|member| table.row([member.handle.as_str(), &member.roles.join(" ")]));
+    };
+    context.pages(async |at| client.org(org, at).await, |page| page.next_cursor.as_ref(), take).await?;
+    context.table(&table, "nobody belongs to it")
 }

@@ -2,10 +2,15 @@
 //! Must not know: agents.
 
 use clap::Subcommand;
+use plenary_client::accounts::OwnerList;
 use plenary_kernel::OwnerName;
 
-use super::{context::Context, failure::Failure, identity::Holder};
-use crate::out::Table;
+use super::{
+    context::Context,
+    failure::Failure,
+    identity::{Holder, Realm},
+};
+use crate::out::{Table, utc};
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -20,10 +25,22 @@ pub(crate) enum Command {
     },
     /// List the owners
     List,
+    /// Give an owner a new token, and save it; the old one is dead at once
+    RotateToken {
+        /// The owner
+        owner: OwnerName,
+        /// Print the token too
+        #[arg(long)]
+        show_token: bool,
+    },
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
-    let client = context.configuring_client(None)?;
+    let realm = match &command {
+        Command::Add { .. } | Command::List => Realm::Server,
+        Command::RotateToken { owner, .. } => Realm::Owner(owner),
+    };
+    let client = context.configuring_client(realm)?;
     match command {
         Command::Add { owner, show_token } => {
             context.check_tokens_file()?;
@@ -36,12 +53,24 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             kept
         }
         Command::List => {
-            let reply = client.owners().await?;
-            context.answer(&reply, |list| {
-                let mut table = Table::new(&["OWNER"]);
-                list.owners.iter().for_each(|entry| table.row([&entry.owner]));
-                Ok(context.out.table(&table, "no owners yet; make one with `plenary owner add NAME`")?)
-            })
+            let mut table = Table::new(&["OWNER", "SINCE"]);
+            let take = |page: &OwnerList| {
+                for entry in &page.owners {
+                    table.row([entry.owner.as_str(), &entry.created_at.map(utc).unwrap_or_default()]);
+                }
+            };
+            context.pages(async |at| client.owners(at).await, |page| page.next_cursor.as_ref(), take).await?;
+            context.table(&table, "no owners yet; make one with `plenary owner add NAME`")
+        }
+        Command::RotateToken { owner, show_token } => {
+            context.check_tokens_file()?;
+            let reply = client.rotate_owner_token(&owner).await?;
+            let kept = context.keep_token(&Holder::Owner(owner.clone()), &reply.token);
+            context.answer(&reply, |new| {
+                let line = if show_token { &new.token } else { owner.as_str() };
+                Ok(context.out.line(line)?)
+            })?;
+            kept
         }
     }
 }

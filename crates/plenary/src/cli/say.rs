@@ -2,13 +2,13 @@
 //! Must not know: where they come from.
 
 use plenary_client::{
-    Event, EventBody, LeftReason,
-    accounts::Agent,
+    Error, Event, EventBody, LeftReason, Reply,
+    accounts::{Agent, Blocks},
     sessions::{Content, Message, Part, Session},
 };
 use plenary_kernel::AllowEntry;
 
-use super::failure::Failure;
+use super::{context::Context, failure::Failure};
 use crate::out::{Out, Style, Table, clean, clean_block, utc};
 
 /// What the second and later lines of a message begin with.
@@ -30,6 +30,21 @@ pub(crate) fn agent(out: &Out, agent: &Agent) -> Result<(), Failure> {
         out.line(&format!("self-service  {}", if on { "on" } else { "off" }))?;
     }
     Ok(())
+}
+
+/// Whom an agent blocks, page by page.
+pub(crate) async fn blocks(
+    context: &Context,
+    ask: impl AsyncFnMut(Option<&str>) -> Result<Reply<Blocks>, Error>,
+) -> Result<(), Failure> {
+    let mut table = Table::new(&["BLOCKED", "SINCE"]);
+    let take = |page: &Blocks| {
+        for block in &page.blocks {
+            table.row([block.blocked_handle.as_str(), &block.created_at.map(utc).unwrap_or_default()]);
+        }
+    };
+    context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
+    context.table(&table, "nobody is blocked")
 }
 
 /// A session and who is in it.

@@ -48,8 +48,8 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             None => "agent   none chosen".into(),
         })?;
         let verdict = match &accepted {
-            Some(Ok(handle)) => format!(" accepted as {}", out.paint(Style::Bold, handle)),
-            Some(Err(_)) => format!(" {}", out.paint(Style::Red, "not accepted")),
+            Some(Ok(handle)) => format!(": accepted as {}", out.paint(Style::Bold, handle)),
+            Some(Err(_)) => format!(": {}", out.paint(Style::Red, "not accepted")),
             None => String::new(),
         };
         out.line(&match source {

@@ -54,14 +54,14 @@ impl Stage {
     /// A remark between steps.
     pub(super) fn note(&self, text: &str) -> anyhow::Result<()> {
         if self.out.is_json() {
-            return self.line(&json!({"note": text}), String::new());
+            return self.line(&json!({"note": text}), "");
         }
         self.out.line("")?;
         Ok(self.out.line(&self.out.paint(Style::Bold, text))?)
     }
 
-    fn line(&self, machine: &Value, person: String) -> anyhow::Result<()> {
-        Ok(if self.out.is_json() { self.out.line(&machine.to_string())? } else { self.out.line(&person)? })
+    fn line(&self, machine: &Value, person: &str) -> anyhow::Result<()> {
+        line(self.out, machine, person)
     }
 
     /// Registers an agent and connects it.
@@ -90,7 +90,9 @@ impl Stage {
         let mut live = player.client.live(LiveOptions::default());
         match timeout(STEP, live.next()).await.context("the connection took too long")?? {
             Signal::Connected => {}
-            other => bail!("{handle} could not connect: {other:?}"),
+            other @ (Signal::Event(_) | Signal::Unreadable(_) | Signal::Lost { .. }) => {
+                bail!("{handle} could not connect: {other:?}")
+            }
         }
         player.live = Some(live);
         say(out, handle, "connects", "WebSocket /connect")
@@ -116,7 +118,7 @@ impl Stage {
         let sent = body.as_ref().map(Value::to_string).unwrap_or_default();
         self.line(
             &json!({"agent": handle, "request": {"method": method.as_str(), "path": path, "body": body}}),
-            format!("{handle} {} {method} {path} {sent}", self.out.paint(Style::Green, "→")),
+            &format!("{handle} {} {method} {path} {sent}", self.out.paint(Style::Green, "→")),
         )?;
         let client = self.player(handle)?.client.clone();
         let bytes = body.as_ref().map(|body| Bytes::from(body.to_string()));
@@ -126,7 +128,7 @@ impl Stage {
         let value = if text.is_empty() { Value::Null } else { serde_json::from_str(&text)? };
         self.line(
             &json!({"agent": handle, "reply": {"status": reply.status, "body": value}}),
-            format!("{handle} {} {} {text}", self.out.paint(Style::Green, "←"), reply.status),
+            &format!("{handle} {} {} {text}", self.out.paint(Style::Green, "←"), reply.status),
         )?;
         ensure!(reply.status == status, "expected status {status}, got {}: {text}", reply.status);
         Ok(value)
@@ -140,7 +142,7 @@ impl Stage {
         let value: Value = serde_json::from_str(event.json())?;
         self.line(
             &json!({"agent": handle, "event": value}),
-            format!("{handle} {} {}", self.out.paint(Style::Yellow, "⇐"), event.json()),
+            &format!("{handle} {} {}", self.out.paint(Style::Yellow, "⇐"), event.json()),
         )?;
         let mut members = value.as_object().cloned().unwrap_or_default();
         if let Some(Value::Object(payload)) = members.remove("payload") {
@@ -160,7 +162,9 @@ impl Stage {
         let live = self.player(handle)?.live.as_mut().context("not connected")?;
         match timeout(STEP, live.next()).await.context("nothing came")?? {
             Signal::Event(event) => Ok(event),
-            other => bail!("something else came: {other:?}"),
+            other @ (Signal::Connected | Signal::Unreadable(_) | Signal::Lost { .. }) => {
+                bail!("something else came: {other:?}")
+            }
         }
     }
 
@@ -171,8 +175,10 @@ impl Stage {
     /// The tokens of everyone, to try things with.
     pub(super) fn show_tokens(&self) -> anyhow::Result<()> {
         self.players.iter().try_for_each(|(handle, player)| {
-            let person = format!("{handle}  {}", player.token);
-            self.line(&json!({"agent": handle, "token": player.token}), person)
+            self.line(
+                &json!({"agent": handle, "token": player.token}),
+                &format!("{handle}  {}", player.token),
+            )
         })
     }
 
@@ -185,9 +191,14 @@ impl Stage {
 }
 
 fn say(out: Out, handle: &str, verb: &str, what: &str) -> anyhow::Result<()> {
-    Ok(if out.is_json() {
-        out.line(&json!({"agent": handle, "does": verb, "what": what}).to_string())?
+    line(out, &json!({"agent": handle, "does": verb, "what": what}), &format!("{handle} {verb} {what}"))
+}
+
+fn line(out: Out, machine: &Value, person: &str) -> anyhow::Result<()> {
+    if out.is_json() {
+        out.line(&machine.to_string())?;
     } else {
-        out.line(&format!("{handle} {verb} {what}"))?
-    })
+        out.line(person)?;
+    }
+    Ok(())
 }

@@ -1,11 +1,10 @@
 //! What goes on beside requests: events are handed to the rooms, cursors are written, leases are kept, and what a
 //! crash left is finished.
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
-use plenary_accounts::Accounts;
 use plenary_hub::{Observer, dispatch as hand_out};
-use plenary_log::{Fault, Feed, StoredEvent};
+use plenary_log::{Fault, Feed};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -20,22 +19,10 @@ const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// How long the last writes may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Accounts as somebody who wants to know of committed events.
-struct Accounting(Accounts);
-
-impl Observer for Accounting {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        for event in events {
-            self.0.observe(event);
-        }
-        Box::pin(std::future::ready(()))
-    }
-}
-
 /// Hands committed events out. Accounts come first: who looks again must see what has changed.
 pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, parts: &Parts) {
     let observers: Vec<Arc<dyn Observer>> =
-        vec![Arc::new(Accounting(parts.accounts.clone())), Arc::new(parts.sessions.clone())];
+        vec![Arc::new(parts.accounts.clone()), Arc::new(parts.sessions.clone())];
     tasks.spawn(hand_out(feed, parts.presence.clone(), observers));
 }
 

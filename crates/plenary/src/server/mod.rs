@@ -3,9 +3,9 @@
 
 mod background;
 mod operator;
-mod service;
 mod settings;
 mod store;
+mod surface;
 
 use std::sync::Arc;
 
@@ -77,10 +77,10 @@ impl Server {
         let metrics = Metrics::new();
         let listener = Listener::bind(settings.listen, settings.edge()?)?;
         let url = settings.url(listener.address());
-        let router = service::router(&parts, &metrics, &stop)?;
+        let router = surface::router(&parts, &metrics, &stop)?;
         background::keep_going(&tasks, &parts, &stop);
-        let (serve_stop, serve_metrics) = (stop.clone(), metrics.clone());
-        let serving = tokio::spawn(async move { listener.serve(router, &serve_metrics, serve_stop).await });
+        let serve_stop = stop.clone();
+        let serving = tokio::spawn(async move { listener.serve(router, &metrics, serve_stop).await });
         Ok(Self { url, stop, serving, tasks, parts, closing })
     }
 
@@ -105,7 +105,7 @@ impl Server {
         }
         self.tasks.close();
         background::last_words(&self.parts).await;
-        drop(self.parts);
+        self.parts.log.close().await;
         self.closing.wait().await;
         Ok(())
     }

@@ -153,8 +153,9 @@ mod tests {
         let path = directory.path().join("plenary.toml");
         std::fs::write(&path, file)?;
         let config = path.to_str().unwrap_or_default();
-        let line = ["plenary", "--config", config].iter().chain(line);
-        Settings::resolve(&Line::parse_from(line).args)
+        let mut words = vec!["plenary", "--config", config];
+        words.extend(line);
+        Settings::resolve(&Line::parse_from(words).args)
     }
 
     #[test]

@@ -64,7 +64,9 @@ async fn survive(builder: Builder) {
     check_log(&log, hot_senders);
     check_log(&silent.history(&calm).await, calm_senders);
     let reader = reader.await.expect("the reader finds no gap");
-    assert_eq!(reader.events, log, "over {} connections", reader.connections);
+    // Its own going may stand behind the last word by now.
+    assert_eq!(content_of(&log).last(), content_of(&reader.events).last());
+    assert_eq!(reader.events, log[..reader.events.len()], "over {} connections", reader.connections);
     assert!(senders.iter().map(|sender| sender.acked.len()).sum::<usize>() > 50, "there was load");
     assert!(senders.iter().any(|sender| sender.retried > 0), "some sends were cut off and tried again");
 }

@@ -106,12 +106,23 @@ fn saved(
     tokens.get(holder).map(|text| credential(text, source())).transpose()
 }
 
+/// What a command configures, and hence whose token will do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Realm<'a> {
+    /// The server: only the operator's.
+    Server,
+    /// What belongs to one owner: the operator's or that owner's.
+    Owner(&'a OwnerName),
+    /// Whatever the token may see.
+    Everything,
+}
+
 /// The token that configures: a given operator's or owner's, `PLENARY_OPERATOR_TOKEN`, a saved one of the
-/// operator, of the owner concerned (or the only owner), and on the server's own machine the file in its data
-/// directory.
+/// operator or of the owner concerned, on the server's own machine the file in its data directory, and for
+/// [`Realm::Everything`] the only owner's.
 pub(crate) fn configuring_credential(
     given: Option<Credential>,
-    concerning: Option<&OwnerName>,
+    realm: Realm<'_>,
     server: &BaseUrl,
     file: Option<&TokensFile>,
     around: &Surroundings,
@@ -131,17 +142,22 @@ pub(crate) fn configuring_credential(
     if let Some(found) = saved(file, server, &Holder::Operator)? {
         return Ok(found);
     }
-    let only = match (concerning, file) {
-        (None, Some(file)) => file.load()?.of(server).only_owner().cloned(),
-        (Some(_), _) | (None, None) => None,
-    };
-    if let Some(owner) = concerning.or(only.as_ref())
+    if let Realm::Owner(owner) = realm
         && let Some(found) = saved(file, server, &Holder::Owner(owner.clone()))?
     {
         return Ok(found);
     }
-    let local = if server.is_loopback() { from_data_dir(around)? } else { None };
-    local.ok_or_else(|| {
+    if server.is_loopback()
+        && let Some(found) = from_data_dir(around)?
+    {
+        return Ok(found);
+    }
+    let only = match (realm, file) {
+        (Realm::Everything, Some(file)) => file.load()?.of(server).only_owner().cloned(),
+        (Realm::Everything | Realm::Server | Realm::Owner(_), _) => None,
+    };
+    let owners = only.map(|owner| saved(file, server, &Holder::Owner(owner))).transpose()?.flatten();
+    owners.ok_or_else(|| {
         Failure::auth(
             format!("there is no token of the operator or owner for {server}"),
             if server.is_loopback() {

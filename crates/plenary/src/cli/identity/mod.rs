@@ -6,7 +6,9 @@ mod project;
 mod tokens;
 mod tokens_file;
 
-pub(crate) use credential::{Credential, agent_credential, configuring_credential, given_token};
+pub(crate) use credential::{
+    Credential, Realm, TokenSource, agent_credential, configuring_credential, given_token,
+};
 pub(crate) use project::write as write_project_file;
 pub(crate) use tokens::Holder;
 pub(crate) use tokens_file::TokensFile;

@@ -18,6 +18,17 @@ pub(crate) enum Holder {
     Agent(AgentHandle),
 }
 
+impl Holder {
+    /// What names it on the command line.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Operator => "--operator",
+            Self::Owner(owner) => owner.as_str(),
+            Self::Agent(handle) => handle.as_str(),
+        }
+    }
+}
+
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

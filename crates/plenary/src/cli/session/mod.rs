@@ -8,12 +8,12 @@ mod open;
 use clap::Subcommand;
 use plenary_client::{
     IdempotencyKey,
-    sessions::{SendMessage, SessionList},
+    sessions::{SendMessage, SessionList, SessionsQuery},
 };
 use plenary_kernel::{AgentHandle, SessionId};
 
 use super::{context::Context, failure::Failure, say};
-use crate::out::{Table, utc};
+use crate::out::{Table, clean, utc};
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -21,7 +21,7 @@ pub(crate) enum Command {
     /// Begin a session, and print its id
     Create(open::Create),
     /// List the agent's sessions, newest first
-    List,
+    List(List),
     /// Show a session and who is in it
     Show(Id),
     /// Join a session this agent is invited to
@@ -43,6 +43,17 @@ pub(crate) enum Command {
     Reopen(open::Reopen),
     /// Show a session's events
     Events(events::Events),
+}
+
+/// Which sessions.
+#[derive(Debug, clap::Args)]
+pub(crate) struct List {
+    /// Only sessions older than this one
+    #[arg(long, value_name = "SESSION")]
+    before: Option<SessionId>,
+    /// At most so many, and never more than 1000 at once [default: 1000]
+    #[arg(long)]
+    limit: Option<u32>,
 }
 
 /// Which session.
@@ -72,8 +83,9 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         Command::Reopen(args) => open::reopen(context, args).await,
         Command::Events(args) => events::run(context, args).await,
         Command::Send(args) => send(context, args).await,
-        Command::List => {
-            let reply = context.agent_client()?.sessions().await?;
+        Command::List(List { before, limit }) => {
+            let query = SessionsQuery { before: before.map(|id| id.to_string()), limit };
+            let reply = context.agent_client()?.sessions(&query).await?;
             context.answer(&reply, |list| print_list(context, list))
         }
         Command::Show(Id { id }) => {
@@ -132,7 +144,11 @@ fn print_list(context: &Context, list: &SessionList) -> Result<(), Failure> {
             &format!("{topic}{}", who.join(" ")),
         ]);
     }
-    Ok(context
+    context
         .out
-        .table(&table, "no sessions yet; begin one with `plenary session create --invite @owner.name`")?)
+        .table(&table, "no sessions yet; begin one with `plenary session create --invite @owner.name`")?;
+    if let Some(cursor) = &list.next_cursor {
+        context.out.note(&format!("there are older ones: `plenary session list --before {}`", clean(cursor)));
+    }
+    Ok(())
 }

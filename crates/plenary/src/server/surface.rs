@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::Parts;
 
 #[derive(Clone)]
-struct Service(Arc<Inner>);
+struct Surface(Arc<Inner>);
 
 struct Inner {
     started: Instant,
@@ -61,7 +61,7 @@ struct Readiness {
 pub(super) fn router(parts: &Parts, metrics: &Metrics, stop: &CancellationToken) -> anyhow::Result<Router> {
     let docs = descriptions();
     consistent(docs.iter()).context("the operations contradict each other")?;
-    let service = Service(Arc::new(Inner {
+    let surface = Surface(Arc::new(Inner {
         started: Instant::now(),
         log: parts.log.clone(),
         metrics: metrics.clone(),
@@ -76,7 +76,7 @@ pub(super) fn router(parts: &Parts, metrics: &Metrics, stop: &CancellationToken)
         ),
     }));
     let router = Router::new()
-        .merge(plenary_edge::routes(operations(), metrics)?.with_state(service))
+        .merge(plenary_edge::routes(operations(), metrics)?.with_state(surface))
         .merge(
             plenary_edge::routes(plenary_accounts::operations(), metrics)?.with_state(parts.accounts.clone()),
         )
@@ -86,43 +86,43 @@ pub(super) fn router(parts: &Parts, metrics: &Metrics, stop: &CancellationToken)
 
 /// The descriptions of all operations.
 pub(crate) fn descriptions() -> Vec<OperationDoc> {
-    let service = operations().into_iter().map(|operation| operation.doc().clone());
+    let surface = operations().into_iter().map(|operation| operation.doc().clone());
     let accounts =
         plenary_accounts::operations::<Accounts>().into_iter().map(|operation| operation.doc().clone());
     let sessions = plenary_sessions::operations().into_iter().map(|operation| operation.doc().clone());
-    service.chain(accounts).chain(sessions).collect()
+    surface.chain(accounts).chain(sessions).collect()
 }
 
-fn operations() -> Vec<Operation<Service>> {
+fn operations() -> Vec<Operation<Surface>> {
     let doc = |id, path, summary| OperationDoc::new(id, Method::GET, path, summary).auth(Auth::None);
     vec![
         Operation::new(
-            doc("service.health", "/healthz", "Whether the server answers").reply::<Health>(),
+            doc("server.health", "/healthz", "Whether the server answers").reply::<Health>(),
             health,
         ),
-        Operation::new(doc("service.health_alias", "/health", "The same").reply::<Health>(), health),
+        Operation::new(doc("server.health_alias", "/health", "The same").reply::<Health>(), health),
         Operation::new(
-            doc("service.ready", "/readyz", "Whether the server can serve; 503 when it can't")
+            doc("server.ready", "/readyz", "Whether the server can serve; 503 when it can't")
                 .reply::<Readiness>(),
             ready,
         ),
         Operation::new(
-            doc("service.metrics", "/metrics", "Metrics as Prometheus text").reply_type(METRICS_CONTENT_TYPE),
+            doc("server.metrics", "/metrics", "Metrics as Prometheus text").reply_type(METRICS_CONTENT_TYPE),
             metrics_text,
         ),
         Operation::new(
-            doc("service.openapi", "/openapi.json", "This description").reply::<Value>(),
+            doc("server.openapi", "/openapi.json", "This description").reply::<Value>(),
             description,
         ),
     ]
 }
 
-async fn health(State(Service(inner)): State<Service>) -> Json<Health> {
+async fn health(State(Surface(inner)): State<Surface>) -> Json<Health> {
     let uptime_ms = u64::try_from(inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Json(Health { ok: true, status: "ok", network: "local", version: env!("CARGO_PKG_VERSION"), uptime_ms })
 }
 
-async fn ready(State(Service(inner)): State<Service>) -> Response {
+async fn ready(State(Surface(inner)): State<Surface>) -> Response {
     let status = if inner.stop.is_cancelled() {
         "stopping"
     } else if inner.log.head().await.is_err() {
@@ -135,10 +135,10 @@ async fn ready(State(Service(inner)): State<Service>) -> Response {
     (code, Json(Readiness { ok, status })).into_response()
 }
 
-async fn metrics_text(State(Service(inner)): State<Service>) -> Response {
+async fn metrics_text(State(Surface(inner)): State<Surface>) -> Response {
     ([(header::CONTENT_TYPE, METRICS_CONTENT_TYPE)], inner.metrics.render()).into_response()
 }
 
-async fn description(State(Service(inner)): State<Service>) -> Json<Value> {
+async fn description(State(Surface(inner)): State<Surface>) -> Json<Value> {
     Json(inner.description.clone())
 }

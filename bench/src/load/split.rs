@@ -1,0 +1,117 @@
+//! Octets of a socket, cut into messages. Must not know: what a message says.
+
+use anyhow::{Result, bail};
+
+/// How messages are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Each has so many octets.
+    Fixed(usize),
+    /// WebSocket frames of a server.
+    WebSocket,
+}
+
+/// A message in a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A message.
+    Message,
+    /// It wants to be answered.
+    Ping,
+    /// The server closes.
+    Close,
+    /// Nothing that matters here.
+    Other,
+}
+
+/// What stands at the beginning of a buffer: its kind, where its payload begins, and where it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) kind: Kind,
+    pub(crate) payload: usize,
+    pub(crate) end: usize,
+}
+
+impl Framing {
+    /// The first message of a buffer; `None` while it is not whole.
+    pub(crate) fn first(self, bytes: &[u8]) -> Result<Option<Piece>> {
+        let piece = match self {
+            Self::Fixed(octets) => Piece { kind: Kind::Message, payload: 0, end: octets },
+            Self::WebSocket => match frame(bytes)? {
+                Some(piece) => piece,
+                None => return Ok(None),
+            },
+        };
+        Ok((piece.end <= bytes.len()).then_some(piece))
+    }
+}
+
+/// A frame's head, as servers send it: whole messages, not masked.
+fn frame(bytes: &[u8]) -> Result<Option<Piece>> {
+    let [first, second, rest @ ..] = bytes else { return Ok(None) };
+    let (length, payload) = match second {
+        0..126 => (usize::from(*second), 2),
+        126 => match rest.first_chunk::<2>() {
+            Some(octets) => (usize::from(u16::from_be_bytes(*octets)), 4),
+            None => return Ok(None),
+        },
+        127 => match rest.first_chunk::<8>() {
+            Some(octets) => (usize::try_from(u64::from_be_bytes(*octets))?, 10),
+            None => return Ok(None),
+        },
+        _ => bail!("the server masks its frames"),
+    };
+    let kind = match first {
+        0x81 | 0x82 => Kind::Message,
+        0x89 => Kind::Ping,
+        0x88 => Kind::Close,
+        0x8a => Kind::Other,
+        _ => bail!("a frame that begins with {first:#x}"),
+    };
+    Ok(Some(Piece { kind, payload, end: payload + length }))
+}
+
+/// The answer to a ping. The mask is zero, so that the payload stands as it is.
+pub(crate) fn pong(payload: &[u8]) -> Vec<u8> {
+    // Control frames carry at most 125 octets.
+    let length = u8::try_from(payload.len()).unwrap_or(125).min(125);
+    let mut frame = vec![0x8a, 0x80 | length, 0, 0, 0, 0];
+    frame.extend_from_slice(&payload[..usize::from(length)]);
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_each_length_are_cut() {
+        for length in [0_usize, 125, 126, 65_535, 65_536] {
+            let mut bytes = vec![0x81];
+            match length {
+                0..126 => bytes.push(u8::try_from(length).unwrap()),
+                126..65_536 => {
+                    bytes.push(126);
+                    bytes.extend(u16::try_from(length).unwrap().to_be_bytes());
+                }
+                _ => {
+                    bytes.push(127);
+                    bytes.extend((length as u64).to_be_bytes());
+                }
+            }
+            let payload = bytes.len();
+            bytes.resize(payload + length, b'x');
+            let whole = Piece { kind: Kind::Message, payload, end: payload + length };
+            assert_eq!(Framing::WebSocket.first(&bytes).unwrap(), Some(whole));
+            assert_eq!(Framing::WebSocket.first(&bytes[..bytes.len() - 1]).unwrap(), None);
+        }
+        assert!(Framing::WebSocket.first(&[0x01, 0]).is_err(), "a fragment");
+    }
+
+    #[test]
+    fn messages_of_one_length_are_cut() {
+        let piece = Framing::Fixed(3).first(b"abcdef").unwrap().unwrap();
+        assert_eq!((piece.payload, piece.end), (0, 3));
+        assert!(Framing::Fixed(3).first(b"ab").unwrap().is_none());
+    }
+}

@@ -1,0 +1,149 @@
+//! The second half of a group's transaction: one statement that writes to every table, and the commit behind it.
+
+use plenary_kernel::Position;
+use tokio_postgres::{Error, Row, Statement, error::SqlState, types::ToSql};
+
+use super::{burst::Burst, columns::Columns, session::WriteSession};
+use crate::{
+    target::{ANSWER_MS_MAX, stored, within},
+    trouble::{Trouble, described},
+};
+
+/// Why a commit was not acknowledged.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NotCommitted {
+    /// The server refused: nothing was written, and no transaction is open any more.
+    Nothing(Trouble),
+    /// A key was claimed before, which is only seen by looking: the same.
+    KeyTaken,
+    /// Nothing that could commit was sent; the transaction is still open.
+    NotSent(Trouble),
+    /// The commit was sent, and its answer did not come.
+    Unknown(String),
+}
+
+/// A write to one table: whether there is anything to write, the SQL with `?` for its parameters, and these.
+type Part<'a> = (bool, &'static str, Vec<&'a (dyn ToSql + Sync)>);
+
+/// Where the log ends then, and who is told.
+struct End<'a> {
+    last: i64,
+    channel: &'a str,
+    told: String,
+}
+
+fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 8] {
+    let Columns { new_streams, events, index_put, index_delete, rows_put, rows_delete, keys, .. } = columns;
+    [
+        (
+            !new_streams.0.is_empty(),
+            "INSERT INTO streams (id, name) SELECT unnest(?::bigint[]), unnest(?::text[])",
+            vec![&new_streams.0, &new_streams.1],
+        ),
+        (
+            !events.position.is_empty(),
+            "INSERT INTO events (position, stream, version, kind, form, at, envelope, payload) \
+             SELECT unnest(?::bigint[]), unnest(?::bigint[]), unnest(?::bigint[]), unnest(?::text[]), \
+             unnest(?::int[]), unnest(?::bigint[]), unnest(?::bytea[]), unnest(?::bytea[])",
+            events.params(),
+        ),
+        (
+            !index_put.0.is_empty(),
+            "INSERT INTO idx (name, key, value) SELECT unnest(?::text[]), unnest(?::text[]), unnest(?::bytea[]) \
+             ON CONFLICT (name, key) DO UPDATE SET value = excluded.value",
+            vec![&index_put.0, &index_put.1, &index_put.2],
+        ),
+        (
+            !index_delete.0.is_empty(),
+            "DELETE FROM idx i USING unnest(?::text[], ?::text[]) AS named (name, key) \
+             WHERE i.name = named.name AND i.key = named.key",
+            vec![&index_delete.0, &index_delete.1],
+        ),
+        (
+            !rows_put.0.is_empty(),
+            "INSERT INTO rows (name, revision, value) \
+             SELECT unnest(?::text[]), unnest(?::bigint[]), unnest(?::bytea[]) \
+             ON CONFLICT (name) DO UPDATE SET revision = excluded.revision, value = excluded.value",
+            vec![&rows_put.0, &rows_put.1, &rows_put.2],
+        ),
+        (
+            !rows_delete.is_empty(),
+            "DELETE FROM rows r USING unnest(?::text[]) AS named (name) WHERE r.name = named.name",
+            vec![rows_delete],
+        ),
+        (
+            !keys.0.is_empty(),
+            "INSERT INTO keys (scope, key, digest, outcome) \
+             SELECT unnest(?::text[]), unnest(?::text[]), unnest(?::bytea[]), unnest(?::bytea[])",
+            vec![&keys.0, &keys.1, &keys.2, &keys.3],
+        ),
+        (
+            !events.position.is_empty(),
+            "UPDATE head SET last = ?, streams = ? RETURNING pg_notify(?, ?)",
+            vec![&end.last, &columns.streams_made, &end.channel, &end.told],
+        ),
+    ]
+}
+
+/// All parts as one statement. No part reads what another one writes.
+fn joined(parts: &[&Part<'_>]) -> String {
+    let mut joined = String::from("WITH ");
+    for (nth, (_, sql, _)) in parts.iter().enumerate() {
+        joined += &format!("{}p{nth} AS ({sql})", if nth > 0 { ", " } else { "" });
+    }
+    joined += " SELECT 1";
+    let mut numbered = String::with_capacity(joined.len() + 64);
+    for (nth, piece) in joined.split('?').enumerate() {
+        if nth > 0 {
+            numbered += &format!("${nth}");
+        }
+        numbered += piece;
+    }
+    numbered
+}
+
+/// Writes everything and commits.
+pub(crate) async fn write_and_commit(
+    session: &mut WriteSession,
+    columns: &Columns<'_>,
+    last: Position,
+    channel: &str,
+) -> Result<(), NotCommitted> {
+    let end = End { last: stored(last.0), channel, told: last.to_string() };
+    let parts = parts(columns, &end);
+    let parts: Vec<_> = parts.iter().enumerate().filter(|(_, part)| part.0).collect();
+    let shape = parts.iter().fold(0, |shape, (nth, _)| shape | 1 << nth);
+    let parts: Vec<_> = parts.into_iter().map(|(_, part)| part).collect();
+    let statement = session.shape(shape, || joined(&parts)).await.map_err(NotCommitted::NotSent)?;
+    let params: Vec<_> = parts.iter().flat_map(|(_, _, params)| params.iter().copied()).collect();
+    let mut burst = Burst::default();
+    burst.send(write(session, &statement, &params)).await;
+    burst.send(commit(session)).await;
+    let answers = within(ANSWER_MS_MAX, async { Ok::<_, Trouble>(burst.answers().await) }).await;
+    let answers = answers.map_err(|trouble| NotCommitted::Unknown(format!("{trouble:?}")))?;
+    let [written, committed]: [_; 2] =
+        answers.try_into().map_err(|_| NotCommitted::Unknown("two answers were awaited".into()))?;
+    if let Err(error) = written {
+        // The server's own word on what stands before the commit; without it the commit may have gone through.
+        return Err(match error.as_db_error() {
+            Some(db) if *db.code() == SqlState::UNIQUE_VIOLATION && db.table() == Some("keys") => {
+                NotCommitted::KeyTaken
+            }
+            Some(_) => NotCommitted::Nothing(Trouble::from(error)),
+            None => NotCommitted::Unknown(described(&error)),
+        });
+    }
+    committed.map(|_| ()).map_err(|error| NotCommitted::Unknown(described(&error)))
+}
+
+async fn write(
+    session: &WriteSession,
+    statement: &Statement,
+    params: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>, Error> {
+    session.client().query(statement, params).await
+}
+
+async fn commit(session: &WriteSession) -> Result<Vec<Row>, Error> {
+    session.client().batch_execute("COMMIT").await.map(|()| Vec::new())
+}

@@ -1,0 +1,100 @@
+//! The jobs that wait, and which of them go into the next transaction.
+
+use std::collections::VecDeque;
+
+use futures_util::FutureExt;
+use plenary_log::{Batch, Fault, IndexOp, JOBS_PER_COMMIT_MAX, Job, Jobs};
+
+use crate::text::{TEXT_OCTETS_MAX, stored};
+
+/// Most octets of content in one transaction, the last batch aside; the rest goes into the next one.
+const GROUP_OCTETS_MAX: usize = 8 << 20;
+
+/// The jobs that were taken and are not yet in a group.
+pub(crate) struct Queue {
+    jobs: Jobs,
+    waiting: VecDeque<Job>,
+    taken: Vec<Job>,
+}
+
+impl Queue {
+    pub(crate) fn new(jobs: Jobs) -> Self {
+        Self { jobs, waiting: VecDeque::new(), taken: Vec::new() }
+    }
+
+    /// Waits for work; false when none will ever come again.
+    pub(crate) async fn wait(&mut self) -> bool {
+        while self.waiting.is_empty() {
+            self.jobs.take(&mut self.taken).await;
+            if self.taken.is_empty() {
+                return false;
+            }
+            self.put();
+        }
+        true
+    }
+
+    /// The jobs of the next transaction, with what came in the meantime.
+    pub(crate) fn group(&mut self) -> Vec<Job> {
+        if self.waiting.len() < JOBS_PER_COMMIT_MAX {
+            self.gather();
+        }
+        let (mut group, mut octets) = (Vec::with_capacity(self.waiting.len()), 0);
+        while octets < GROUP_OCTETS_MAX
+            && group.len() < JOBS_PER_COMMIT_MAX
+            && let Some(job) = self.waiting.pop_front()
+        {
+            octets += content_octets(&job.batch);
+            group.push(job);
+        }
+        group
+    }
+
+    /// Everything that waits, here and behind.
+    pub(crate) fn all(&mut self) -> impl Iterator<Item = Job> {
+        while self.gather() {}
+        self.waiting.drain(..)
+    }
+
+    fn gather(&mut self) -> bool {
+        let _ = self.jobs.take(&mut self.taken).now_or_never();
+        let more = !self.taken.is_empty();
+        self.put();
+        more
+    }
+
+    /// A job that can't be kept is answered here: it must not fail the others.
+    fn put(&mut self) {
+        for job in self.taken.drain(..) {
+            if fits(&job.batch) {
+                self.waiting.push_back(job);
+            } else {
+                let fault = Fault::Unavailable("a name or key is longer than PostgreSQL can index".into());
+                let _ = job.reply.send(Err(fault));
+            }
+        }
+    }
+}
+
+fn fits(batch: &Batch) -> bool {
+    let octets = |text: &str| stored(text).len();
+    let streams = batch.conditions.iter().map(|condition| &condition.stream);
+    let streams =
+        streams.chain(batch.events.iter().map(|(stream, _)| stream)).map(|name| octets(name.as_str()));
+    let rows = batch.rows.iter().map(|op| octets(&op.name));
+    let keys = batch.key.iter().map(|claim| octets(&claim.scope) + octets(&claim.key));
+    let index = batch.index.iter().map(|op| match op {
+        IndexOp::Put { name, key, .. } | IndexOp::Delete { name, key } => name.len() + octets(key),
+    });
+    streams.chain(rows).chain(keys).chain(index).all(|octets| octets <= TEXT_OCTETS_MAX)
+}
+
+fn content_octets(batch: &Batch) -> usize {
+    let events = batch.events.iter().map(|(_, event)| event.envelope.len() + event.payload.len());
+    let rows = batch.rows.iter().filter_map(|op| op.value.as_ref()).map(bytes::Bytes::len);
+    let index = batch.index.iter().map(|op| match op {
+        IndexOp::Put { value, .. } => value.len(),
+        IndexOp::Delete { .. } => 0,
+    });
+    events.sum::<usize>() + rows.sum::<usize>() + index.sum::<usize>()
+}

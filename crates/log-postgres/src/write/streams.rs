@@ -1,0 +1,90 @@
+//! Where the streams stand that this process wrote lately. What others append in between is read with the next lock;
+//! a stream that is not here is looked up. Forgetting costs look-ups and nothing else.
+
+use std::collections::HashMap;
+
+use plenary_kernel::{Position, Version};
+use plenary_log::{StoredEvent, StreamName};
+use tokio_postgres::Row as Record;
+
+use crate::{target::place, text::plain, trouble::Trouble, write::known::nth};
+
+/// Most streams that are remembered; past it all are forgotten.
+const STREAMS_REMEMBERED_MAX: usize = 65_536;
+/// Most events of others that are looked through; behind more of them all is forgotten.
+const CHANGES_MAX: u64 = 4_096;
+
+/// A stream that is there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stream {
+    pub(crate) id: i64,
+    pub(crate) version: Version,
+}
+
+/// A stream that others appended to.
+pub(crate) struct Change {
+    name: StreamName,
+    stream: Stream,
+}
+
+impl Change {
+    /// The name as it is stored.
+    pub(crate) fn new(name: &str, id: i64, version: u64) -> Self {
+        Self { name: StreamName::stored(&plain(name)), stream: Stream { id, version: Version(version) } }
+    }
+}
+
+/// The streams as of one position.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    known: HashMap<StreamName, Stream>,
+    at: Position,
+}
+
+impl Streams {
+    /// Nothing is known.
+    pub(crate) fn new(at: Position) -> Self {
+        Self { known: HashMap::new(), at }
+    }
+    pub(crate) fn at(&self) -> Position {
+        self.at
+    }
+    pub(crate) fn get(&self, name: &StreamName) -> Option<Stream> {
+        self.known.get(name).copied()
+    }
+    /// Takes in what others appended until `head`, as far as it was looked through.
+    pub(crate) fn changed(&mut self, head: Position, changes: Vec<Change>) {
+        if head.0 - self.at.0 > CHANGES_MAX {
+            self.known.clear();
+        } else {
+            self.known.extend(changes.into_iter().map(|change| (change.name, change.stream)));
+        }
+        self.at = head;
+    }
+    /// Takes in streams that were looked up by their names: `(nth, id, version)`.
+    pub(crate) fn found(&mut self, names: &[StreamName], records: &[Record]) -> Result<(), Trouble> {
+        for record in records {
+            self.known.insert(nth(names, record)?.clone(), stream(record)?);
+        }
+        Ok(())
+    }
+    /// Takes in own events, each with its stream's id.
+    pub(crate) fn committed<'a>(&mut self, events: impl Iterator<Item = (&'a StoredEvent, i64)>) {
+        if self.known.len() > STREAMS_REMEMBERED_MAX {
+            self.known.clear();
+        }
+        for (event, id) in events {
+            self.at = event.position;
+            let version = event.version;
+            match self.known.get_mut(&event.stream) {
+                Some(stream) => stream.version = version,
+                None => drop(self.known.insert(event.stream.clone(), Stream { id, version })),
+            }
+        }
+    }
+}
+
+fn stream(record: &Record) -> Result<Stream, Trouble> {
+    let version: Option<i64> = record.try_get(2)?;
+    Ok(Stream { id: record.try_get(1)?, version: Version(place(version.unwrap_or(0))?) })
+}

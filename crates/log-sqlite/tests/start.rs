@@ -1,0 +1,131 @@
+//! What a start refuses, and what it leaves on the disk.
+
+mod directory;
+
+use std::os::unix::fs::PermissionsExt;
+
+use directory::{Directory, says, stream};
+use plenary_kernel::{Position, Version};
+use plenary_log::{Fault, Outcome};
+use plenary_log_sqlite::{DATABASE_FILE, LOCK_FILE, OpenError, Options};
+
+async fn made(directory: &Directory) {
+    let store = directory.open(Options::default()).expect("the store opens");
+    let a = stream("a");
+    for text in ["one", "two", "three"] {
+        let outcome = store.log.append(says(&a, text)).await.expect("the store works");
+        assert!(matches!(outcome, Outcome::Appended(_)));
+    }
+    store.close().await;
+}
+
+fn refusal(directory: &Directory) -> OpenError {
+    match directory.open(Options::default()) {
+        Ok(_) => panic!("the store opened"),
+        Err(refusal) => refusal,
+    }
+}
+
+#[tokio::test]
+async fn a_second_start_is_refused_until_the_first_has_closed() {
+    let directory = Directory::new();
+    let store = directory.open(Options::default()).expect("the store opens");
+    let refusal = refusal(&directory);
+    assert!(matches!(refusal, OpenError::Locked { .. }), "{refusal:?}");
+    let text = refusal.to_string();
+    assert!(text.contains(&std::process::id().to_string()), "{text}");
+    assert!(text.contains(&directory.path().display().to_string()), "{text}");
+    store.close().await;
+    directory.open(Options::default()).expect("the store opens again").close().await;
+}
+
+#[tokio::test]
+async fn a_newer_format_is_refused_and_left_as_it_is() {
+    let directory = Directory::new();
+    made(&directory).await;
+    directory.tamper("PRAGMA user_version = 99");
+    for _ in 0..2 {
+        let refusal = refusal(&directory);
+        assert!(matches!(refusal, OpenError::NewerFormat { found: 99, known: 1 }), "{refusal:?}");
+    }
+    directory.tamper("PRAGMA user_version = 1");
+    directory.open(Options::default()).expect("the store opens again").close().await;
+}
+
+#[tokio::test]
+async fn the_file_of_another_program_is_refused_and_left_as_it_is() {
+    let directory = Directory::new();
+    made(&directory).await;
+    directory.tamper("PRAGMA application_id = 7");
+    assert!(matches!(refusal(&directory), OpenError::Foreign { .. }));
+
+    let directory = Directory::new();
+    std::fs::create_dir_all(directory.path()).expect("a directory");
+    directory.tamper("CREATE TABLE contacts(name)");
+    let before = std::fs::read(directory.file(DATABASE_FILE)).expect("a file");
+    assert!(matches!(refusal(&directory), OpenError::Foreign { .. }));
+    assert_eq!(std::fs::read(directory.file(DATABASE_FILE)).expect("a file"), before);
+
+    let directory = Directory::new();
+    std::fs::create_dir_all(directory.path()).expect("a directory");
+    let text = "no database at all, but longer than the head of one: ".repeat(50);
+    std::fs::write(directory.file(DATABASE_FILE), &text).expect("a file");
+    assert!(matches!(refusal(&directory), OpenError::Foreign { .. }));
+    assert_eq!(std::fs::read_to_string(directory.file(DATABASE_FILE)).expect("a file"), text);
+}
+
+#[tokio::test]
+async fn indexes_ahead_of_the_log_are_refused() {
+    let directory = Directory::new();
+    made(&directory).await;
+    directory.tamper("UPDATE meta SET value = 4 WHERE name = 'events_indexed'");
+    assert!(matches!(refusal(&directory), OpenError::Corrupt(_)));
+}
+
+#[tokio::test]
+async fn a_data_directory_that_is_a_file_is_refused() {
+    let directory = Directory::new();
+    std::fs::create_dir_all(directory.path()).expect("a directory");
+    std::fs::write(directory.file("file"), "").expect("a file");
+    let opened = plenary_log_sqlite::open(&directory.file("file"), Options::default());
+    assert!(matches!(opened, Err(OpenError::Io(_))));
+}
+
+#[tokio::test]
+async fn the_data_directory_is_for_its_owner_only() {
+    let directory = Directory::new();
+    made(&directory).await;
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode(directory.path()), 0o700);
+    for file in [DATABASE_FILE, LOCK_FILE, "plenary.db-wal", "plenary.db-shm"] {
+        assert_eq!(mode(&directory.file(file)), 0o600, "{file}");
+    }
+    let left = std::fs::metadata(directory.file("plenary.db-wal")).expect("it is there").len();
+    assert_eq!(left, 0, "a clean end leaves nothing to recover");
+}
+
+#[tokio::test]
+async fn events_that_are_not_what_was_written_are_said_to_be_corrupt() {
+    let a = stream("a");
+    for change in [
+        "UPDATE events SET version = 7 WHERE position = 2",
+        "UPDATE events SET stream = 7 WHERE position = 2",
+        "UPDATE events SET form = 70000 WHERE position = 2",
+        "UPDATE stream_index SET position = 3 WHERE position = 2",
+        "DELETE FROM stream_index WHERE position = 2",
+        "DELETE FROM events WHERE position = 2",
+    ] {
+        let directory = Directory::new();
+        made(&directory).await;
+        directory.tamper(change);
+        let store = directory.open(Options::default()).expect("the store opens");
+        let read = store.log.read_stream(&a, Version::ZERO, 10).await;
+        assert!(matches!(read, Err(Fault::Corrupt(_))), "{change}: {read:?}");
+        if change.contains("DELETE FROM events") {
+            let read = store.log.read_log(Position::ZERO, 10).await;
+            assert!(matches!(read, Err(Fault::Corrupt(_))), "{change}: {read:?}");
+        }
+        store.close().await;
+    }
+}

@@ -1,0 +1,93 @@
+//! No surface lags behind another: every operation the server describes has its command, and every command named
+//! here exists.
+
+mod stage;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use stage::{Home, Served};
+
+/// Operations by the id in the description, and the command that carries each out.
+const COMMANDS: &[(&str, &str)] = &[
+    ("agent.allow", "agent allow"),
+    ("agent.allowlist", "agent allowlist"),
+    ("agent.block", "agent block"),
+    ("agent.blocks", "agent blocks"),
+    ("agent.create", "agent add"),
+    ("agent.delete", "agent rm"),
+    ("agent.disallow", "agent disallow"),
+    ("agent.get", "agent show"),
+    ("agent.list", "agent list"),
+    ("agent.rotate_token", "agent rotate-token"),
+    ("agent.unblock", "agent unblock"),
+    ("agent.update", "agent policy"),
+    ("connect", "listen"),
+    ("contact.accept", "contact accept"),
+    ("contact.decline", "contact decline"),
+    ("contact.request", "contact request"),
+    ("me.allow", "me allow"),
+    ("me.allowlist", "me allowlist"),
+    ("me.block", "me block"),
+    ("me.blocks", "me blocks"),
+    ("me.disallow", "me disallow"),
+    ("me.get", "me"),
+    ("me.unblock", "me unblock"),
+    ("me.update", "me policy"),
+    ("org.get", "org show"),
+    ("org.put", "org add"),
+    ("org.remove_member", "org rm-member"),
+    ("org.set_member", "org add-member"),
+    ("owner.create", "owner add"),
+    ("owner.list", "owner list"),
+    ("owner.rotate_token", "owner rotate-token"),
+    ("service.health", "status"),
+    ("session.create", "session create"),
+    ("session.end", "session end"),
+    ("session.events", "session events"),
+    ("session.invite", "session invite"),
+    ("session.join", "session join"),
+    ("session.leave", "session leave"),
+    ("session.list", "session list"),
+    ("session.reopen", "session reopen"),
+    ("session.send", "session send"),
+    ("session.show", "session show"),
+];
+
+/// Operations without a command, each with the reason.
+const WITHOUT: &[(&str, &str)] = &[
+    ("auth.ticket", "for browsers; the command line sets headers"),
+    ("service.health_alias", "the same as service.health"),
+    ("service.metrics", "for scrapers"),
+    ("service.openapi", "for generators"),
+    ("service.ready", "for load balancers"),
+];
+
+#[test]
+fn every_operation_has_its_command() {
+    let home = Home::new("surfaces");
+    let served = Served::start(&home, "127.0.0.1:0");
+    let described: BTreeSet<String> = operations(&served.url);
+    let known: BTreeSet<String> = COMMANDS.iter().chain(WITHOUT).map(|(id, _)| (*id).to_owned()).collect();
+    let differing: Vec<_> = described.symmetric_difference(&known).collect();
+    assert!(differing.is_empty(), "described or listed here, but not both: {differing:?}");
+
+    let mut helps = BTreeMap::new();
+    for (_, command) in COMMANDS {
+        let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        assert!(helps.insert(*command, home.done(&served.url, &args)).is_none(), "{command} stands twice");
+        let usage = format!("Usage: plenary {command}");
+        assert!(helps[command].contains(&usage), "{}", helps[command]);
+    }
+}
+
+fn operations(url: &str) -> BTreeSet<String> {
+    let client = plenary_client::Client::new(url.parse().expect("a URL")).expect("a client");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let ask = client.raw(http::Method::GET, "/openapi.json", None);
+    let reply = runtime.block_on(ask).expect("an answer");
+    let description: Value = serde_json::from_slice(&reply.body).expect("JSON");
+    let paths = description["paths"].as_object().expect("paths");
+    let methods = paths.values().flat_map(|path| path.as_object().expect("methods").values());
+    methods.filter_map(|operation| Some(operation["operationId"].as_str()?.to_owned())).collect()
+}

@@ -1,0 +1,119 @@
+//! The bench command: builds the server and the measurement in release, starts PostgreSQL, and runs it.
+//! Must not know: what is measured, or how.
+
+use std::{
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{console, needs, process, workspace};
+
+/// The document that the whole measurement writes.
+const DOCUMENT: &str = "docs/benchmarks.md";
+
+/// How much to measure.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Small sizes and short windows: does everything work?
+    #[arg(long)]
+    quick: bool,
+    /// Ten million events, not one, for the cost as the log grows; takes several minutes more
+    #[arg(long)]
+    full: bool,
+    /// Only these figures, e.g. P1,P4
+    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    only: Vec<String>,
+    /// Show the table and leave the document alone, as `--quick` and `--only` do
+    #[arg(long)]
+    dry: bool,
+}
+
+impl Args {
+    /// As it was typed.
+    fn command(&self) -> String {
+        let mut command = "cargo xtask bench".to_owned();
+        for (on, flag) in [(self.quick, " --quick"), (self.full, " --full"), (self.dry, " --dry")] {
+            command.push_str(if on { flag } else { "" });
+        }
+        if !self.only.is_empty() {
+            command.push_str(" --only ");
+            command.push_str(&self.only.join(","));
+        }
+        command
+    }
+
+    /// Only a whole measurement is worth keeping.
+    fn is_whole(&self) -> bool {
+        !self.quick && !self.dry && self.only.is_empty()
+    }
+
+    /// Whether a figure that needs a server of its own is among them.
+    fn needs_servers(&self) -> bool {
+        self.only.is_empty() || self.only.iter().any(|id| id == "P11")
+    }
+}
+
+/// Builds, measures, and writes the document.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let root = workspace::root();
+    let watch = console::begin("release build");
+    // Each alone: together they would agree on features that the server by itself does not have.
+    for package in ["plenary", "plenary-bench"] {
+        process::run(&mut process::cargo(root, &["build", "--release", "--package", package]))?;
+    }
+    console::say(&format!("    built in {}", console::human(watch.elapsed())));
+    let target = workspace::metadata(root)?.target_directory;
+    let mut command = Command::new(binary(&target, "plenary-bench")?);
+    command.arg("run").arg("--plenary").arg(binary(&target, "plenary")?).arg("--scratch").arg(&target);
+    command.args(["--command", &args.command()]);
+    let mut servers = Vec::new();
+    if args.needs_servers() {
+        for server in needs::SERVERS {
+            (server.ensure)().with_context(|| format!("{} cannot be had", server.name))?;
+            let running = (server.start)().with_context(|| format!("{} did not start", server.name))?;
+            command.arg(format!("--{}", server.name.to_lowercase())).arg(&running.url);
+            servers.push(running);
+        }
+    }
+    for (on, flag) in [(args.quick, "--quick"), (args.full, "--full")] {
+        command.args(on.then_some(flag));
+    }
+    if !args.only.is_empty() {
+        command.args(["--only", &args.only.join(",")]);
+    }
+    if args.is_whole() {
+        command.arg("--write").arg(root.join(DOCUMENT));
+    }
+    let watch = console::begin("measurement");
+    let status = command.stdin(Stdio::null()).status().context("could not start the measurement")?;
+    if !status.success() {
+        bail!("the measurement ended with {status}");
+    }
+    console::say(&format!("    measured in {}", console::human(watch.elapsed())));
+    Ok(())
+}
+
+fn binary(target: &std::path::Path, name: &str) -> Result<PathBuf> {
+    let path = target.join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    if !path.is_file() {
+        bail!("Cargo built no {name}");
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_measurement_is_kept() {
+        let whole = Args { quick: false, full: false, only: Vec::new(), dry: false };
+        assert!(whole.is_whole() && whole.needs_servers());
+        assert_eq!(whole.command(), "cargo xtask bench");
+        let part = Args { quick: true, only: vec!["P1".to_owned(), "P4".to_owned()], ..whole };
+        assert!(!part.is_whole() && !part.needs_servers());
+        assert_eq!(part.command(), "cargo xtask bench --quick --only P1,P4");
+    }
+}
