@@ -4,7 +4,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use bytes::Bytes;
@@ -66,6 +66,10 @@ impl Cursors {
                 .map(|(node, _)| RowOp { name: row(handle, node), expected: None, value: None })
                 .collect();
             rows.push(self.op(handle, Kept { position: start, live: true })?);
+            // That an earlier connection went must not be written over this.
+            if pending.is_some_and(|kept| !kept.live) {
+                self.lock().remove(handle);
+            }
             self.log.append(Batch { rows, ..Batch::default() }).await?;
         }
         Ok(start)
@@ -93,19 +97,18 @@ impl Cursors {
 
     /// The cursor moved; it is written with the next flush.
     pub fn moved(&self, handle: &AgentHandle, position: Position, live: bool) {
-        let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
-        moved.insert(handle.clone(), Kept { position, live });
+        self.lock().insert(handle.clone(), Kept { position, live });
     }
 
     /// Writes what moved.
     pub async fn flush(&self) -> Result<(), Fault> {
-        let moved = std::mem::take(&mut *self.moved.lock().unwrap_or_else(PoisonError::into_inner));
+        let moved = std::mem::take(&mut *self.lock());
         let all: Vec<_> = moved.into_iter().collect();
-        for some in all.chunks(READ_ROWS_MAX) {
+        for (nth, some) in all.chunks(READ_ROWS_MAX).enumerate() {
             let rows = some.iter().map(|(handle, kept)| self.op(handle, *kept)).collect::<Result<_, _>>()?;
             if let Err(fault) = self.log.append(Batch { rows, ..Batch::default() }).await {
-                let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
-                for (handle, kept) in some {
+                let mut moved = self.lock();
+                for (handle, kept) in &all[nth * READ_ROWS_MAX..] {
                     moved.entry(handle.clone()).or_insert(*kept);
                 }
                 return Err(fault);
@@ -158,7 +161,11 @@ impl Cursors {
     }
 
     fn pending(&self, handle: &AgentHandle) -> Option<Kept> {
-        self.moved.lock().unwrap_or_else(PoisonError::into_inner).get(handle).copied()
+        self.lock().get(handle).copied()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, Kept>> {
+        self.moved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn op(&self, handle: &AgentHandle, kept: Kept) -> Result<RowOp, Fault> {
@@ -174,15 +181,20 @@ impl Cursors {
     /// The nodes that have given a sign of life lately; always this one.
     async fn alive(&self) -> Result<HashSet<Node>, Fault> {
         let now = self.clock.now().0;
-        let rows = self.log.read_rows("node/", None, READ_ROWS_MAX).await?;
-        let mut alive = HashSet::from([self.node.clone()]);
-        for (name, row) in rows {
-            let until = std::str::from_utf8(&row.value).ok().and_then(|text| text.parse::<u64>().ok());
-            if until.is_some_and(|until| until > now) {
-                alive.insert(Node(name.trim_start_matches("node/").to_owned()));
+        let (mut alive, mut after) = (HashSet::from([self.node.clone()]), None::<String>);
+        loop {
+            let rows = self.log.read_rows("node/", after.as_deref(), READ_ROWS_MAX).await?;
+            for (name, row) in &rows {
+                let until = std::str::from_utf8(&row.value).ok().and_then(|text| text.parse::<u64>().ok());
+                if until.is_some_and(|until| until > now) {
+                    alive.insert(Node(name.trim_start_matches("node/").to_owned()));
+                }
             }
+            if rows.len() < READ_ROWS_MAX {
+                return Ok(alive);
+            }
+            after = rows.into_iter().next_back().map(|(name, _)| name);
         }
-        Ok(alive)
     }
 }
 

@@ -7,6 +7,8 @@ mod dispatch;
 mod mailbox;
 mod presence;
 mod tail;
+#[cfg(test)]
+mod tests;
 
 pub use cursors::{Cursors, NODE_LEASE_MS, Node};
 pub use dispatch::{Observer, dispatch};

@@ -34,9 +34,15 @@ pub struct Tail<E> {
 #[derive(Debug)]
 struct Inner<E> {
     streams: HashMap<StreamName, VecDeque<Arc<Row<E>>>>,
-    order: VecDeque<StreamName>,
+    /// In which order events came in, gone ones among them.
+    order: VecDeque<(StreamName, Version)>,
+    /// How many places in `order` are of events that are gone.
+    gone: usize,
     octets: usize,
 }
+
+/// Most places of events that are gone, unless there are more of events that are there.
+const GONE_MAX: usize = 64;
 
 fn octets(event: &StoredEvent) -> usize {
     // Three encoded forms may come to hang on it.
@@ -47,7 +53,7 @@ impl<E: Default> Tail<E> {
     /// An empty tail that holds about this many octets.
     #[must_use]
     pub fn new(octets_max: usize) -> Self {
-        let inner = Inner { streams: HashMap::new(), order: VecDeque::new(), octets: 0 };
+        let inner = Inner { streams: HashMap::new(), order: VecDeque::new(), gone: 0, octets: 0 };
         Self { inner: Mutex::new(inner), octets_max }
     }
 
@@ -81,17 +87,31 @@ impl<E: Default> Inner<E> {
         {
             // What lies between was not wanted by anybody then: the run begins anew.
             self.octets -= rows.iter().map(|row| octets(&row.event)).sum::<usize>();
+            self.gone += rows.len();
             rows.clear();
         }
         self.octets += octets(event);
         rows.push_back(Arc::new(Row::from(event.clone())));
-        self.order.push_back(event.stream.clone());
+        self.order.push_back((event.stream.clone(), event.version));
+        if self.gone > GONE_MAX.max(self.order.len() / 2) {
+            let streams = &self.streams;
+            self.order.retain(|(stream, version)| {
+                let first = streams.get(stream).and_then(VecDeque::front);
+                first.is_some_and(|row| row.event.version <= *version)
+            });
+            self.gone = 0;
+        }
     }
 
     fn shrink(&mut self, octets_max: usize) {
         while self.octets > octets_max {
-            let Some(stream) = self.order.pop_front() else { return };
-            let Some(rows) = self.streams.get_mut(&stream) else { continue };
+            let Some((stream, version)) = self.order.pop_front() else { return };
+            let rows = self.streams.get_mut(&stream);
+            let Some(rows) = rows.filter(|rows| rows.front().is_some_and(|row| row.event.version == version))
+            else {
+                self.gone = self.gone.saturating_sub(1);
+                continue;
+            };
             if let Some(row) = rows.pop_front() {
                 self.octets -= octets(&row.event);
             }
@@ -153,5 +173,28 @@ mod tests {
         }
         assert_eq!(versions(&tail, "a", 89), None);
         assert_eq!(versions(&tail, "a", 90).map(|v| v.len()), Some(10));
+    }
+
+    #[test]
+    fn runs_that_begin_anew_leave_nothing_behind() {
+        let tail = Tail::<()>::new(1 << 20);
+        tail.push([event("idle", 1)].iter());
+        // Somebody comes and goes, and each time the run begins anew.
+        for version in (1..40_000).step_by(2) {
+            tail.push([event("a", version)].iter());
+        }
+        let inner = tail.inner.lock().unwrap();
+        assert_eq!(inner.streams.values().map(VecDeque::len).sum::<usize>(), 2);
+        assert!(inner.order.len() < 100, "{} places are remembered for 2 events", inner.order.len());
+        assert_eq!(inner.octets, 2 * octets(&event("a", 1)));
+    }
+
+    #[test]
+    fn past_its_limit_a_run_that_began_anew_goes_in_its_own_turn() {
+        let tail = Tail::<()>::new(3 * octets(&event("a", 1)));
+        tail.push([event("a", 1), event("b", 1), event("a", 7), event("b", 2), event("c", 1)].iter());
+        assert_eq!(versions(&tail, "b", 0), None, "the oldest went");
+        assert_eq!(versions(&tail, "a", 6), Some(vec![7]));
+        assert_eq!(versions(&tail, "b", 1), Some(vec![2]));
     }
 }

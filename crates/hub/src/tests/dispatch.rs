@@ -1,0 +1,78 @@
+//! The one reader of the feed.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex},
+};
+
+use plenary_kernel::{Position, TimestampMs, Version};
+use plenary_log::{NewEvent, StoredEvent, StreamName, rigged::Store};
+use tokio::sync::Semaphore;
+
+use crate::{Observer, Presence, dispatch};
+
+struct Noting {
+    name: &'static str,
+    noted: Arc<Mutex<Vec<String>>>,
+    may_go_on: Arc<Semaphore>,
+}
+
+impl Observer for Noting {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(async move {
+            self.may_go_on.acquire().await.unwrap().forget();
+            let mut noted = self.noted.lock().unwrap();
+            noted.extend(events.iter().map(|event| format!("{}{}", self.name, event.position)));
+        })
+    }
+}
+
+fn song(nth: u64) -> plenary_log::Batch {
+    let event = NewEvent { kind: "Sung", form: 1, envelope: nth.to_string().into(), payload: "".into() };
+    let events = vec![(StreamName::new("toy.songs", "s"), event)];
+    plenary_log::Batch { events, at: TimestampMs(nth), ..plenary_log::Batch::default() }
+}
+
+async fn idle() {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn everyone_is_told_in_order_and_only_then_it_counts_as_dispatched() {
+    let store = Store::new();
+    let process = store.process(false);
+    let (presence, noted) = (Arc::new(Presence::default()), Arc::new(Mutex::new(Vec::new())));
+    let gates = [Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0))];
+    let observers: Vec<Arc<dyn Observer>> = gates
+        .iter()
+        .zip(["a", "b"])
+        .map(|(gate, name)| Noting { name, noted: noted.clone(), may_go_on: gate.clone() })
+        .map(|noting| Arc::new(noting) as Arc<dyn Observer>)
+        .collect();
+    let dispatching = tokio::spawn(dispatch(process.feed, presence.clone(), observers));
+    for nth in 0..2 {
+        process.log.append(song(nth)).await.unwrap();
+    }
+    idle().await;
+    assert_eq!(presence.dispatched(), Position::ZERO);
+    gates[0].add_permits(1);
+    idle().await;
+    assert_eq!(
+        (presence.dispatched(), noted.lock().unwrap().clone()),
+        (Position::ZERO, vec!["a1".to_owned()])
+    );
+    gates[1].add_permits(1);
+    idle().await;
+    assert_eq!(presence.dispatched(), Position(1));
+    gates[0].add_permits(9);
+    gates[1].add_permits(9);
+    idle().await;
+    assert_eq!(presence.dispatched(), Position(2));
+    assert_eq!(*noted.lock().unwrap(), ["a1", "b1", "a2", "b2"]);
+    assert_eq!(Version(2).next(), Version(3));
+    drop((process.log, store));
+    dispatching.abort();
+}

@@ -1,0 +1,137 @@
+//! Cursors and presence where several processes share a store: one row for each agent and node.
+
+use std::sync::Arc;
+
+use plenary_kernel::Position;
+use plenary_log::{
+    Batch, Fault, RowOp,
+    rigged::{Failing, Store},
+};
+
+use super::{ByHand, Server, agent, server};
+use crate::NODE_LEASE_MS;
+
+async fn two() -> (Store, Arc<ByHand>, Server, Server) {
+    let (store, clock) = (Store::new(), Arc::<ByHand>::default());
+    clock.pass(1_000_000);
+    let (one, two) = (server(&store, &clock, true), server(&store, &clock, true));
+    one.cursors.beat().await.unwrap();
+    two.cursors.beat().await.unwrap();
+    (store, clock, one, two)
+}
+
+async fn rows(server: &Server) -> Vec<String> {
+    let rows = server.log.read_rows("cursor/", None, 100).await.unwrap();
+    rows.into_iter().map(|(_, row)| String::from_utf8_lossy(&row.value).into_owned()).collect()
+}
+
+#[tokio::test]
+async fn asp_41_an_agent_is_online_elsewhere_from_the_moment_its_cursor_is_taken_up_there() {
+    let (_store, _clock, one, two) = two().await;
+    let ann = agent("ann");
+    assert!(!two.cursors.is_online_elsewhere(&ann).await.unwrap());
+    one.cursors.take_up(&ann).await.unwrap();
+    assert!(two.cursors.is_online_elsewhere(&ann).await.unwrap());
+    assert!(!one.cursors.is_online_elsewhere(&ann).await.unwrap(), "here is not elsewhere");
+    assert!(!two.cursors.is_online_elsewhere(&agent("an")).await.unwrap(), "nor is it another agent");
+}
+
+#[tokio::test]
+async fn asp_49_the_last_of_all_processes_tells_that_an_agent_is_offline() {
+    let (_store, _clock, one, two) = two().await;
+    let ann = agent("ann");
+    one.cursors.take_up(&ann).await.unwrap();
+    two.cursors.take_up(&ann).await.unwrap();
+    assert!(!one.cursors.put_down(&ann, Position(5)).await.unwrap());
+    assert!(two.cursors.put_down(&ann, Position(6)).await.unwrap());
+}
+
+#[tokio::test]
+async fn asp_43_the_lowest_cursor_of_all_processes_counts() {
+    let (_store, _clock, one, two) = two().await;
+    let ann = agent("ann");
+    one.cursors.take_up(&ann).await.unwrap();
+    one.cursors.moved(&ann, Position(30), true);
+    one.cursors.flush().await.unwrap();
+    assert_eq!(two.cursors.take_up(&ann).await.unwrap(), Position(30));
+    two.cursors.moved(&ann, Position(40), true);
+    two.cursors.flush().await.unwrap();
+    assert_eq!(one.cursors.take_up(&ann).await.unwrap(), Position(30), "one has confirmed no more than that");
+}
+
+#[tokio::test]
+async fn what_a_process_without_a_connection_keeps_is_taken_over_and_what_a_live_one_keeps_is_not() {
+    let (store, clock, one, two) = two().await;
+    let ann = agent("ann");
+    one.cursors.take_up(&ann).await.unwrap();
+    one.cursors.put_down(&ann, Position(12)).await.unwrap();
+    assert_eq!(two.cursors.take_up(&ann).await.unwrap(), Position(12));
+    assert_eq!(
+        rows(&one).await,
+        [r#"{"position":12,"live":true}"#],
+        "one row is left, of the process that has it"
+    );
+    let three = server(&store, &clock, true);
+    three.cursors.beat().await.unwrap();
+    assert_eq!(three.cursors.take_up(&ann).await.unwrap(), Position(12));
+    assert_eq!(rows(&one).await.len(), 2, "the live one keeps its own");
+}
+
+#[tokio::test]
+async fn a_process_without_a_sign_of_life_is_dead_and_its_agents_are_orphans_once() {
+    let (_store, clock, one, two) = two().await;
+    let (ann, bob) = (agent("ann"), agent("bob"));
+    one.cursors.take_up(&ann).await.unwrap();
+    two.cursors.take_up(&bob).await.unwrap();
+    clock.pass(NODE_LEASE_MS - 1);
+    two.cursors.beat().await.unwrap();
+    assert!(two.cursors.orphans().await.unwrap().is_empty(), "a lease lasts");
+    assert!(two.cursors.is_online_elsewhere(&ann).await.unwrap());
+    clock.pass(1);
+    assert!(!two.cursors.is_online_elsewhere(&ann).await.unwrap());
+    assert_eq!(two.cursors.orphans().await.unwrap(), std::slice::from_ref(&ann));
+    assert!(two.cursors.orphans().await.unwrap().is_empty());
+    assert_eq!(two.cursors.take_up(&ann).await.unwrap(), Position::ZERO);
+    assert_eq!(rows(&two).await.len(), 2, "the dead one's row is taken over");
+}
+
+#[tokio::test]
+async fn a_process_that_signs_off_is_not_waited_for() {
+    let (_store, _clock, one, two) = two().await;
+    let ann = agent("ann");
+    one.cursors.take_up(&ann).await.unwrap();
+    one.cursors.sign_off().await.unwrap();
+    assert!(!two.cursors.is_online_elsewhere(&ann).await.unwrap());
+    assert_eq!(two.cursors.orphans().await.unwrap(), [ann]);
+}
+
+#[tokio::test]
+async fn the_living_are_found_among_thousands_of_dead() {
+    let (_store, _clock, one, two) = two().await;
+    let ann = agent("ann");
+    one.cursors.take_up(&ann).await.unwrap();
+    // Processes that were killed left their lease behind; the names of later ones stand behind theirs.
+    for from in (0..3_000).step_by(500) {
+        let rows = (from..from + 500).map(|nth| RowOp {
+            name: format!("node/0{nth:025}"),
+            expected: None,
+            value: Some("0".into()),
+        });
+        one.log.append(Batch { rows: rows.collect(), ..Batch::default() }).await.unwrap();
+    }
+    assert!(two.cursors.is_online_elsewhere(&ann).await.unwrap());
+    assert!(two.cursors.orphans().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_connection_that_opens_while_the_last_one_is_put_down_is_online() {
+    let (_store, _clock, one, two) = two().await;
+    let ann = agent("ann");
+    one.cursors.take_up(&ann).await.unwrap();
+    // The old connection's cursor could not be written; then the agent is back.
+    one.rigging.fail_writes([Failing::Before(Fault::Unavailable("gone".into()))]);
+    one.cursors.put_down(&ann, Position(5)).await.unwrap_err();
+    assert_eq!(one.cursors.take_up(&ann).await.unwrap(), Position(5));
+    one.cursors.flush().await.unwrap();
+    assert!(two.cursors.is_online_elsewhere(&ann).await.unwrap(), "the late write says nothing of now");
+}
