@@ -41,7 +41,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("owner.create", "owner add"),
     ("owner.list", "owner list"),
     ("owner.rotate_token", "owner rotate-token"),
-    ("service.health", "status"),
+    ("server.health", "status"),
     ("session.create", "session create"),
     ("session.end", "session end"),
     ("session.events", "session events"),
@@ -57,10 +57,10 @@ const COMMANDS: &[(&str, &str)] = &[
 /// Operations without a command, each with the reason.
 const WITHOUT: &[(&str, &str)] = &[
     ("auth.ticket", "for browsers; the command line sets headers"),
-    ("service.health_alias", "the same as service.health"),
-    ("service.metrics", "for scrapers"),
-    ("service.openapi", "for generators"),
-    ("service.ready", "for load balancers"),
+    ("server.health_alias", "the same as server.health"),
+    ("server.metrics", "for scrapers"),
+    ("server.openapi", "for generators"),
+    ("server.ready", "for load balancers"),
 ];
 
 #[test]
