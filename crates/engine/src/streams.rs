@@ -62,7 +62,8 @@ impl<R: Room> Streams<R> {
         Ok((loaded.state.clone(), loaded.version))
     }
 
-    /// The same, and on a store that several processes share also everything that others have committed.
+    /// What readers are shown: the state with nothing in it that is not on disk, and on a store that several
+    /// processes share also everything that others have committed.
     pub async fn fresh(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
         if self.log.shared() {
             let stream = R::stream(id);
@@ -77,7 +78,31 @@ impl<R: Room> Streams<R> {
                     .for_each(|event| entry.observe(event.version));
             }
         }
-        self.state(id).await
+        self.on_disk(&R::stream(id)).await
+    }
+
+    /// The state once all that it was decided on is written. What is not written is not in it.
+    async fn on_disk(&self, stream: &StreamName) -> Result<(Arc<R::State>, Version), Fault> {
+        let mut fault = Fault::Overloaded;
+        for _ in 0..ATTEMPTS_MAX {
+            let entry = self.entry(stream);
+            let mut guard = entry.loaded.lock().await;
+            let loaded = self.load(stream, &entry, &mut guard).await?;
+            let (state, version, chain) = (loaded.state.clone(), loaded.version, loaded.chain.clone());
+            if version <= entry.confirmed() {
+                return Ok((state, version));
+            }
+            drop(guard);
+            match self.log.append(Batch { chain: Some(chain), ..Batch::default() }).await {
+                Ok(Outcome::Appended(_)) => {
+                    entry.confirm(version);
+                    return Ok((state, version));
+                }
+                Ok(_) => {}
+                Err(failed) => fault = failed,
+            }
+        }
+        Err(fault)
     }
 
     /// The state, which may be ahead of the disk, and the newest version that is known here to be on it: at

@@ -7,7 +7,7 @@ use plenary_kernel::{Position, Version};
 use plenary_log::{Fault, Order, rigged::Failing, rigged::Store};
 
 use super::hall::{
-    HallEvent, ID, No, add, ask, ban, bans, closing, hall, idle, refused, rigged, take, written,
+    HallEvent, ID, No, add, ask, ban, bans, closing, hall, idle, opened, refused, rigged, take, written,
 };
 use crate::{ExecuteError, tests::hall::Hall};
 
@@ -37,7 +37,7 @@ async fn one_stream_takes_a_thousand_commands_at_once_without_gaps() {
 async fn a_command_sees_what_was_decided_before_it_though_nothing_is_on_disk() {
     let store = Store::new();
     let (halls, rigging) = rigged(&store, false);
-    halls.execute(ID, &super::hall::opened(100), None).await.unwrap();
+    halls.execute(ID, &opened(100), None).await.unwrap();
     rigging.hold();
     let mut asked = Vec::new();
     for nth in 0..300 {
@@ -82,7 +82,7 @@ async fn what_stands_beside_is_written_with_the_command_or_not_at_all() {
 async fn a_refusal_waits_until_what_it_is_founded_on_is_on_disk() {
     let store = Store::new();
     let (halls, rigging) = rigged(&store, false);
-    halls.execute(ID, &super::hall::opened(9), None).await.unwrap();
+    halls.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
     let closed = ask(&halls, closing(), None).await;
     let no = ask(&halls, take(halls.log(), "ann"), None).await;
@@ -96,7 +96,7 @@ async fn a_refusal_waits_until_what_it_is_founded_on_is_on_disk() {
 async fn a_refusal_that_was_founded_on_a_failed_write_is_decided_again() {
     let store = Store::new();
     let (halls, rigging) = rigged(&store, false);
-    halls.execute(ID, &super::hall::opened(9), None).await.unwrap();
+    halls.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
     rigging.fail_writes([Failing::Before(Fault::Unavailable("no".into()))]);
     let closed = ask(&halls, closing(), None).await;
@@ -110,7 +110,7 @@ async fn a_refusal_that_was_founded_on_a_failed_write_is_decided_again() {
 async fn a_caller_that_goes_away_stops_nothing_and_spoils_nothing() {
     let store = Store::new();
     let (halls, rigging) = rigged(&store, false);
-    halls.execute(ID, &super::hall::opened(9), None).await.unwrap();
+    halls.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
     let gone = ask(&halls, take(halls.log(), "ann"), None).await;
     gone.abort();
@@ -124,7 +124,7 @@ async fn a_caller_that_goes_away_stops_nothing_and_spoils_nothing() {
 async fn nothing_is_decided_on_what_a_caller_left_behind() {
     let store = Store::new();
     let (halls, rigging) = rigged(&store, false);
-    halls.execute(ID, &super::hall::opened(9), None).await.unwrap();
+    halls.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
     ask(&halls, closing(), None).await.abort();
     idle().await;
@@ -143,7 +143,7 @@ async fn a_change_of_trust_before_hundreds_of_commands_makes_each_decide_again()
     let store = Store::new();
     let (halls, rigging) = rigged(&store, false);
     let elsewhere = store.process(true).log;
-    halls.execute(ID, &super::hall::opened(1_000), None).await.unwrap();
+    halls.execute(ID, &opened(1_000), None).await.unwrap();
     rigging.hold();
     let mut asked = Vec::new();
     for nth in 0..500 {
@@ -193,4 +193,30 @@ async fn past_its_attempts_a_command_is_refused_as_overloaded_with_nothing_writt
     assert_eq!(restless.0.attempts(), crate::ATTEMPTS_MAX as u64);
     assert_eq!(written(&log).await, ["Opened 9"]);
     assert_eq!(super::hall::halls(&log).state(ID).await.unwrap(), halls.state(ID).await.unwrap());
+}
+
+#[tokio::test]
+async fn readers_are_shown_nothing_that_may_yet_not_be_written() {
+    let (halls, rigging) = rigged(&Store::new(), false);
+    halls.execute(ID, &opened(9), None).await.unwrap();
+    rigging.hold();
+    let taken = ask(&halls, take(halls.log(), "ann"), None).await;
+    let reading = tokio::spawn({
+        let halls = halls.clone();
+        async move { halls.fresh(ID).await }
+    });
+    idle().await;
+    assert!(!reading.is_finished(), "it waits for the disk");
+    rigging.fail_writes([Failing::Before(Fault::Full("no room".into()))]);
+    rigging.release();
+    assert!(taken.await.unwrap().is_err());
+    let (state, version) = reading.await.unwrap().unwrap();
+    assert_eq!((state.taken.len(), version), (0, Version(1)), "what was not written was never there");
+    taken_is_seen(&halls).await;
+}
+
+/// What is on disk is shown at once.
+async fn taken_is_seen(halls: &super::hall::Halls) {
+    halls.execute(ID, &take(halls.log(), "bob"), None).await.unwrap();
+    assert!(halls.fresh(ID).await.unwrap().0.taken.contains("bob"));
 }
