@@ -110,9 +110,11 @@ impl Presence {
         let mut agents = self.lock();
         let Some(agent) = agents.get_mut(&connection.handle) else { return stored };
         let start = agent.cursor().map_or(stored, |cursor| cursor.min(stored));
-        agent.debt = None;
+        let debt = agent.debt.take();
         if let Some(live) = agent.live.iter_mut().find(|live| live.id == connection.id) {
             live.confirmed = start;
+            // A debt that was taken over is owed until it is confirmed, whatever has been sent of it.
+            live.owes |= debt.is_some();
         }
         start
     }
@@ -259,6 +261,24 @@ mod tests {
         assert_eq!(presence.cursor(&agent()), Some(Position(5)));
         let (_c, start) = open(&presence, 20);
         assert_eq!(start, Position(5), "the next connection gets what b lost");
+    }
+
+    #[test]
+    fn asp_43_a_debt_that_was_taken_over_is_not_lost_with_who_took_it() {
+        let presence = Presence::default();
+        let (a, _) = open(&presence, 0);
+        let (b, _) = open(&presence, 0);
+        presence.confirm(&a, Position(20), false);
+        presence.confirm(&b, Position(5), true);
+        presence.close(&b);
+        let (c, _) = open(&presence, 20);
+        presence.close(&c);
+        assert_eq!(presence.cursor(&agent()), Some(Position(5)), "c got nothing of it");
+        let (d, start) = open(&presence, 20);
+        assert_eq!(start, Position(5));
+        presence.confirm(&d, Position(20), false);
+        presence.close(&d);
+        assert_eq!(presence.cursor(&agent()), Some(Position(20)), "d got it all");
     }
 
     #[test]
