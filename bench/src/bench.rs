@@ -114,7 +114,13 @@ impl Bench {
 
     /// The server on this store.
     pub(crate) fn server_on(&self, store: &Store) -> Result<Listening> {
-        Listening::server(&self.plenary, &self.scratch, store)
+        Listening::server(&self.plenary, &self.scratch, store, &[])
+    }
+
+    /// The server, on an empty SQLite store, with further arguments.
+    pub(crate) fn server_with(&mut self, args: &[&str]) -> Result<Listening> {
+        let store = Store::Directory(self.fresh());
+        Listening::server(&self.plenary, &self.scratch, &store, args)
     }
 
     /// A bare limit.

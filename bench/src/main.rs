@@ -43,7 +43,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     scratch: PathBuf,
     /// A PostgreSQL superuser's URL; without it the figures on PostgreSQL are left out
-    #[arg(long)]
+    #[arg(long = "postgresql")]
     postgres: Option<String>,
     /// Small sizes and short windows: does everything work?
     #[arg(long)]

@@ -41,15 +41,15 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Starts the server on a store.
-    pub(crate) fn server(plenary: &Path, scratch: &Path, store: &Store) -> Result<Self> {
+    /// Starts the server on a store, with further arguments.
+    pub(crate) fn server(plenary: &Path, scratch: &Path, store: &Store, args: &[&str]) -> Result<Self> {
         let mut command = Command::new(plenary);
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(|name| name.starts_with("PLENARY_")) {
                 command.env_remove(name);
             }
         }
-        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
         match store {
             Store::Directory(directory) => command.arg("--data").arg(directory),
             Store::Postgres(url) => command.arg("--database").arg(url),

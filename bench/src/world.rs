@@ -9,9 +9,13 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
+use tokio::net::TcpStream;
 
 use crate::{
-    load::{Publisher, Readers, Seen, Sent, Watch, bulk, closed_loop, message_body, one, request},
+    load::{
+        Publisher, Readers, Seen, Sent, Watch, bulk, closed_loop, frame_body, message_body, one, request,
+        stall,
+    },
     process::OPERATOR,
 };
 
@@ -19,6 +23,11 @@ use crate::{
 const INVITE_MAX: usize = 50;
 /// What a reader of one session looks at.
 pub(crate) const READER: Watch = Watch { order: true, buffer: 16 << 10 };
+
+/// Agents that share the subscriptions of one handle.
+const SUBSCRIBING_AGENTS: usize = 10;
+/// The stream of the owner whose agents all of them are.
+const STREAM: &str = "/handles/~bench/stream";
 
 /// Where much comes at once.
 const WIDE_READER: Watch = Watch { order: true, buffer: 64 << 10 };
@@ -97,6 +106,8 @@ pub(crate) struct World {
     pub(crate) readers: Readers,
     /// For each reader: whose messages it gets.
     sources: Vec<Range<usize>>,
+    /// Who has subscribers that never read.
+    stalling: Option<Agent>,
 }
 
 impl World {
@@ -155,6 +166,32 @@ impl World {
         }
         world.readers.quiet(QUIET).await?;
         Ok(world)
+    }
+
+    /// Subscribers of one handle, and publishers that send frames to it. All agents are of one owner.
+    pub(crate) async fn frames(server: SocketAddr, subscribers: usize, publishers: usize) -> Result<Self> {
+        let listening = agents(server, "listening", SUBSCRIBING_AGENTS).await?;
+        let speaking = agents(server, "speaking", publishers).await?;
+        let mut world = Self::default();
+        for nth in 0..subscribers {
+            let token = &listening[nth % listening.len()].token;
+            world.readers.subscribe(server, STREAM, token, WIDE_READER).await?;
+            world.sources.push(0..publishers);
+        }
+        let frame = |agent: &Agent| request("POST", "/frames", &agent.token, &frame_body("~bench"));
+        world.request = frame(&speaking[0]);
+        for agent in &speaking {
+            world.publishers.push(Publisher::open(server, frame(agent)).await?);
+        }
+        world.stalling = listening.first().cloned();
+        world.readers.quiet(QUIET).await?;
+        Ok(world)
+    }
+
+    /// One more subscriber, which never reads.
+    pub(crate) async fn stall(&self, server: SocketAddr) -> Result<TcpStream> {
+        let agent = self.stalling.as_ref().context("a world of frames")?;
+        stall(server, STREAM, &agent.token).await
     }
 
     /// Publishers without readers, on a bare limit.

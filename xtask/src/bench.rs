@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     command.args(["--command", &args.command()]);
     let mut servers = Vec::new();
     if args.needs_servers() {
-        for server in needs::SERVERS {
+        for server in needs::SERVERS.iter().filter(|server| server.measured) {
             (server.ensure)().with_context(|| format!("{} cannot be had", server.name))?;
             let running = (server.start)().with_context(|| format!("{} did not start", server.name))?;
             command.arg(format!("--{}", server.name.to_lowercase())).arg(&running.url);
@@ -106,6 +106,12 @@ fn binary(target: &std::path::Path, name: &str) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_started_that_no_figure_needs() {
+        let measured: Vec<_> = needs::SERVERS.iter().filter(|server| server.measured).collect();
+        assert_eq!(measured.iter().map(|server| server.name).collect::<Vec<_>>(), ["PostgreSQL"]);
+    }
 
     #[test]
     fn only_the_whole_measurement_is_kept() {

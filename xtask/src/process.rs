@@ -2,6 +2,7 @@
 //! Must not know: which programs those are.
 
 use std::{
+    io::{BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
 };
@@ -22,6 +23,26 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     let shown = show(command);
     console::say(&format!("    $ {shown}"));
     let status = command.status().with_context(|| format!("could not start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// Runs and hands over each line of its standard output as it comes; its standard error is the terminal's.
+pub(crate) fn follow(command: &mut Command, mut line: impl FnMut(&str)) -> Result<()> {
+    let shown = show(command);
+    console::say(&format!("    $ {shown}"));
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("could not start `{shown}`"))?;
+    let output = child.stdout.take().context("its standard output is piped")?;
+    for text in BufReader::new(output).lines() {
+        line(&text?);
+    }
+    let status = child.wait()?;
     if !status.success() {
         bail!("`{shown}` ended with {status}");
     }
@@ -75,6 +96,16 @@ mod tests {
     fn an_error_of_a_quiet_program_carries_what_it_said() {
         let error = output(Command::new("sh").args(["-c", "echo no room >&2; exit 1"])).unwrap_err();
         assert!(error.to_string().ends_with("no room"), "{error}");
+    }
+
+    #[test]
+    fn lines_are_handed_over_and_failure_is_told() {
+        let mut lines = Vec::new();
+        let mut command = Command::new("/bin/sh");
+        let error =
+            follow(command.args(["-c", "echo a; echo b; exit 4"]), |line| lines.push(line.to_owned()));
+        assert_eq!(lines, ["a", "b"]);
+        assert!(error.unwrap_err().to_string().contains('4'));
     }
 
     #[test]

@@ -21,21 +21,22 @@ use crate::{
 /// Participants that publish under load.
 const PUBLISHERS: usize = 64;
 /// Messages of a bare round under load.
-const BARE_MESSAGES: usize = 400;
+pub(super) const BARE_MESSAGES: usize = 400;
 const BARE_BATCHED_MESSAGES: usize = 6_400;
 /// One message in a while, and how many of them.
 const IDLE_PERIOD: Duration = Duration::from_millis(50);
 const IDLE_MESSAGES: u64 = 60;
 
 /// A bare fan-out, with its receivers and its publisher.
-struct Fan {
+pub(super) struct Fan {
     _process: Listening,
     readers: Readers,
     publisher: TcpStream,
 }
 
 impl Fan {
-    async fn start(bench: &Bench, receivers: usize, batch: usize) -> Result<Self> {
+    /// Starts it, and connects everyone.
+    pub(super) async fn start(bench: &Bench, receivers: usize, batch: usize) -> Result<Self> {
         let [receivers_text, batch, octets] = [receivers, batch, PAYLOAD_OCTETS].map(|n| n.to_string());
         let role = ["fan", "--receivers", &receivers_text, "--batch", &batch, "--octets", &octets];
         let process = bench.limit(&role)?;
@@ -51,7 +52,7 @@ impl Fan {
     }
 
     /// Deliveries a second of so many messages, sent as fast as they are taken.
-    async fn load(&mut self, messages: usize) -> Result<f64> {
+    pub(super) async fn load(&mut self, messages: usize) -> Result<f64> {
         let octets = content().repeat(messages);
         let expected = self.readers.messages() + (messages * self.readers.seen.len()) as u64;
         let begin = now_ns();
@@ -62,7 +63,7 @@ impl Fan {
     }
 
     /// Latencies of single messages.
-    async fn idle(&mut self) -> Result<Vec<u64>> {
+    pub(super) async fn idle(&mut self) -> Result<Vec<u64>> {
         self.readers.time(true);
         let mut ticks = tokio::time::interval(IDLE_PERIOD);
         let mut message = content();
@@ -151,7 +152,8 @@ async fn loaded(bench: &Bench, world: &mut World) -> Result<(f64, f64)> {
     Ok((deliveries as f64 / seconds, sent.rate))
 }
 
-async fn unloaded(server: &Listening, world: &mut World) -> Result<Vec<u64>> {
+/// Latencies of single messages, as the bare fan-out's.
+pub(super) async fn unloaded(server: &Listening, world: &mut World) -> Result<Vec<u64>> {
     let expected = world.readers.messages() + IDLE_MESSAGES * world.readers.seen.len() as u64;
     world.readers.time(true);
     open_loop(server.address(), &world.request, IDLE_PERIOD, IDLE_MESSAGES).await?;

@@ -13,6 +13,7 @@ use crate::{
 };
 
 mod fanout;
+mod frames;
 mod growth;
 mod idle;
 mod latency;
@@ -25,7 +26,7 @@ mod send;
 pub(crate) use growth::Grown;
 
 /// Every figure; `limits` are the bare ones that no other shows.
-const FIGURES: &[&str] = &["limits", "P1", "P2", "P3", "P4", "P5", "P7", "P8", "P9", "P10", "P11"];
+const FIGURES: &[&str] = &["limits", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11"];
 
 /// Measures what was asked for.
 pub(crate) async fn measure(args: &RunArgs) -> Result<Table> {
@@ -60,6 +61,7 @@ async fn figure(id: &str, bench: &mut Bench, table: &mut Table) -> Result<Vec<Ro
         "P3" => Box::pin(send::p3(bench)).await,
         "P4" => Box::pin(latency::measure(bench)).await,
         "P5" => Box::pin(fanout::measure(bench)).await,
+        "P6" => Box::pin(frames::measure(bench)).await,
         "P7" => Box::pin(replay::measure(bench)).await,
         "P8" => Box::pin(reconnect::measure(bench)).await,
         "P9" => Box::pin(idle::measure(bench)).await,

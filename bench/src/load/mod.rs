@@ -1,4 +1,4 @@
-//! The load generator: raw HTTP/1.1 and raw WebSockets on one thread, requests built beforehand, replies parsed no
+//! The load generator: raw HTTP/1.1, raw WebSockets and raw event streams on one thread, requests built beforehand, replies parsed no
 //! further than needed. Must not know: which figure is measured.
 
 use std::{
@@ -13,6 +13,7 @@ mod openloop;
 mod publish;
 mod receive;
 mod split;
+mod stall;
 
 pub(crate) use bulk::{bulk, one};
 pub(crate) use http::{HttpConnection, request};
@@ -20,6 +21,7 @@ pub(crate) use openloop::open_loop;
 pub(crate) use publish::{Publisher, Sent, closed_loop};
 pub(crate) use receive::{Readers, Seen, Watch};
 pub(crate) use split::Framing;
+pub(crate) use stall::stall;
 
 /// Octets of a message's content, the stamp included.
 pub(crate) const PAYLOAD_OCTETS: usize = 300;
@@ -27,6 +29,8 @@ pub(crate) const PAYLOAD_OCTETS: usize = 300;
 pub(crate) const STAMP_OCTETS: usize = 20;
 /// What stands before the content in the body of a message, and in every event that carries it.
 const BEFORE_CONTENT: &[u8] = br#""content":""#;
+/// The same for a frame.
+const BEFORE_TEXT: &[u8] = br#""advisory_text":""#;
 
 /// The first moment; stamps count from it.
 static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -54,6 +58,21 @@ pub(crate) fn message_body() -> Vec<u8> {
     [&b"{"[..], BEFORE_CONTENT, &content(), b"\"}"].concat()
 }
 
+/// The frame that its sender says about itself, to all sessions of this handle.
+pub(crate) fn frame_body(handle: &str) -> Vec<u8> {
+    let before = format!(
+        concat!(
+            r#"{{"envelope_version":"1.0","frame_id":"5b0c3c3e-8a4e-4d4c-9c5d-0f6a7b8c9d0e","#,
+            r#""kind":"agent_advisory","sender_handle":"{0}","recipient_handle":"{0}","#,
+            r#""created_at":"2026-05-22T10:00:00Z","acted_by":"{0}","drafted_with":"~cc-bench","#,
+            r#""provenance_compute_location":"local-only","provenance_method":["bench"],"#,
+            r#""provenance_context_check":"skipped","provenance_basis":"bench","payload":{{"#
+        ),
+        handle
+    );
+    [before.as_bytes(), BEFORE_TEXT, &content(), b"\"}}"].concat()
+}
+
 /// Writes a stamp over the one that is there.
 pub(crate) fn stamp(bytes: &mut [u8], at: usize) {
     let mut left = now_ns();
@@ -65,7 +84,8 @@ pub(crate) fn stamp(bytes: &mut [u8], at: usize) {
 
 /// Where the stamp is in a request, or in the octets of an event.
 pub(crate) fn stamp_in(bytes: &[u8]) -> Option<usize> {
-    Some(memchr::memmem::find(bytes, BEFORE_CONTENT)? + BEFORE_CONTENT.len())
+    let behind = |mark: &[u8]| Some(memchr::memmem::find(bytes, mark)? + mark.len());
+    behind(BEFORE_CONTENT).or_else(|| behind(BEFORE_TEXT))
 }
 
 /// Reads a stamp.
@@ -92,13 +112,16 @@ mod tests {
 
     #[test]
     fn a_stamp_is_found_again() {
-        let mut body = message_body();
-        let at = stamp_in(&body).unwrap();
-        let before = now_ns();
-        stamp(&mut body, at);
-        let read = read_stamp(&body, at).unwrap();
-        assert!((before..=now_ns()).contains(&read));
-        let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
-        assert_eq!(value["content"].as_str().unwrap().len(), PAYLOAD_OCTETS);
+        for (mut body, content) in
+            [(message_body(), "/content"), (frame_body("~bench"), "/payload/advisory_text")]
+        {
+            let at = stamp_in(&body).unwrap();
+            let before = now_ns();
+            stamp(&mut body, at);
+            let read = read_stamp(&body, at).unwrap();
+            assert!((before..=now_ns()).contains(&read));
+            let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(value.pointer(content).unwrap().as_str().unwrap().len(), PAYLOAD_OCTETS);
+        }
     }
 }

@@ -35,13 +35,17 @@ impl Publisher {
         Ok(Self { connection: HttpConnection::open(address).await?, request, stamp_at })
     }
 
-    /// Sends once; anything but 201 is an error.
+    /// Sends once; anything but success is an error.
     pub(crate) async fn send(&mut self) -> Result<()> {
         if let Some(at) = self.stamp_at {
             stamp(&mut self.request, at);
         }
         let (status, body) = self.connection.exchange(&self.request).await?;
-        ensure!(status == 201, "a message was answered with {status}: {}", String::from_utf8_lossy(body));
+        ensure!(
+            (200..300).contains(&status),
+            "a message was answered with {status}: {}",
+            String::from_utf8_lossy(body)
+        );
         Ok(())
     }
 }

@@ -28,6 +28,8 @@ const MESSAGE: &[u8] = br#"{"type":"session.message""#;
 /// Where its number is; it stands within so many octets.
 const SEQUENCE: &[u8] = br#""sequence":"#;
 const SEQUENCE_WITHIN: usize = 192;
+/// The same for an event of a stream.
+const ID: &[u8] = b"id: ";
 /// How long receivers may take to get what was acknowledged.
 const ARRIVAL_MAX: Duration = Duration::from_secs(60);
 /// How often it is looked.
@@ -88,25 +90,31 @@ impl Readers {
         token: &str,
         watch: Watch,
     ) -> Result<u64> {
-        let mut stream = super::dial(address).await?;
         let mut asked = request("GET", path, token, b"");
         asked.truncate(asked.len() - 2);
         asked.extend_from_slice(
             b"connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
               sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
         );
+        let mut stream = super::dial(address).await?;
         let begin = now_ns();
-        stream.write_all(&asked).await?;
-        let mut head = Vec::with_capacity(512);
-        let end = loop {
-            ensure!(stream.read_buf(&mut head).await? > 0, "closed instead of upgraded");
-            if let Some(end) = memchr::memmem::find(&head, b"\r\n\r\n") {
-                break end + 4;
-            }
-        };
-        ensure!(head.starts_with(b"HTTP/1.1 101 "), "{}", String::from_utf8_lossy(&head));
-        self.take(stream, Framing::WebSocket, watch, head.split_off(end));
+        let begun = ask(&mut stream, &asked, b"HTTP/1.1 101 ").await?;
+        self.take(stream, Framing::WebSocket, watch, begun);
         Ok(begin)
+    }
+
+    /// Opens one more stream of server-sent events.
+    pub(crate) async fn subscribe(
+        &mut self,
+        address: SocketAddr,
+        path: &str,
+        token: &str,
+        watch: Watch,
+    ) -> Result<()> {
+        let mut stream = super::dial(address).await?;
+        let begun = ask(&mut stream, &request("GET", path, token, b""), b"HTTP/1.1 200 ").await?;
+        self.take(stream, Framing::Events, watch, begun);
+        Ok(())
     }
 
     fn take(&mut self, stream: TcpStream, framing: Framing, watch: Watch, begun: Vec<u8>) {
@@ -226,6 +234,11 @@ impl Receiver {
             seen.first_ns.store(now, Relaxed);
         }
         seen.last_ns.store(now, Relaxed);
+        if self.framing == Framing::Events && self.watch.order {
+            let number = event_id(payload).context("an event without an id")?;
+            let before = seen.sequence.swap(number, Relaxed);
+            ensure!(number > before, "event {number} came behind event {before}");
+        }
         if self.framing == Framing::WebSocket {
             let is_message = payload.starts_with(MESSAGE);
             if self.watch.order {
@@ -245,6 +258,25 @@ impl Receiver {
         }
         Ok(())
     }
+}
+
+/// Sends a request whose answer does not end, and gives what came behind its head.
+pub(super) async fn ask(stream: &mut TcpStream, asked: &[u8], wanted: &[u8]) -> Result<Vec<u8>> {
+    stream.write_all(asked).await?;
+    let mut head = Vec::with_capacity(512);
+    let end = loop {
+        ensure!(stream.read_buf(&mut head).await? > 0, "closed instead of opened");
+        if let Some(end) = memchr::memmem::find(&head, b"\r\n\r\n") {
+            break end + 4;
+        }
+    };
+    ensure!(head.starts_with(wanted), "{}", String::from_utf8_lossy(&head));
+    Ok(head.split_off(end))
+}
+
+fn event_id(event: &[u8]) -> Option<u64> {
+    let head = &event[..event.len().min(SEQUENCE_WITHIN)];
+    super::digits(&head[memchr::memmem::find(head, ID)? + ID.len()..])
 }
 
 fn sequence(event: &[u8]) -> Option<u64> {

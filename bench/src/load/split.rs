@@ -9,7 +9,13 @@ pub(crate) enum Framing {
     Fixed(usize),
     /// WebSocket frames of a server.
     WebSocket,
+    /// Server-sent events in chunks. What HTTP puts between chunks stays in front of the event behind it; an event
+    /// that is torn over two chunks is whole all the same, unless its empty line is torn.
+    Events,
 }
+
+/// How far into an event its data begins: behind the chunk's size and the id.
+const DATA_WITHIN: usize = 80;
 
 /// A message in a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +47,20 @@ impl Framing {
                 Some(piece) => piece,
                 None => return Ok(None),
             },
+            Self::Events => match memchr::memmem::find(bytes, b"\n\n") {
+                Some(at) => event(bytes, at + 2),
+                None => return Ok(None),
+            },
         };
         Ok((piece.end <= bytes.len()).then_some(piece))
     }
+}
+
+/// An event or a comment that ends there.
+fn event(bytes: &[u8], end: usize) -> Piece {
+    let head = &bytes[..end.min(DATA_WITHIN)];
+    let kind = if memchr::memmem::find(head, b"\ndata:").is_some() { Kind::Message } else { Kind::Other };
+    Piece { kind, payload: 0, end }
 }
 
 /// A frame's head, as servers send it: whole messages, not masked.
@@ -106,6 +123,16 @@ mod tests {
             assert_eq!(Framing::WebSocket.first(&bytes[..bytes.len() - 1]).unwrap(), None);
         }
         assert!(Framing::WebSocket.first(&[0x01, 0]).is_err(), "a fragment");
+    }
+
+    #[test]
+    fn events_are_cut_out_of_chunks() {
+        let bytes = b"1a\r\nid: 7\ndata: {\"a\":\"b\"}\n\n\r\n13\r\n: keepalive\n\n\r\n";
+        let first = Framing::Events.first(bytes).unwrap().unwrap();
+        assert_eq!((first.kind, &bytes[first.end - 3..first.end]), (Kind::Message, &b"}\n\n"[..]));
+        let second = Framing::Events.first(&bytes[first.end..]).unwrap().unwrap();
+        assert_eq!(second.kind, Kind::Other);
+        assert!(Framing::Events.first(&bytes[first.end + second.end..]).unwrap().is_none());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use plenary_engine::{Clock, ExecuteError, Room, Streams};
+use plenary_engine::{Clock, ExecuteError, LookedUp, Room, Streams};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, OwnerName, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Condition, Fault, Log, Order, StoredEvent};
@@ -20,10 +20,12 @@ use crate::{
     },
     authentication::Bearers,
     contact::ContactRoom,
+    hearing::Hearing,
     index::{AGENTS, BLOCKED_BY, TOKENS},
     limits::AGENTS_PER_OWNER_MAX,
     org::OrgRoom,
-    owner::{OwnerRoom, command::GiveToken},
+    owner::{Giving, OwnerRoom, command::GiveToken},
+    reach::Reaches,
 };
 
 /// Why a command of this room was not carried out.
@@ -58,6 +60,8 @@ struct Inner {
     contacts: Streams<ContactRoom>,
     operator: TokenDigest,
     bearers: Bearers,
+    reaches: Reaches,
+    hearing: Hearing,
     consequences: OnceLock<Arc<dyn Consequences>>,
 }
 
@@ -72,6 +76,8 @@ impl Accounts {
             contacts: Streams::new(log, clock),
             operator,
             bearers: Bearers::default(),
+            reaches: Reaches::default(),
+            hearing: Hearing::default(),
             consequences: OnceLock::new(),
         }))
     }
@@ -108,6 +114,12 @@ impl Accounts {
     pub(crate) fn bearers(&self) -> &Bearers {
         &self.0.bearers
     }
+    pub(crate) fn reaches(&self) -> &Reaches {
+        &self.0.reaches
+    }
+    pub(crate) fn hearing(&self) -> &Hearing {
+        &self.0.hearing
+    }
 
     /// An agent: at least everything that this process has committed of it.
     pub async fn agent(&self, handle: &AgentHandle) -> Result<Known, Fault> {
@@ -115,7 +127,20 @@ impl Accounts {
         Ok(Known { handle: handle.clone(), state, version })
     }
 
-    /// The same, and everything that other processes have committed.
+    /// The same, and whether the store had to be asked.
+    pub async fn look_agent_up(&self, handle: &AgentHandle) -> Result<(Known, bool), Fault> {
+        let LookedUp { state, version, asked } = self.0.agents.look_up(handle.as_str()).await?;
+        Ok((Known { handle: handle.clone(), state, version }, asked))
+    }
+
+    /// For an agent that was known without asking the store: asks it as if it were not. Where somebody is told no
+    /// more than "not found", or the same whoever is there, an agent in memory then costs what no agent costs
+    /// (ASP-18, ASP-19).
+    pub async fn ask_in_vain(&self, known: &Known) -> Result<(), Fault> {
+        self.0.agents.ask_in_vain(known.handle.as_str(), known.version).await
+    }
+
+    /// The same as [`Accounts::agent`], and everything that other processes have committed.
     pub async fn fresh_agent(&self, handle: &AgentHandle) -> Result<Known, Fault> {
         let (state, version) = self.0.agents.fresh(handle.as_str()).await?;
         Ok(Known { handle: handle.clone(), state, version })
@@ -161,7 +186,9 @@ impl Accounts {
     pub async fn register_agent(&self, command: RegisterAgent) -> Result<Known, Failure> {
         let handle = command.handle.clone();
         let registering = Registering { accounts: self, command };
-        let done = self.0.agents.execute(handle.as_str(), &registering, None).await?;
+        let done = self.0.agents.execute(handle.as_str(), &registering, None).await;
+        self.reaches().changed();
+        let done = done?;
         if done.reply.makes_owner {
             self.catch_up(&self.0.owners, handle.owner()).await?;
         }
@@ -172,7 +199,9 @@ impl Accounts {
     pub async fn edit_agent(&self, command: EditAgent) -> Result<Known, Failure> {
         let handle = command.handle.clone();
         let editing = Editing { accounts: self, command };
-        let done = self.0.agents.execute(handle.as_str(), &editing, None).await?;
+        let done = self.0.agents.execute(handle.as_str(), &editing, None).await;
+        self.reaches().changed();
+        let done = done?;
         if let Some(eviction) = &done.reply.eviction {
             self.evict(eviction).await?;
         }
@@ -181,14 +210,18 @@ impl Accounts {
 
     /// Gives an owner a token, and makes the owner when it is new.
     pub async fn give_token(&self, command: &GiveToken) -> Result<(), Failure> {
-        self.0.owners.execute(command.owner.as_str(), command, None).await?;
+        let giving = Giving { accounts: self, command };
+        self.0.owners.execute(command.owner.as_str(), &giving, None).await?;
         Ok(())
     }
 
     /// Takes note of a committed event, of this process or another.
     pub fn observe(&self, event: &StoredEvent) {
         match event.stream.category() {
-            AgentRoom::CATEGORY => self.0.agents.observe(event),
+            AgentRoom::CATEGORY => {
+                self.0.agents.observe(event);
+                self.reaches().changed();
+            }
             OwnerRoom::CATEGORY => self.0.owners.observe(event),
             OrgRoom::CATEGORY => self.0.orgs.observe(event),
             ContactRoom::CATEGORY => self.0.contacts.observe(event),
@@ -254,6 +287,7 @@ impl Accounts {
         for event in self.log().read_stream(&R::stream(id), version, READ_ROWS_MAX).await? {
             streams.observe(&event);
         }
+        self.reaches().changed();
         Ok(())
     }
 }
@@ -263,6 +297,7 @@ impl Observer for Accounts {
         for event in events {
             self.observe(event);
         }
+        self.hearing().heard(events);
         Box::pin(std::future::ready(()))
     }
 }

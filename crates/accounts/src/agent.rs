@@ -14,11 +14,11 @@ use plenary_kernel::{AgentHandle, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent};
 
 use crate::{
-    Accounts, Actor, Rejection, TokenDigest,
+    Accounts, Actor, Rejection, TokenDigest, claim,
     index::{AGENTS, BLOCKED_BY, TOKENS},
     owner,
 };
-use command::{EditAgent, Edited, RegisterAgent, RegisterFacts, Registered};
+use command::{AgentEdit, EditAgent, EditFacts, Edited, Eviction, RegisterAgent, RegisterFacts, Registered};
 pub(crate) use decide::new_entries;
 use event::AgentEvent;
 use state::AgentState;
@@ -78,6 +78,22 @@ impl Room for AgentRoom {
     }
 }
 
+/// What an event changes of who has which token.
+fn claims(event: &AgentEvent) -> Vec<RowOp> {
+    match event {
+        AgentEvent::AgentRegistered(event) => vec![claim::given(&event.token)],
+        AgentEvent::TokenRotated(event) => {
+            event.old.as_ref().map(claim::freed).into_iter().chain([claim::given(&event.new)]).collect()
+        }
+        AgentEvent::AgentDeleted(event) => event.token.as_ref().map(claim::freed).into_iter().collect(),
+        AgentEvent::AgentConfigured(_)
+        | AgentEvent::EntriesAllowed(_)
+        | AgentEvent::EntriesDisallowed(_)
+        | AgentEvent::AgentBlocked(_)
+        | AgentEvent::AgentUnblocked(_) => Vec::new(),
+    }
+}
+
 /// `@owner.name` as a key of the list: `owner/name`, so that an owner's agents stand together.
 pub(crate) fn list_key(handle: &str) -> String {
     handle.trim_start_matches('@').replacen('.', "/", 1)
@@ -128,10 +144,13 @@ impl Command<AgentRoom> for Registering<'_> {
     }
 
     fn beside(&self, decided: &Decision<AgentEvent, Registered>, _: &Stamp) -> Beside {
-        if !decided.reply.makes_owner {
-            return Beside::default();
-        }
-        owner::made_beside(&self.command.handle.owner_name(), &self.command.authority.by)
+        let mut beside = if decided.reply.makes_owner {
+            owner::made_beside(&self.command.handle.owner_name(), &self.command.authority.by)
+        } else {
+            Beside::default()
+        };
+        beside.rows.extend(decided.events.iter().flat_map(claims));
+        beside
     }
 }
 
@@ -144,32 +163,38 @@ pub(crate) struct Editing<'a> {
 impl Command<AgentRoom> for Editing<'_> {
     type Reply = Edited;
     type Rejection = Rejection;
-    /// Whether the authority's token is still valid.
-    type Facts = bool;
+    type Facts = EditFacts;
 
-    async fn facts(&self, _: &AgentState) -> Result<Facts<bool>, Fault> {
+    async fn facts(&self, _: &AgentState) -> Result<Facts<EditFacts>, Fault> {
         let mut conditions = Vec::new();
-        let value = self.accounts.holds_for_agent(&self.command.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+        let authority_holds = self.accounts.holds_for_agent(&self.command.authority, &mut conditions).await?;
+        let token_exists = match &self.command.edit {
+            AgentEdit::RotateToken(new) => self.accounts.is_taken(new).await?,
+            AgentEdit::Configure { .. }
+            | AgentEdit::Allow(_)
+            | AgentEdit::Disallow(_)
+            | AgentEdit::Block(_)
+            | AgentEdit::Unblock(_)
+            | AgentEdit::Delete => false,
+        };
+        Ok(Facts { value: EditFacts { authority_holds, token_exists }, conditions })
     }
 
     fn decide(
         &self,
         state: &AgentState,
         _: Version,
-        authority_holds: &bool,
+        facts: &EditFacts,
         stamp: &Stamp,
     ) -> Result<Decision<AgentEvent, Edited>, Rejection> {
-        decide::edit(state, *authority_holds, stamp, &self.command)
+        decide::edit(state, *facts, stamp, &self.command)
     }
 
     fn beside(&self, decided: &Decision<AgentEvent, Edited>, _: &Stamp) -> Beside {
-        let rows = match &decided.reply.eviction {
-            Some(eviction) => {
-                vec![RowOp { name: eviction.row(), expected: None, value: Some(Bytes::new()) }]
-            }
-            None => Vec::new(),
-        };
+        let due =
+            |eviction: &Eviction| RowOp { name: eviction.row(), expected: None, value: Some(Bytes::new()) };
+        let claims = decided.events.iter().flat_map(claims);
+        let rows = claims.chain(decided.reply.eviction.as_ref().map(due)).collect();
         Beside { rows, ..Beside::default() }
     }
 }

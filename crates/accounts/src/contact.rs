@@ -76,6 +76,10 @@ impl Command<ContactRoom> for Requesting<'_> {
 
     async fn facts(&self, _: &ContactState) -> Result<Facts<ContactFacts>, Fault> {
         let RequestContact { authority, from, to, .. } = &self.command;
+        let (asked_for, asked) = self.accounts.look_agent_up(to).await?;
+        if !asked {
+            self.accounts.ask_in_vain(&asked_for).await?;
+        }
         let mut facts = self.accounts.contact_facts(authority, Some((from, to))).await?;
         let prefix = format!("{from}/");
         let log = self.accounts.log();

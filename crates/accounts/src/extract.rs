@@ -14,6 +14,33 @@ use crate::{
     answer::{asp_error, fault_refusal, invalid_authorization, missing_authorization},
 };
 
+/// Where a request may carry its credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credentials {
+    /// In the `Authorization` header.
+    Header,
+    /// There, or as `?ticket=`: for browsers, which can't set headers on an event stream.
+    HeaderOrTicket,
+    /// There, or as `?ticket=` or `?token=`.
+    HeaderTicketOrToken,
+}
+
+/// Who asks, with a token that is valid now at every process on the store: for rooms that answer a refusal in a form
+/// of their own. The extractors below answer in the form of the account surface.
+///
+/// # Errors
+/// `Class::Unauthenticated`, so also for an `X-ASP-Agent` that names somebody else; what a fault is answered with.
+pub async fn identify(
+    parts: &Parts,
+    accounts: &Accounts,
+    credentials: Credentials,
+) -> Result<Principal, Refusal> {
+    let principal = presented(accounts, parts, credentials).await?;
+    agrees(&principal, &parts.headers)?;
+    still_valid(accounts, &principal).await?;
+    Ok(principal)
+}
+
 /// The bearer of the request's token, whoever it is. Rejects with 401; so also an `X-ASP-Agent` that names somebody
 /// else.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +69,7 @@ impl AgentCaller {
 pub struct ConnectCaller(pub AgentCaller);
 
 #[derive(Deserialize)]
-struct Credentials {
+struct Sent {
     ticket: Option<String>,
     token: Option<String>,
 }
@@ -55,9 +82,8 @@ where
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
-        let token = bearer(&parts.headers).map_err(asp_error)?.ok_or_else(missing_authorization);
         let accounts = Accounts::from_ref(state);
-        let principal = by_token(&accounts, token.map_err(asp_error)?).await.map_err(asp_error)?;
+        let principal = presented(&accounts, parts, Credentials::Header).await.map_err(asp_error)?;
         agrees(&principal, &parts.headers).map_err(asp_error)?;
         // What writes is checked again inside its append; what only reads has no append.
         if parts.method.is_safe() {
@@ -89,21 +115,29 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let accounts = Accounts::from_ref(state);
-        let principal = connecting(&accounts, parts).await.map_err(asp_error)?;
-        agrees(&principal, &parts.headers).map_err(asp_error)?;
-        still_valid(&accounts, &principal).await.map_err(asp_error)?;
+        let principal =
+            identify(parts, &accounts, Credentials::HeaderTicketOrToken).await.map_err(asp_error)?;
         as_agent(principal).map(Self).map_err(asp_error)
     }
 }
 
-async fn connecting(accounts: &Accounts, parts: &Parts) -> Result<Principal, Refusal> {
+/// The bearer of what the request carries.
+async fn presented(
+    accounts: &Accounts,
+    parts: &Parts,
+    credentials: Credentials,
+) -> Result<Principal, Refusal> {
     if let Some(token) = bearer(&parts.headers)? {
         return by_token(accounts, token).await;
     }
-    let Ok(Query(sent)) = Query::<Credentials>::try_from_uri(&parts.uri) else {
+    if credentials == Credentials::Header {
+        return Err(missing_authorization());
+    }
+    let Ok(Query(sent)) = Query::<Sent>::try_from_uri(&parts.uri) else {
         return Err(invalid_authorization());
     };
-    match (sent.ticket, sent.token) {
+    let token = sent.token.filter(|_| credentials == Credentials::HeaderTicketOrToken);
+    match (sent.ticket, token) {
         (Some(ticket), None) => match accounts.redeem(&ticket).await {
             Ok(Some(principal)) => Ok(principal),
             Ok(None) => Err(invalid_authorization()),

@@ -6,15 +6,13 @@ mod decide;
 pub mod event;
 pub mod state;
 
-use std::future::{Future, ready};
-
 use bytes::Bytes;
-use plenary_engine::{Beside, Command, Decision, Facts, NoFacts, Room};
+use plenary_engine::{Beside, Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent};
 
 use crate::{
-    Actor, Rejection, TokenDigest,
+    Accounts, Actor, Rejection, TokenDigest, claim,
     index::{OWNERS, TOKENS},
 };
 use command::GiveToken;
@@ -69,22 +67,44 @@ pub(crate) fn made_beside(owner: &OwnerName, by: &Actor) -> Beside {
     }
 }
 
-impl Command<OwnerRoom> for GiveToken {
+/// What an event changes of who has which token.
+fn claims(event: &OwnerEvent) -> Vec<RowOp> {
+    match event {
+        OwnerEvent::OwnerRegistered(event) => event.token.as_ref().map(claim::given).into_iter().collect(),
+        OwnerEvent::OwnerTokenSet(event) => {
+            event.old.as_ref().map(claim::freed).into_iter().chain([claim::given(&event.new)]).collect()
+        }
+    }
+}
+
+/// `GiveToken` with what it asks.
+pub(crate) struct Giving<'a> {
+    pub(crate) accounts: &'a Accounts,
+    pub(crate) command: &'a GiveToken,
+}
+
+impl Command<OwnerRoom> for Giving<'_> {
     type Reply = ();
     type Rejection = Rejection;
-    type Facts = ();
+    /// Whether somebody has the token already.
+    type Facts = bool;
 
-    fn facts(&self, _: &OwnerState) -> impl Future<Output = Result<Facts<()>, Fault>> + Send {
-        ready(Ok(NoFacts::none()))
+    async fn facts(&self, _: &OwnerState) -> Result<Facts<bool>, Fault> {
+        let value = self.accounts.is_taken(&self.command.token).await?;
+        Ok(Facts { value, conditions: Vec::new() })
     }
 
     fn decide(
         &self,
         state: &OwnerState,
         _: Version,
-        (): &(),
+        token_exists: &bool,
         _: &Stamp,
     ) -> Result<Decision<OwnerEvent, ()>, Rejection> {
-        decide::give_token(state, self)
+        decide::give_token(state, *token_exists, self.command)
+    }
+
+    fn beside(&self, decided: &Decision<OwnerEvent, ()>, _: &Stamp) -> Beside {
+        Beside { rows: decided.events.iter().flat_map(claims).collect(), ..Beside::default() }
     }
 }

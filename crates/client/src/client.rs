@@ -1,11 +1,13 @@
 //! The client itself: which server, which token, and the one way every operation goes.
-//! Must not know: any operation; those stand in `accounts`, `sessions`, `me`, `contacts`, `health`, `live`.
+//! Must not know: any operation; those stand in `accounts`, `sessions`, `frames`, `channels`, `me`,
+//! `contacts`, `health`, `live`.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, Request, header};
+use http::{HeaderName, HeaderValue, Method, Request, Response, header};
 use http_body_util::Full;
+use hyper::body::Incoming;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_kernel::AgentHandle;
 use serde::{Serialize, de::DeserializeOwned};
@@ -161,8 +163,19 @@ impl Client {
     /// # Errors
     /// Every [`Error`] but [`Error::Refused`].
     pub async fn raw(&self, method: Method, path: &str, body: Option<Bytes>) -> Result<RawReply> {
+        self.raw_with(method, path, &[], body).await
+    }
+
+    /// The same with more headers.
+    pub(crate) async fn raw_with(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Option<Bytes>,
+    ) -> Result<RawReply> {
         let mut request = Request::builder().method(method).uri(self.base().http(path)?);
-        for (name, value) in self.credentials()? {
+        for (name, value) in self.credentials()?.iter().chain(headers) {
             request = request.header(name, value);
         }
         if body.is_some() {
@@ -173,6 +186,11 @@ impl Client {
             .body(Full::new(body.unwrap_or_default()))
             .map_err(|e| Error::Invalid(e.to_string()))?;
         self.shared.http.exchange(self.base(), request).await
+    }
+
+    /// Sends a request whose reply goes on, and returns it once its head is there and a success.
+    pub(crate) async fn open(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>> {
+        self.shared.http.open(self.base(), request).await
     }
 
     async fn call<T: DeserializeOwned>(

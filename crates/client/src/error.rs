@@ -52,6 +52,8 @@ pub struct Refused {
     pub status: u16,
     /// The stable code, e.g. `not_joined`; `http_<status>` where the body carried none.
     pub code: String,
+    /// The offending field, where the protocol names one (FO-73).
+    pub field: Option<String>,
     /// The server's text for people.
     pub message: String,
     /// From the `Retry-After` header, in whole seconds.

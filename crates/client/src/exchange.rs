@@ -12,6 +12,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use serde::Deserialize;
+use tokio::time::timeout;
 
 use crate::{
     BaseUrl, Error, FaultKind, NetworkFault, Refused, Result,
@@ -49,8 +50,8 @@ impl RawReply {
         if (200..300).contains(&self.status) { Ok(self) } else { Err(self.refusal().into()) }
     }
 
-    /// Reads the Agent Session Protocol's error body, `{"error":{"code","message"}}` (wire.md D.3), and makes
-    /// do with less.
+    /// Reads the error bodies of wire.md D.3, `{"error":{"code","message"}}`, the fan-out's
+    /// `{code, field?, message}` and the channels' `{detail, code}`, and makes do with less.
     pub(crate) fn refusal(&self) -> Refused {
         #[derive(Deserialize)]
         struct Body {
@@ -60,17 +61,20 @@ impl RawReply {
         struct Inner {
             code: String,
             #[serde(default)]
+            field: Option<String>,
+            #[serde(default, alias = "detail")]
             message: String,
         }
         let retry_after = self.header("retry-after").and_then(|v| v.parse().ok()).map(Duration::from_secs);
-        let (code, message) = match serde_json::from_slice::<Body>(&self.body) {
-            Ok(body) => (body.error.code, body.error.message),
-            Err(_) => {
-                let text = String::from_utf8_lossy(&self.body);
-                (format!("http_{}", self.status), text.trim().chars().take(FOREIGN_TEXT_CHARS_MAX).collect())
-            }
-        };
-        Refused { status: self.status, code, message, retry_after }
+        let inner = serde_json::from_slice::<Body>(&self.body)
+            .map(|body| body.error)
+            .or_else(|_| serde_json::from_slice::<Inner>(&self.body));
+        let Inner { code, field, message } = inner.unwrap_or_else(|_| {
+            let text = String::from_utf8_lossy(&self.body);
+            let message = text.trim().chars().take(FOREIGN_TEXT_CHARS_MAX).collect();
+            Inner { code: format!("http_{}", self.status), field: None, message }
+        });
+        Refused { status: self.status, code, field, message, retry_after }
     }
 }
 
@@ -96,7 +100,7 @@ impl Http {
             let response = self.client.request(request).await.map_err(|e| request_fault(&e))?;
             self.collect(response).await
         };
-        match tokio::time::timeout(self.timeout, whole).await {
+        match timeout(self.timeout, whole).await {
             Err(_) => {
                 Err(fault(FaultKind::TimedOut, format!("no reply within {} s", self.timeout.as_secs()))
                     .into())
@@ -108,6 +112,27 @@ impl Http {
             ))),
             Ok(Ok(reply)) => Ok(reply),
         }
+    }
+
+    /// Sends a request whose reply goes on: the time limit is for its head alone, and a refusal is read whole.
+    pub(crate) async fn open(
+        &self,
+        base: &BaseUrl,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>> {
+        let fault = |kind, detail| NetworkFault { kind, server: base.to_string(), detail };
+        let failed = |failure| match failure {
+            Failure::Network(kind, detail) => Error::from(fault(kind, detail)),
+            Failure::TooLarge => Error::Unreadable("a refusal of that size is none of ours".into()),
+        };
+        let late = |_| fault(FaultKind::TimedOut, format!("no reply within {} s", self.timeout.as_secs()));
+        let response = timeout(self.timeout, self.client.request(request)).await.map_err(late)?;
+        let response = response.map_err(|e| failed(request_fault(&e)))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let reply = timeout(self.timeout, self.collect(response)).await.map_err(late)?.map_err(failed)?;
+        Err(reply.refusal().into())
     }
 
     async fn collect(&self, response: Response<Incoming>) -> std::result::Result<RawReply, Failure> {

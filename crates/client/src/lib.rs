@@ -1,14 +1,17 @@
-//! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, and live events
-//! over WebSocket. Used by the command line and by tests.
+//! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events over
+//! WebSocket, frames and channels over HTTP and Server-Sent Events. Used by the command line and by tests.
 //! Must not know: the server's crates, terminals, files but for a CA bundle, where identities come from.
 
 pub mod accounts;
 mod base_url;
+pub mod channels;
 mod client;
 pub mod contacts;
 mod error;
 mod event;
 mod exchange;
+mod feed;
+pub mod frames;
 pub mod health;
 pub mod live;
 pub mod me;
@@ -17,6 +20,7 @@ mod reply;
 mod retry;
 mod secret;
 pub mod sessions;
+mod sse;
 
 pub use base_url::BaseUrl;
 pub use client::{Builder, Client};

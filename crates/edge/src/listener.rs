@@ -98,7 +98,7 @@ impl Listener {
                 router,
                 config,
                 stage: Stage::default(),
-                malformed: metrics.operation("malformed"),
+                malformed: metrics.operation("malformed", None),
             },
         });
         tracing::info!(%address, tls = shared.tls.is_some(), "listening");

@@ -1,4 +1,4 @@
-//! A handler that counts its answers and their time, and answers for its bugs.
+//! A handler that counts its answers and their time, records them as spans, and answers for its bugs.
 //! Must not know: what it handles.
 
 use std::{
@@ -12,7 +12,7 @@ use std::{
 use axum::{extract::Request, handler::Handler, response::Response};
 use pin_project_lite::pin_project;
 
-use crate::{error::bug_response, metrics::OperationMetrics};
+use crate::{error::bug_response, metrics::OperationMetrics, traced::Traced};
 
 /// A handler with the counters of its operation.
 #[derive(Clone)]
@@ -33,9 +33,10 @@ where
 {
     type Future = Measuring<H::Future>;
 
-    fn call(self, request: Request, state: S) -> Self::Future {
+    fn call(self, mut request: Request, state: S) -> Self::Future {
         let begun = Instant::now();
-        Measuring { handling: self.handler.call(request, state), metrics: self.metrics, begun }
+        let traced = self.metrics.traced.begin(&mut request, begun);
+        Measuring { handling: self.handler.call(request, state), metrics: self.metrics, begun, traced }
     }
 }
 
@@ -46,6 +47,7 @@ pin_project! {
         handling: F,
         metrics: Arc<OperationMetrics>,
         begun: Instant,
+        traced: Option<Box<Traced>>,
     }
 }
 
@@ -54,10 +56,15 @@ impl<F: Future<Output = Response>> Future for Measuring<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Response> {
         let measuring = self.project();
+        let logged = measuring.traced.as_ref().map(|traced| traced.log.enter());
         // Caught here, so that a bug is counted where it is; the future is never polled again.
         let polled = catch_unwind(AssertUnwindSafe(|| measuring.handling.poll(cx)));
         let response = ready!(polled.unwrap_or_else(|_| Poll::Ready(bug_response())));
+        drop(logged);
         measuring.metrics.answered(response.status(), measuring.begun.elapsed());
+        if let Some(traced) = measuring.traced.take() {
+            measuring.metrics.traced.end(*traced, response.status());
+        }
         Poll::Ready(response)
     }
 }

@@ -8,11 +8,14 @@ use std::{
 };
 
 use http::StatusCode;
+use plenary_telemetry::Spans;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Metric, Registry, Unit},
 };
+
+use crate::traced::TracedOperation;
 
 /// The media type of [`Metrics::render`].
 pub const METRICS_CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -45,6 +48,7 @@ struct Inner {
     durations: Family<Of, Histogram, fn() -> Histogram>,
     connections: Gauge,
     refused: Counter,
+    spans: Spans,
 }
 
 impl fmt::Debug for Metrics {
@@ -60,15 +64,22 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// An own registry, with the metrics of the edge in it.
+    /// An own registry, with the metrics of the edge in it; no spans are recorded.
     #[must_use]
     pub fn new() -> Self {
+        Self::with_spans(Spans::off())
+    }
+
+    /// The same, and each request of an operation is recorded as a span too.
+    #[must_use]
+    pub fn with_spans(spans: Spans) -> Self {
         let inner = Inner {
             registry: Mutex::new(Registry::with_prefix("plenary")),
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(LATENCY_BOUNDS_S)),
             connections: Gauge::default(),
             refused: Counter::default(),
+            spans,
         };
         let metrics = Self(Arc::new(inner));
         let Inner { requests, durations, connections, refused, .. } = &*metrics.0;
@@ -112,19 +123,26 @@ impl Metrics {
         self.0.refused.inc();
     }
 
-    /// The counters of one operation, looked up once, so that a request only adds to them.
-    pub(crate) fn operation(&self, operation: &'static str) -> Arc<OperationMetrics> {
+    /// The counters of one operation, looked up once, so that a request only adds to them; `route` is where it is
+    /// served, for its spans.
+    pub(crate) fn operation(
+        &self,
+        operation: &'static str,
+        route: Option<&'static str>,
+    ) -> Arc<OperationMetrics> {
         let answered =
             STATUS_CLASSES.map(|status| self.0.requests.get_or_create_owned(&Answered { operation, status }));
         let duration = self.0.durations.get_or_create_owned(&Of { operation });
-        Arc::new(OperationMetrics { answered, duration })
+        let traced = TracedOperation::new(self.0.spans.clone(), operation, route);
+        Arc::new(OperationMetrics { answered, duration, traced })
     }
 }
 
-/// What is counted of one operation.
+/// What is counted and recorded of one operation.
 pub(crate) struct OperationMetrics {
     answered: [Counter; 5],
     duration: Histogram,
+    pub(crate) traced: TracedOperation,
 }
 
 impl OperationMetrics {
@@ -142,7 +160,7 @@ mod tests {
     #[test]
     fn renders_names_with_prefix_and_base_units_and_no_label_but_ours() {
         let metrics = Metrics::new();
-        let operation = metrics.operation("session.create");
+        let operation = metrics.operation("session.create", None);
         operation.answered(StatusCode::CREATED, Duration::from_millis(3));
         operation.answered(StatusCode::NOT_FOUND, Duration::from_micros(10));
         let own: Counter = Counter::default();

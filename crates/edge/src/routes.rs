@@ -44,7 +44,7 @@ where
     let mut router = Router::new();
     for Operation { doc, mount } in operations {
         let method = MethodFilter::try_from(doc.method).map_err(|_| RegistryFault::Method(doc.id))?;
-        router = router.route(doc.path, mount(method, metrics.operation(doc.id)));
+        router = router.route(doc.path, mount(method, metrics.operation(doc.id, Some(doc.path))));
     }
     Ok(router)
 }
@@ -76,7 +76,7 @@ pub fn with_fallbacks<S>(router: Router<S>, metrics: &Metrics) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
-    let unmatched = metrics.operation("unmatched");
+    let unmatched = metrics.operation("unmatched", None);
     router
         .method_not_allowed_fallback(Measured::new(method_not_allowed, unmatched.clone()))
         .fallback(Measured::new(not_found, unmatched))

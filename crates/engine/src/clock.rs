@@ -1,5 +1,7 @@
 //! The one place where time and chance come in.
 
+use std::cell::RefCell;
+
 use plenary_kernel::{Stamp, TimestampMs};
 
 /// Where stamps come from.
@@ -22,8 +24,28 @@ impl Clock for SystemClock {
     }
 
     fn stamp(&self) -> Stamp {
-        let mut entropy = [0; 10];
-        getrandom::fill(&mut entropy).expect("the operating system gives random bytes");
-        Stamp::new(self.now(), entropy)
+        Stamp::new(self.now(), ENTROPY.with_borrow_mut(Entropy::take))
+    }
+}
+
+/// Random bytes of one thread, fetched from the operating system for many stamps at a time.
+struct Entropy {
+    block: [[u8; 10]; 64],
+    left: usize,
+}
+
+thread_local! {
+    static ENTROPY: RefCell<Entropy> = const { RefCell::new(Entropy { block: [[0; 10]; 64], left: 0 }) };
+}
+
+impl Entropy {
+    /// The next ten bytes; they are given away once.
+    fn take(&mut self) -> [u8; 10] {
+        if self.left == 0 {
+            getrandom::fill(self.block.as_flattened_mut()).expect("the operating system gives random bytes");
+            self.left = self.block.len();
+        }
+        self.left -= 1;
+        std::mem::take(&mut self.block[self.left])
     }
 }

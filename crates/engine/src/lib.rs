@@ -10,6 +10,7 @@ mod streams;
 mod tests;
 
 pub use clock::{Clock, SystemClock};
+pub use entry::LookedUp;
 pub use room::{Beside, Command, Decision, Done, ExecuteError, Facts, KeyUse, NoFacts, Room};
 pub use streams::Streams;
 

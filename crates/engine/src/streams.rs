@@ -1,6 +1,12 @@
 //! The streams of one room: their states in memory, and commands on them.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use plenary_kernel::{Position, Stamp, Version};
@@ -13,7 +19,7 @@ use tokio::sync::MutexGuard;
 use crate::{
     ATTEMPTS_MAX, Clock, Command, Decision, Done, ExecuteError, Facts, KeyUse, Room, SNAPSHOT_EVERY,
     STATES_CACHED_MAX,
-    entry::{Entry, Loaded},
+    entry::{Entry, Loaded, LookedUp},
     snapshot,
 };
 
@@ -21,8 +27,12 @@ use crate::{
 pub struct Streams<R: Room> {
     log: Log,
     clock: Arc<dyn Clock>,
-    cache: Cache<StreamName, Arc<Entry<R::State>>>,
+    /// By the id of the stream.
+    cache: Cache<Arc<str>, Arc<Entry<R::State>>>,
 }
+
+/// How often a lock is tried before one waits for it.
+const SPINS: usize = 32;
 
 type Guard<'a, R> = MutexGuard<'a, Option<Loaded<<R as Room>::State>>>;
 
@@ -55,47 +65,62 @@ impl<R: Room> Streams<R> {
     /// The state of a stream and its version: at least everything this process has committed. The empty state
     /// at version 0 when the stream does not exist.
     pub async fn state(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
-        let stream = R::stream(id);
-        let entry = self.entry(&stream);
+        let LookedUp { state, version, .. } = self.look_up(id).await?;
+        Ok((state, version))
+    }
+
+    /// The same, and whether the store had to be asked.
+    pub async fn look_up(&self, id: &str) -> Result<LookedUp<R::State>, Fault> {
+        let entry = self.entry(id);
         let mut guard = entry.loaded.lock().await;
-        let loaded = self.load(&stream, &entry, &mut guard).await?;
-        Ok((loaded.state.clone(), loaded.version))
+        let asked = must_load(&entry, guard.as_ref());
+        let loaded = self.load(&entry, &mut guard).await?;
+        Ok(LookedUp { state: loaded.state.clone(), version: loaded.version, asked })
+    }
+
+    /// Asks the store what it is asked for a state that is not in memory, and forgets the answer: so that an
+    /// answer which must not tell whether there is such a stream does not tell by its work either.
+    pub async fn ask_in_vain(&self, id: &str, known: Version) -> Result<(), Fault> {
+        let stream = R::stream(id);
+        snapshot::load::<R>(&self.log, &stream).await?;
+        self.log.read_stream(&stream, known, PageSize::default().events()).await?;
+        Ok(())
     }
 
     /// What readers are shown: the state with nothing in it that is not on disk, and on a store that several
     /// processes share also everything that others have committed.
     pub async fn fresh(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
         if self.log.shared() {
-            let stream = R::stream(id);
-            let entry = self.entry(&stream);
+            let entry = self.entry(id);
             let known = entry.loaded.lock().await.as_ref().map(|loaded| loaded.version);
             if let Some(known) = known {
                 // What this process has written meanwhile is not news.
                 self.log
-                    .read_stream(&stream, known, 1)
+                    .read_stream(&entry.stream, known, 1)
                     .await?
                     .iter()
                     .for_each(|event| entry.observe(event.version));
             }
         }
-        self.on_disk(&R::stream(id)).await
+        self.on_disk(id).await
     }
 
     /// The state once all that it was decided on is written. What is not written is not in it.
-    async fn on_disk(&self, stream: &StreamName) -> Result<(Arc<R::State>, Version), Fault> {
+    async fn on_disk(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
         let mut fault = Fault::Overloaded;
         for _ in 0..ATTEMPTS_MAX {
-            let entry = self.entry(stream);
+            let entry = self.entry(id);
             let mut guard = entry.loaded.lock().await;
-            let loaded = self.load(stream, &entry, &mut guard).await?;
+            let loaded = self.load(&entry, &mut guard).await?;
             let (state, version, chain) = (loaded.state.clone(), loaded.version, loaded.chain.clone());
-            if version <= entry.confirmed() {
+            if !loaded.is_ahead() {
                 return Ok((state, version));
             }
+            let confirmed = loaded.confirmed.clone();
             drop(guard);
             match self.log.append(Batch { chain: Some(chain), ..Batch::default() }).await {
                 Ok(Outcome::Appended(_)) => {
-                    entry.confirm(version);
+                    confirmed.fetch_max(version.0, Ordering::AcqRel);
                     return Ok((state, version));
                 }
                 Ok(_) => {}
@@ -105,19 +130,23 @@ impl<R: Room> Streams<R> {
         Err(fault)
     }
 
-    /// The state, which may be ahead of the disk, and the newest version that is known here to be on it: at
-    /// least that of every event that was observed.
-    pub async fn committed(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
-        let stream = R::stream(id);
-        let entry = self.entry(&stream);
-        let mut guard = entry.loaded.lock().await;
-        let state = self.load(&stream, &entry, &mut guard).await?.state.clone();
-        Ok((state, entry.committed()))
+    /// The state, which may be ahead of the disk, and the newest version that was observed, or was on disk when the
+    /// state was loaded. What is committed beyond it will be observed: who reads up to here need not ask the store
+    /// for what is just being handed out.
+    pub async fn observed(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
+        let entry = self.entry(id);
+        // Many readers ask at once, and nobody holds the lock for long.
+        let mut guard = match (0..SPINS).find_map(|_| entry.loaded.try_lock().ok()) {
+            Some(guard) => guard,
+            None => entry.loaded.lock().await,
+        };
+        let state = self.load(&entry, &mut guard).await?.state.clone();
+        Ok((state, entry.observed()))
     }
 
     /// Takes note of a committed event; one that was written past this room's commands makes the state stale.
     pub fn observe(&self, event: &StoredEvent) {
-        if let Some(entry) = self.cache.peek(&event.stream) {
+        if let Some(entry) = self.cache.peek(event.stream.id()) {
             entry.observe(event.version);
         }
     }
@@ -129,9 +158,8 @@ impl<R: Room> Streams<R> {
         command: &C,
         key: Option<&KeyUse>,
     ) -> Result<Done<C::Reply>, ExecuteError<C::Rejection>> {
-        let stream = R::stream(id);
         for attempt in 0..ATTEMPTS_MAX {
-            match self.attempt(id, &stream, command, key).await? {
+            match self.attempt(id, command, key).await? {
                 Attempt::Done(done) => return Ok(done),
                 Attempt::Error(error) => return Err(error),
                 Attempt::Again => back_off(attempt).await,
@@ -143,14 +171,14 @@ impl<R: Room> Streams<R> {
     async fn attempt<C: Command<R>>(
         &self,
         id: &str,
-        stream: &StreamName,
         command: &C,
         key: Option<&KeyUse>,
     ) -> Result<Attempt<C::Reply, C::Rejection>, Fault> {
         let slot = self.log.reserve().await?;
-        let entry = self.entry(stream);
+        let entry = self.entry(id);
+        let stream = &entry.stream;
         let mut guard = entry.loaded.lock().await;
-        let loaded = self.load(stream, &entry, &mut guard).await?;
+        let loaded = self.load(&entry, &mut guard).await?;
         let Facts { value: facts, mut conditions } = command.facts(&loaded.state).await?;
         conditions.push(Condition { stream: stream.clone(), expected: loaded.version });
         let chain = loaded.chain.clone();
@@ -159,7 +187,7 @@ impl<R: Room> Streams<R> {
         let decision = match command.decide(&loaded.state, loaded.version, &facts, &stamp) {
             Ok(decision) => decision,
             Err(rejection) => {
-                let ahead = loaded.version > entry.committed();
+                let ahead = loaded.is_ahead();
                 drop(guard);
                 if let Some(done) = self.earlier_answer(key).await? {
                     return Ok(done);
@@ -183,7 +211,7 @@ impl<R: Room> Streams<R> {
             ..batch::<R, C>(id, stream, command, key, conditions, &decision, &stamp)?
         };
         let snapshot = evolve::<R>(loaded, &decision.events, &stamp);
-        let version = loaded.version;
+        let (version, confirmed) = (loaded.version, loaded.confirmed.clone());
         entry.mark_ahead(version);
         let writes = !batch.events.is_empty();
         let pending = slot.submit(batch);
@@ -191,7 +219,7 @@ impl<R: Room> Streams<R> {
 
         match pending.await? {
             Outcome::Appended(appended) => {
-                entry.confirm(version);
+                confirmed.fetch_max(version.0, Ordering::AcqRel);
                 if let Some(state) = snapshot {
                     snapshot::keep::<R>(&self.log, stream, state, version);
                 }
@@ -228,12 +256,12 @@ impl<R: Room> Streams<R> {
         Ok(matches!(outcome, Outcome::Appended(_)))
     }
 
-    fn entry(&self, stream: &StreamName) -> Arc<Entry<R::State>> {
-        if let Some(entry) = self.cache.get(stream) {
+    fn entry(&self, id: &str) -> Arc<Entry<R::State>> {
+        if let Some(entry) = self.cache.get(id) {
             return entry;
         }
         let made: Result<_, std::convert::Infallible> =
-            self.cache.get_or_insert_with(stream, || Ok(Entry::new()));
+            self.cache.get_or_insert_with(&Arc::from(id), || Ok(Entry::new(R::stream(id))));
         match made {
             Ok(entry) => entry,
             Err(never) => match never {},
@@ -243,21 +271,21 @@ impl<R: Room> Streams<R> {
     /// The state behind the lock, loaded when it is absent or stale.
     async fn load<'g>(
         &self,
-        stream: &StreamName,
         entry: &Entry<R::State>,
         guard: &'g mut Guard<'_, R>,
     ) -> Result<&'g mut Loaded<R::State>, Fault> {
-        if entry.is_stale() || guard.as_ref().is_none_or(|loaded| loaded.chain.is_broken()) {
+        if must_load(entry, guard.as_ref()) {
             // The mark goes before the read: a mark that comes during the read must stay.
             entry.take_stale();
             // What is on disk as it stands is only gone on with; what ran ahead is begun again.
-            let sound = |loaded: &Loaded<_>| !loaded.chain.is_broken() && loaded.version <= entry.confirmed();
+            let sound = |loaded: &Loaded<_>| !loaded.chain.is_broken() && !loaded.is_ahead();
             let from = match guard.take().filter(sound) {
                 Some(loaded) => loaded,
-                None => self.snapshot(stream).await?,
+                None => self.snapshot(&entry.stream).await?,
             };
-            let fold = self.fold(stream, from).await?;
-            entry.confirm(fold.version);
+            let fold = self.fold(&entry.stream, from).await?;
+            fold.confirmed.fetch_max(fold.version.0, Ordering::AcqRel);
+            entry.mark_observed(fold.version);
             entry.mark_ahead(fold.version);
             **guard = Some(fold);
         }
@@ -267,7 +295,8 @@ impl<R: Room> Streams<R> {
     async fn snapshot(&self, stream: &StreamName) -> Result<Loaded<R::State>, Fault> {
         let (state, version) = snapshot::load::<R>(&self.log, stream).await?;
         let chain = Chain::new(stream.clone());
-        Ok(Loaded { state: Arc::new(state), version, snapshot: version, chain })
+        let confirmed = Arc::new(AtomicU64::new(version.0));
+        Ok(Loaded { state: Arc::new(state), version, snapshot: version, chain, confirmed })
     }
 
     /// Folds what stands on the stream behind a state.
@@ -299,6 +328,11 @@ impl<R: Room> Streams<R> {
         }
         Ok(loaded)
     }
+}
+
+/// Whether a state is absent or stale.
+fn must_load<S>(entry: &Entry<S>, loaded: Option<&Loaded<S>>) -> bool {
+    entry.is_stale() || loaded.is_none_or(|loaded| loaded.chain.is_broken())
 }
 
 /// Folds the decided events in place; gives the state back when a snapshot of it is due.

@@ -20,6 +20,16 @@ pub const NODE_LEASE_MS: u64 = 10_000;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Node(String);
 
+/// An agent that was connected to a node that is not alive any more.
+#[derive(Debug, Clone)]
+pub struct Orphan {
+    /// Who.
+    pub handle: AgentHandle,
+    row: String,
+    revision: u64,
+    kept: Kept,
+}
+
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Kept {
     position: Position,
@@ -137,9 +147,10 @@ impl Cursors {
         Ok(())
     }
 
-    /// Agents whose row says that they are online at a node that is not alive any more. Their rows are taken off
-    /// the dead node's hands; whoever of them is online nowhere has lost its connection.
-    pub async fn orphans(&self) -> Result<Vec<AgentHandle>, Fault> {
+    /// Agents whose row says that they are online at a node that is not alive any more: whoever of them is online
+    /// nowhere has lost its connection. They are found again until [`Cursors::adopt`] is told of them, so that
+    /// what a fault left undone is done by the next who looks.
+    pub async fn orphans(&self) -> Result<Vec<Orphan>, Fault> {
         let alive = self.alive().await?;
         let (mut orphans, mut after) = (Vec::new(), None::<String>);
         loop {
@@ -148,16 +159,22 @@ impl Cursors {
             for (name, found) in &rows {
                 let Some((handle, node, kept)) = parse(name, &found.value)? else { continue };
                 if kept.live && !alive.contains(&node) {
-                    let value = Some(encode(Kept { live: false, ..kept })?);
-                    let op = RowOp { name: name.clone(), expected: Some(found.revision), value };
-                    self.log.append(Batch { rows: vec![op], ..Batch::default() }).await?;
-                    orphans.push(handle);
+                    orphans.push(Orphan { handle, row: name.clone(), revision: found.revision, kept });
                 }
             }
             if rows.len() < READ_ROWS_MAX {
                 return Ok(orphans);
             }
         }
+    }
+
+    /// What follows from an orphan's loss has happened: its row says so now. Whoever else has taken it up or adopted
+    /// it meanwhile is not overruled.
+    pub async fn adopt(&self, orphan: &Orphan) -> Result<(), Fault> {
+        let value = Some(encode(Kept { live: false, ..orphan.kept })?);
+        let op = RowOp { name: orphan.row.clone(), expected: Some(orphan.revision), value };
+        self.log.append(Batch { rows: vec![op], ..Batch::default() }).await?;
+        Ok(())
     }
 
     fn pending(&self, handle: &AgentHandle) -> Option<Kept> {

@@ -4,14 +4,18 @@
 
 mod cursors;
 mod dispatch;
+mod lane;
 mod mailbox;
 mod presence;
 mod tail;
 #[cfg(test)]
 mod tests;
 
-pub use cursors::{Cursors, NODE_LEASE_MS, Node};
+pub use cursors::{Cursors, NODE_LEASE_MS, Node, Orphan};
 pub use dispatch::{Observer, dispatch};
+pub use lane::{
+    Delivery, Emission, Ended, Lane, LaneLimits, LaneSize, Matches, SubscribeError, Subscription,
+};
 pub use mailbox::{Closing, Mailbox, Marks};
 pub use presence::{ConnectError, Connection, LastClosed, Presence};
 pub use tail::{Row, Tail};

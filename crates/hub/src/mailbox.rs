@@ -75,9 +75,19 @@ impl Mailbox {
     /// Takes what was marked; the order to close stays.
     #[must_use]
     pub fn take(&self) -> Marks {
+        let mut marks = Marks::default();
+        self.take_into(&mut marks);
+        marks
+    }
+
+    /// The same in exchange for marks that have been worked off.
+    pub fn take_into(&self, into: &mut Marks) {
         let mut marks = self.lock();
-        let (streams, recheck) = (std::mem::take(&mut marks.streams), std::mem::take(&mut marks.recheck));
-        Marks { streams, recheck, closing: marks.closing }
+        into.streams.clear();
+        // The room of the old ones is used again.
+        std::mem::swap(&mut marks.streams, &mut into.streams);
+        into.recheck = std::mem::take(&mut marks.recheck);
+        into.closing = marks.closing;
     }
 }
 
@@ -92,8 +102,10 @@ mod tests {
         mailbox.mark(&stream, Version(3));
         mailbox.mark(&stream, Version(9));
         mailbox.woken().await;
-        assert_eq!(mailbox.take().streams, HashMap::from([(stream, Version(3))]));
-        assert!(mailbox.take().streams.is_empty());
+        assert_eq!(mailbox.take().streams, HashMap::from([(stream.clone(), Version(3))]));
+        let mut worked_off = Marks { streams: HashMap::from([(stream, Version(3))]), ..Marks::default() };
+        mailbox.take_into(&mut worked_off);
+        assert!(worked_off.streams.is_empty());
     }
 
     #[tokio::test]

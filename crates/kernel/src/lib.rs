@@ -7,6 +7,7 @@ pub mod json;
 pub mod limits;
 mod place;
 mod refusal;
+pub mod rfc3339;
 mod stamp;
 
 pub use handle::{AgentHandle, AllowEntry, Malformed, OwnerName, SovereignHandle};

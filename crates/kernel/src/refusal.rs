@@ -24,12 +24,16 @@ pub enum Class {
     TooLarge,
     /// 415: a media type that is not spoken here.
     UnsupportedMedia,
+    /// 422: JSON as it should be, and not of the shape that is asked for.
+    Unprocessable,
     /// 429: too often; retry later.
     TooMany,
     /// 431: the header section is over its limit.
     HeadersTooLarge,
     /// 500: a bug on our side.
     Internal,
+    /// 501: well formed, and not done here.
+    NotImplemented,
     /// 503: the store is unavailable, or the outcome is unknown; retry with the same key.
     Unavailable,
     /// 507: the disk is full.
@@ -50,9 +54,11 @@ impl Class {
             Self::Conflict => 409,
             Self::TooLarge => 413,
             Self::UnsupportedMedia => 415,
+            Self::Unprocessable => 422,
             Self::TooMany => 429,
             Self::HeadersTooLarge => 431,
             Self::Internal => 500,
+            Self::NotImplemented => 501,
             Self::Unavailable => 503,
             Self::StorageFull => 507,
         }

@@ -8,6 +8,30 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct TimestampMs(pub u64);
 
+impl TimestampMs {
+    /// RFC 3339 in UTC with milliseconds: `2026-11-21T04:07:33.125Z`.
+    #[must_use]
+    pub fn rfc3339(self) -> String {
+        let (seconds, ms) = (self.0 / 1000, self.0 % 1000);
+        let (days, second) = (seconds / 86_400, seconds % 86_400);
+        let (year, month, day) = civil(days);
+        let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
+        format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{ms:03}Z")
+    }
+}
+
+/// The date of a day counted from 1970-01-01, by eras of 400 years that begin in March.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
 /// The moment and the randomness of one command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
@@ -30,5 +54,24 @@ impl Stamp {
     #[must_use]
     pub fn ulid(&self, nth: u64) -> ulid::Ulid {
         ulid::Ulid::from_parts(self.now.0, self.entropy.wrapping_add(u128::from(nth)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rfc_3339_over_leap_years_and_centuries() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_399_999, "2000-02-28T23:59:59.999Z"),
+            (951_782_400_007, "2000-02-29T00:00:00.007Z"),
+            (1_709_164_800_000, "2024-02-29T00:00:00.000Z"),
+            (1_767_225_599_000, "2025-12-31T23:59:59.000Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(TimestampMs(ms).rfc3339(), text);
+        }
     }
 }

@@ -6,6 +6,7 @@ mod listen;
 mod migrate;
 mod pool;
 mod reads;
+mod signals;
 mod tail;
 mod target;
 mod text;
@@ -78,8 +79,9 @@ pub async fn open(url: &str, options: Options) -> Result<Opened, OpenError> {
     };
     tokio::spawn(tail.run());
     tokio::spawn(listen::listen(shared.clone()));
+    let signals = signals::signals(shared.target.clone()).await;
     tokio::spawn(Writer::new(shared, feeder, committed, session, head).run(jobs));
-    Ok(channel.open(reads, true))
+    Ok(channel.open_with(reads, signals, true))
 }
 
 /// What the tasks of one open store share.

@@ -1,6 +1,6 @@
 //! The ear for other processes' commits: NOTIFY on a connection of its own. It only ever makes the tail look sooner.
 
-use std::{future::poll_fn, sync::Arc};
+use std::{future::poll_fn, sync::Arc, time::Duration};
 
 use plenary_kernel::Position;
 use tokio_postgres::{AsyncMessage, Client};
@@ -12,8 +12,10 @@ use crate::{
     trouble::{Trouble, described},
 };
 
-/// Longest wait for the answer to LISTEN.
+/// Longest wait for the answer to LISTEN, and to a check.
 const LISTEN_MS_MAX: u64 = 3_000;
+/// How often the connection is checked: one that stands still tells nothing, not even that it is lost.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
 
 /// Listens until the tail is gone.
 pub(crate) async fn listen(shared: Arc<Shared>) {
@@ -43,7 +45,12 @@ async fn hear(shared: &Shared, backoff: &mut Backoff) -> Trouble {
         }
         *backoff = Backoff::default();
         // The client must live: without it the connection ends.
-        std::future::pending().await
+        loop {
+            tokio::time::sleep(CHECK_EVERY).await;
+            if let Err(trouble) = within(LISTEN_MS_MAX, client.batch_execute("")).await {
+                return trouble;
+            }
+        }
     };
     tokio::select! {
         lost = follow(shared, wire) => lost,

@@ -18,7 +18,7 @@ pub(crate) struct Tail {
     pub(crate) feeder: Feeder,
     /// Own commits, in order; some may be left out.
     pub(crate) committed: mpsc::Receiver<Arc<[StoredEvent]>>,
-    /// How far the log is said to reach.
+    /// How far the log is said to reach. What is said during a read is kept, and read at once after it.
     pub(crate) hint: watch::Receiver<Position>,
     pub(crate) poll: Duration,
     /// The last position that was published.

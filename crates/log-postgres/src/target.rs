@@ -87,6 +87,7 @@ pub(crate) enum Purpose {
     Writing,
     Reading,
     Listening,
+    Signalling,
 }
 
 impl Purpose {
@@ -96,6 +97,7 @@ impl Purpose {
             Self::Writing => "write",
             Self::Reading => "read",
             Self::Listening => "listen",
+            Self::Signalling => "signal",
         }
     }
 }
@@ -149,6 +151,22 @@ impl Target {
         &self.channel
     }
 
+    /// Where every process of the store hears signals.
+    pub(crate) fn signal_channel(&self) -> String {
+        self.channel_of("all")
+    }
+
+    /// Where one process hears what is for it alone.
+    pub(crate) fn private_channel(&self, process: u64) -> String {
+        self.channel_of(&process.to_string())
+    }
+
+    /// The epoch is a UUID, so that no other store has the name, and it has at most 63 octets.
+    fn channel_of(&self, who: &str) -> String {
+        let epoch = self.epoch.get().map_or("", String::as_str);
+        format!("plenary_{}_{who}", epoch.replace('-', ""))
+    }
+
     /// The epoch that every later session must find.
     pub(crate) fn set_epoch(&self, epoch: String) {
         let _ = self.epoch.set(epoch);
@@ -170,10 +188,22 @@ impl Target {
                 tracing::debug!(error = described(&error), "a connection to PostgreSQL ended");
             }
         });
+        self.fit(&client).await?;
+        Ok(client)
+    }
+
+    /// Our settings, on a server that is fit.
+    async fn fit(&self, client: &Client) -> Result<(), OpenError> {
         within(CONNECT_MS_MAX, client.batch_execute(&self.settings())).await?;
         let server = within(CONNECT_MS_MAX, client.query_one(SERVER, &[])).await?;
-        fit(&server)?;
-        Ok(client)
+        fit(&server)
+    }
+
+    /// Makes a session of a connection that somebody drives: our settings, a server that is fit, the store that was opened.
+    pub(crate) async fn settle(&self, client: &Client) -> Result<(), OpenError> {
+        self.fit(client).await?;
+        within(CONNECT_MS_MAX, self.same_store(client)).await?;
+        Ok(())
     }
 
     /// A session on the store that was opened, with its statements prepared, and where the log ends now.

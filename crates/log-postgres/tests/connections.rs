@@ -157,6 +157,64 @@ fn a_commit_of_another_process_is_told() {
 }
 
 #[test]
+fn a_hint_that_comes_while_others_are_read_is_not_lost() {
+    const WRITERS: u64 = 4;
+    const EACH: u64 = 40;
+    run(async {
+        let place = Place::new();
+        // This one practically never polls: each commit has to be told, and many are told during a read.
+        let options = Options { poll: Duration::from_secs(3_600), ..place.options() };
+        let mut reader = open(&url(), options).await.expect("the store opens");
+        let writer = place.open().await;
+        for round in 0..3 {
+            for _ in 0..WRITERS {
+                let log = writer.log.clone();
+                tokio::spawn(async move {
+                    for _ in 0..EACH {
+                        log.append(says(&stream("a"), "said")).await.expect("appended");
+                    }
+                });
+            }
+            let events = WRITERS * EACH;
+            let count = usize::try_from(events).expect("a few");
+            assert_gapless(&soon(fed(&mut reader.feed, count)).await, round * events + 1);
+        }
+    });
+}
+
+/// The connection is not lost, and says nothing: only the poll finds what another process appends.
+#[test]
+fn an_ear_that_stands_still_costs_a_poll() {
+    run(async {
+        let (place, relay) = (Place::new(), Relay::start().await);
+        let mut reader = place.try_open(relay.url()).await.expect("the store opens");
+        let writer = place.open().await;
+        relay.set(Way::Still);
+        for n in 1..=3 {
+            writer.log.append(says(&stream("a"), "said")).await.expect("appended");
+            let found = tokio::time::timeout(Duration::from_secs(4), fed(&mut reader.feed, 1)).await;
+            assert_gapless(&found.expect("the poll finds it"), n);
+        }
+    });
+}
+
+/// The same without a poll: the connection is found to be of no use, and another one looks what was missed.
+#[test]
+fn an_ear_that_stands_still_is_replaced() {
+    run(async {
+        let (place, relay) = (Place::new(), Relay::start().await);
+        let options = Options { poll: Duration::from_secs(3_600), ..place.options() };
+        let mut reader = open(relay.url(), options).await.expect("the store opens");
+        let writer = place.open().await;
+        relay.set(Way::Still);
+        for n in 1..=3 {
+            writer.log.append(says(&stream("a"), "said")).await.expect("appended");
+            assert_gapless(&soon(fed(&mut reader.feed, 1)).await, n);
+        }
+    });
+}
+
+#[test]
 fn a_commit_that_nobody_tells_of_is_found_by_the_poll() {
     run(async {
         let place = Place::new();

@@ -85,5 +85,5 @@ pub fn open(directory: &Path, options: Options) -> Result<(Opened, Closing), Ope
         drop(closed);
     };
     std::thread::Builder::new().name("log-writer".to_owned()).spawn(run).map_err(OpenError::Io)?;
-    Ok((channel.open(pool, false), Closing(closing)))
+    Ok((channel.open(pool), Closing(closing)))
 }

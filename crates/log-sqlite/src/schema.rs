@@ -124,6 +124,8 @@ fn format(connection: &Connection, file: &Path) -> Result<i64, OpenError> {
 /// Brings a connection to the settings that durability and reads rest on, and looks whether it took them.
 fn settle(connection: &Connection, cache_kib: i64) -> Result<(), OpenError> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Else a statement with a bound LIMIT is parsed and planned anew whenever another value is bound.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF;
          PRAGMA temp_store = MEMORY; PRAGMA cache_size = -{cache_kib};"

@@ -14,7 +14,7 @@ impl StreamName {
     #[must_use]
     pub fn new(category: &str, id: &str) -> Self {
         debug_assert!(!category.contains('/'));
-        Self(format!("{category}/{id}").into())
+        Self([category, "/", id].concat().into())
     }
     /// A name as it was stored.
     #[must_use]

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
     Batch, Chain, FEED_WAITING_MAX, Fault, IndexRow, JOBS_PER_COMMIT_MAX, JOBS_WAITING_MAX, KeyRecord, Order,
-    Outcome, Reads, Row, StoredEvent, StreamName, StreamNews,
+    Outcome, Reads, Row, Signals, StoredEvent, StreamName, StreamNews,
 };
 
 /// A batch on its way to the writer.
@@ -125,6 +125,19 @@ impl Feed {
     pub async fn next(&mut self) -> Option<Arc<[StoredEvent]>> {
         self.0.recv().await
     }
+
+    /// A group together with those that wait behind it, up to about `max` events.
+    #[must_use]
+    pub fn joined(&mut self, first: Arc<[StoredEvent]>, max: usize) -> Arc<[StoredEvent]> {
+        let Ok(second) = self.0.try_recv() else { return first };
+        let mut events = [first, second].concat();
+        while events.len() < max
+            && let Ok(more) = self.0.try_recv()
+        {
+            events.extend_from_slice(&more);
+        }
+        events.into()
+    }
 }
 
 /// A log that was opened, with its one feed.
@@ -141,6 +154,7 @@ pub struct Log {
     jobs: mpsc::Sender<Item>,
     reads: Arc<dyn Reads>,
     fatal: watch::Receiver<Option<Fault>>,
+    signals: Signals,
     shared: bool,
 }
 
@@ -166,10 +180,16 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The log with its reads. `shared` says that other processes may write to the same store.
+    /// The log of a store that no other process writes to, with its reads.
     #[must_use]
-    pub fn open(self, reads: Arc<dyn Reads>, shared: bool) -> Opened {
-        Opened { log: Log { jobs: self.jobs, reads, fatal: self.fatal, shared }, feed: self.feed }
+    pub fn open(self, reads: Arc<dyn Reads>) -> Opened {
+        self.open_with(reads, Signals::alone(), false)
+    }
+    /// The log with its reads and its way to other processes. `shared` says that they may write to the same store.
+    #[must_use]
+    pub fn open_with(self, reads: Arc<dyn Reads>, signals: Signals, shared: bool) -> Opened {
+        let log = Log { jobs: self.jobs, reads, fatal: self.fatal, signals, shared };
+        Opened { log, feed: self.feed }
     }
 }
 
@@ -213,9 +233,10 @@ impl Log {
     pub async fn append(&self, batch: Batch) -> Result<Outcome, Fault> {
         self.reserve().await?.submit(batch).await
     }
-    /// Takes nothing more in. What waits is still written; then the writer ends, and with it the feed, however
-    /// many clones of the log there are.
+    /// Takes nothing more in. What waits is still written; then the writer ends, and with it the feed and the signals,
+    /// however many clones of the log there are.
     pub async fn close(&self) {
+        self.signals.close();
         // A writer that is gone already is closed.
         let _ = self.jobs.send(None).await;
     }
@@ -223,6 +244,11 @@ impl Log {
     #[must_use]
     pub fn shared(&self) -> bool {
         self.shared
+    }
+    /// Short-lived messages between all processes on the store.
+    #[must_use]
+    pub fn signals(&self) -> &Signals {
+        &self.signals
     }
     /// Waits until the store can't go on.
     pub async fn failed(&self) -> Fault {

@@ -14,6 +14,7 @@ mod plan;
 mod reads;
 #[cfg(feature = "rigged")]
 pub mod rigged;
+pub mod signals;
 
 pub use batch::{Appended, Batch, Condition, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp};
 pub use chain::Chain;
@@ -24,6 +25,7 @@ pub use memory::open_memory;
 pub use page::PageSize;
 pub use plan::{Lookup, Writes, plan};
 pub use reads::{IndexRow, Order, Read, Reads, StreamNews};
+pub use signals::Signals;
 
 /// Most jobs that wait for the writer; past it a caller waits in `Log::reserve`.
 pub const JOBS_WAITING_MAX: usize = 4_096;

@@ -20,7 +20,7 @@ pub fn open_memory() -> Opened {
     let (channel, jobs, feeder) = channel();
     let memory = Arc::new(Memory::default());
     tokio::spawn(write(memory.clone(), jobs, feeder));
-    channel.open(memory, false)
+    channel.open(memory)
 }
 
 async fn write(memory: Arc<Memory>, mut jobs: Jobs, feeder: Feeder) {

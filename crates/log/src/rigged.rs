@@ -12,13 +12,14 @@ use tokio::sync::watch;
 
 use crate::{
     Fault, Feed, Feeder, IndexRow, Job, Jobs, KeyRecord, Log, Opened, Order, Read, Reads, Row, StoredEvent,
-    StreamName, StreamNews, channel, open_memory,
+    StreamName, StreamNews, channel, open_memory, signals::Network,
 };
 
 /// A store that outlives its processes.
 pub struct Store {
     log: Log,
     feeders: Arc<Mutex<Vec<Feeder>>>,
+    network: Network,
 }
 
 /// One process on the store.
@@ -38,6 +39,8 @@ pub enum Failing {
     Before(Fault),
     /// It is written, and the answer is this fault.
     After(Fault),
+    /// It is written and answered as ever; the one after it may fail.
+    Not,
 }
 
 /// What can be done to a process. Cheap to clone.
@@ -49,6 +52,39 @@ struct Inner {
     held: watch::Sender<bool>,
     writes: Mutex<Vec<Failing>>,
     reads: Mutex<Option<Fault>>,
+    counted: Mutex<Counted>,
+}
+
+/// What a process has asked of the store.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// How many reads.
+    pub reads: usize,
+    /// How many events, rows, keys and index entries they gave.
+    pub rows: usize,
+}
+
+/// An answer of a read, by its size.
+trait Measured {
+    fn rows(&self) -> usize;
+}
+
+impl<T> Measured for Vec<T> {
+    fn rows(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<T> Measured for Option<T> {
+    fn rows(&self) -> usize {
+        usize::from(self.is_some())
+    }
+}
+
+impl Measured for Position {
+    fn rows(&self) -> usize {
+        0
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -76,7 +112,7 @@ impl Store {
                 }
             }
         });
-        Self { log, feeders }
+        Self { log, feeders, network: Network::new() }
     }
 
     /// One more process. `shared` says whether it reckons with others.
@@ -87,7 +123,7 @@ impl Store {
         lock(&self.feeders).push(feeder);
         tokio::spawn(write(self.log.clone(), jobs, rigging.clone()));
         let reads = Rigged { log: self.log.clone(), rigging: rigging.clone() };
-        let Opened { log, feed } = channel.open(Arc::new(reads), shared);
+        let Opened { log, feed } = channel.open_with(Arc::new(reads), self.network.join(), shared);
         Process { log, feed, rigging }
     }
 }
@@ -107,6 +143,11 @@ impl Rigging {
         *writes = failing.into_iter().collect();
         writes.reverse();
     }
+    /// What was read since this was asked last.
+    #[must_use]
+    pub fn counted(&self) -> Counted {
+        std::mem::take(&mut lock(&self.0.counted))
+    }
     /// Every read fails from now on, until it is told otherwise.
     pub fn fail_reads(&self, fault: Option<Fault>) {
         *lock(&self.0.reads) = fault;
@@ -124,7 +165,7 @@ async fn write(store: Log, mut jobs: Jobs, Rigging(rigging): Rigging) {
         for Job { batch, reply } in taken.drain(..) {
             let failing = lock(&rigging.writes).pop();
             match failing {
-                None => match store.reserve().await {
+                None | Some(Failing::Not) => match store.reserve().await {
                     Ok(slot) => waiting.push((slot.submit(batch), reply)),
                     Err(fault) => drop(reply.send(Err(fault))),
                 },
@@ -147,13 +188,21 @@ struct Rigged {
 }
 
 impl Rigged {
-    fn read<'a, T>(&self, read: impl Future<Output = Result<T, Fault>> + Send + 'a) -> Read<'a, T> {
+    fn read<'a, T: Measured>(
+        &'a self,
+        read: impl Future<Output = Result<T, Fault>> + Send + 'a,
+    ) -> Read<'a, T> {
         let fault = lock(&self.rigging.0.reads).clone();
         Box::pin(async move {
-            match fault {
-                Some(fault) => Err(fault),
-                None => read.await,
+            if let Some(fault) = fault {
+                return Err(fault);
             }
+            let answer = read.await?;
+            let mut counted = lock(&self.rigging.0.counted);
+            counted.reads += 1;
+            counted.rows += answer.rows();
+            drop(counted);
+            Ok(answer)
         })
     }
 }

@@ -12,6 +12,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// A request makes many small allocations on one thread that another one frees; this allocator is made for that.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// One server for networks of AI agents, and its command line.
 #[derive(Parser)]
 #[command(name = "plenary", version, about, after_help = cli::EXIT_CODES_HELP, arg_required_else_help = true)]

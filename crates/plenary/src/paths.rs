@@ -6,6 +6,9 @@ use std::path::PathBuf;
 /// The file in the server's data directory that holds the operator's token (wire.md D.1).
 pub(crate) const OPERATOR_TOKEN_FILE: &str = "operator-token";
 
+/// The file in the server's data directory that says where it can be reached from this machine, while it runs.
+pub(crate) const SERVER_URL_FILE: &str = "server-url";
+
 /// Looks a variable of the environment up; tests give their own.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -23,6 +26,15 @@ pub(crate) fn config_dir(var: Lookup<'_>) -> Option<PathBuf> {
 /// The server's data where nothing else is said: `$XDG_DATA_HOME/plenary`, else `~/.local/share/plenary`.
 pub(crate) fn default_data_dir(var: Lookup<'_>) -> Option<PathBuf> {
     below(var, "XDG_DATA_HOME", ".local/share")
+}
+
+/// The data directory of this machine's server: `PLENARY_DATA`, else the default; none where nothing is kept.
+pub(crate) fn data_dir(var: Lookup<'_>) -> Option<PathBuf> {
+    match var("PLENARY_DATA") {
+        Some(text) if text == ":memory:" => None,
+        Some(text) => Some(PathBuf::from(text)),
+        None => default_data_dir(var),
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     out::Out,
-    server::{OperatorToken, Server, Settings},
+    server::{OperatorToken, Server, Settings, Whereabouts},
 };
 
 /// Settings of the server. What is absent here may stand in the configuration file; flags win over the
@@ -30,6 +30,9 @@ pub(crate) struct ServeArgs {
     /// How long a disconnected participant keeps its place [default: 30s]
     #[arg(long, env = "PLENARY_GRACE", value_name = "TIME", value_parser = parse_duration)]
     pub grace: Option<Duration>,
+    /// Frames a second that one sender may send, twice that at once; 0 for any number [default: 200]
+    #[arg(long, env = "PLENARY_FRAMES_RATE", value_name = "N")]
+    pub frames_rate: Option<u32>,
     /// Certificate chain of the server, a PEM file
     #[arg(long, env = "PLENARY_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
@@ -42,7 +45,13 @@ pub(crate) struct ServeArgs {
     /// How clients reach the server, where that differs from the address it listens on
     #[arg(long, env = "PLENARY_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
+    /// How often an agent that holds work in a channel is heard; five times as long means dead [default: 60]
+    #[arg(long, env = "PLENARY_CHANNELS_STATUS_CADENCE_SECONDS", value_name = "SECONDS")]
+    pub channels_status_cadence_seconds: Option<u64>,
 }
+
+/// How long work that nobody waits for may go on when all is done.
+const LEFT_OVER: Duration = Duration::from_millis(500);
 
 /// Runs the server until it is told to stop, or its store can't go on.
 pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
@@ -50,9 +59,11 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
     let settings = Settings::resolve(args)?;
     let operator = operator(&settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
+        let data = settings.data.clone();
         let server = Server::start(settings, &operator.token).await?;
+        let whereabouts = Whereabouts::tell(data.as_ref(), server.near());
         if let Some(file) = operator.token.file() {
             out.note(&format!("the operator's token is in {}", file.display()));
         }
@@ -63,8 +74,14 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
             interrupted = tokio::signal::ctrl_c() => interrupted?,
         }
         tracing::info!("stopping");
+        if let Some(whereabouts) = whereabouts {
+            whereabouts.take_back();
+        }
         server.stop().await
-    })
+    });
+    // What still waits for the system's resolver must not hold the exit up.
+    runtime.shutdown_timeout(LEFT_OVER);
+    ended
 }
 
 /// The operator's token, and the directory that holds it where nothing is kept.
@@ -92,7 +109,11 @@ fn operator(settings: &Settings) -> anyhow::Result<Operator> {
 pub(crate) fn init_logs(default: &str) {
     let filter =
         tracing_subscriber::EnvFilter::try_from_env("PLENARY_LOG").unwrap_or_else(|_| default.into());
-    let logs = tracing_subscriber::fmt().json().with_writer(std::io::stderr).with_env_filter(filter);
+    let logs = tracing_subscriber::fmt()
+        .json()
+        .with_span_list(false)
+        .with_writer(std::io::stderr)
+        .with_env_filter(filter);
     let _ = logs.try_init();
 }
 

@@ -115,6 +115,22 @@ fn listening_goes_on_over_a_crash_of_the_server_without_gap_or_repeat() {
 }
 
 #[test]
+fn fo_58_listening_to_frames_goes_on_over_a_crash_of_the_server() {
+    let (home, served) = two_agents("frames-crash");
+    let listening = Running::start(&home, &served.url, &["frame", "listen"]);
+    let reached = |text: &str, served: &Served| {
+        // The stream is open when a frame reaches it; what was sent before is gone by contract.
+        let advise = ["frame", "advise", text, "--session", "other"];
+        while home.done(&served.url, &advise).starts_with("reached 0") {}
+        assert!(listening.line_with(text).contains("~nick via ~assistant advisory"));
+    };
+    reached("before", &served);
+    let served = served.crash_and_return(&home);
+    reached("after", &served);
+    assert_eq!(listening.end(Some(Signal::TERM)).code, 0);
+}
+
+#[test]
 fn a_revoked_token_ends_listening_and_says_what_to_do() {
     let (home, served) = two_agents("revoked");
     let saved = std::fs::read_to_string(home.tokens()).unwrap();

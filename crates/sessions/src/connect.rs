@@ -56,11 +56,7 @@ impl Sessions {
 
     fn disconnect(self, connection: Connection) {
         let Some(closed) = self.0.presence.close(&connection) else { return };
-        tokio::spawn(async move {
-            if let Err(fault) = self.went_offline(&connection.handle, closed).await {
-                tracing::warn!(%fault, "a disconnect was not written");
-            }
-        });
+        tokio::spawn(async move { self.goes_offline(&connection.handle, closed).await });
     }
 }
 

@@ -40,5 +40,7 @@ pub const STALLED_MS_MAX: u64 = 20_000;
 pub const PONG_MS_MAX: u64 = 90_000;
 /// After how long without unconfirmed events the server pings, to notice a peer that is gone.
 pub const KEEPALIVE_MS: u64 = 30_000;
+/// Octets that are read at once from a client on `/connect`; it sends little, and each connection holds so many.
+pub const READ_BUFFER_OCTETS: usize = 1 << 10;
 /// How long after an event the ping that asks for its confirmation goes out.
 pub const CONFIRM_MS: u64 = 250;

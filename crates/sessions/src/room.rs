@@ -1,9 +1,12 @@
 //! The session as a room of the engine: its streams, its indexes, and its commands with the facts they need.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 use bytes::Bytes;
-use plenary_accounts::Accounts;
+use plenary_accounts::{Accounts, Known};
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{AgentHandle, SessionId, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
@@ -70,14 +73,42 @@ impl Room for SessionRoom {
     }
 }
 
+/// A command of an agent.
+pub(crate) trait OfAgent {
+    /// Its answer.
+    type Reply;
+    /// Who asks.
+    fn caller(&self) -> &Caller;
+    /// Whether everyone that it named was reached, or it named nobody.
+    fn reached_all(&self, reply: &Self::Reply) -> bool;
+}
+
 /// A command with what it needs to learn about the agents it touches.
 pub(crate) struct Asked<C> {
     pub(crate) accounts: Accounts,
     pub(crate) id: SessionId,
     pub(crate) command: C,
+    /// Who was named, and whether the store had to be asked for them the first time.
+    pub(crate) named: Mutex<Vec<(Known, bool)>>,
 }
 
 impl<C> Asked<C> {
+    /// Whom trust denies costs what nobody costs: everyone named is asked of the store once (ASP-18, ASP-19).
+    pub(crate) async fn level(&self) -> Result<(), Fault> {
+        let named = std::mem::take(&mut *self.named.lock().unwrap_or_else(PoisonError::into_inner));
+        for (known, _) in named.iter().filter(|(_, asked)| !asked) {
+            self.accounts.ask_in_vain(known).await?;
+        }
+        Ok(())
+    }
+
+    fn note(&self, known: &Known, asked: bool) {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        if named.iter().all(|(earlier, _)| earlier.handle != known.handle) {
+            named.push((known.clone(), asked));
+        }
+    }
+
     /// The caller, everyone named, and for a contact attempt everyone present; each version is a condition of
     /// the append, so that trust is decided inside it (ASP-17).
     async fn people<'a>(
@@ -89,9 +120,13 @@ impl<C> Asked<C> {
         let known = self.accounts.agent(&caller.handle).await?;
         let mut conditions = vec![known.condition()];
         let mut others = BTreeMap::new();
-        for handle in named.iter().chain(present) {
+        let everyone = named.iter().map(|handle| (handle, true)).chain(present.map(|handle| (handle, false)));
+        for (handle, is_named) in everyone {
             if *handle != caller.handle && !others.contains_key(handle) {
-                let other = self.accounts.agent(handle).await?;
+                let (other, asked) = self.accounts.look_agent_up(handle).await?;
+                if is_named {
+                    self.note(&other, asked);
+                }
                 conditions.push(other.condition());
                 others.insert(handle.clone(), other);
             }
@@ -160,6 +195,35 @@ asked!(LeaveSession => Done,
 asked!(EndSession => Done,
     |this, _state| this.people(&this.command.0, &[], nobody()),
     |s, _at, c, _id, people, stamp| decide::end(s, c, people, stamp));
+
+macro_rules! of_agent {
+    ($command:ty => $reply:ty, $caller:tt) => {
+        of_agent!($command => $reply, $caller, |_command, _reply| true);
+    };
+    ($command:ty => $reply:ty, $caller:tt, |$this:ident, $answer:ident| $reached:expr) => {
+        impl OfAgent for $command {
+            type Reply = $reply;
+            fn caller(&self) -> &Caller {
+                &self.$caller
+            }
+            fn reached_all(&self, $answer: &$reply) -> bool {
+                let $this = self;
+                $reached
+            }
+        }
+    };
+}
+
+of_agent!(CreateSession => SessionOpened, caller);
+of_agent!(InviteAgents => Invited, caller,
+    |this, reply| this.invite.as_ref().is_ok_and(|named| named.len() == reply.invited.len()));
+// Whom it left out, it says to nobody.
+of_agent!(ReopenSession => Done, caller,
+    |this, _reply| this.body.as_ref().is_ok_and(|body| body.invite.is_none()));
+of_agent!(SendMessage => MessageAccepted, caller);
+of_agent!(JoinSession => Done, 0);
+of_agent!(LeaveSession => Done, 0);
+of_agent!(EndSession => Done, 0);
 
 /// A command of the server itself: it is never refused, and does nothing where it does not apply.
 macro_rules! internal {

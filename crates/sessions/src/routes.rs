@@ -2,31 +2,27 @@
 
 use axum::{
     Json, Router,
-    extract::{
-        FromRef, Path, Query, State, rejection::QueryRejection, ws::WebSocketUpgrade,
-        ws::rejection::WebSocketUpgradeRejection,
-    },
+    extract::{FromRef, Path, State},
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use plenary_accounts::{Accounts, AgentCaller, ConnectCaller};
+use plenary_accounts::{Accounts, AgentCaller};
 use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
 use plenary_engine::{Done, KeyUse};
-use plenary_kernel::{AgentHandle, Class, Refusal, SessionId, limits::PAGE_EVENTS_MAX};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use plenary_kernel::{Class, Refusal, SessionId};
+use serde::Serialize;
 
 use crate::{
-    CLIENT_FRAME_OCTETS_MAX, LIST_MAX, Sessions,
+    Sessions,
     command::{
         Caller, CreateSession, EndSession, InviteAgents, Invited, JoinSession, LeaveSession, MessageAccepted,
         Ok as Okay, ReopenSession, SendMessage, SessionOpened,
     },
     refusals::Refused,
     request::{CreateRequest, Fields, InviteRequest, MessageRequest, ReopenRequest, digest},
-    views::{EventPage, SessionList, SessionView},
-    wire::Form,
 };
+
+mod reading;
 
 impl FromRef<Sessions> for Accounts {
     fn from_ref(sessions: &Sessions) -> Self {
@@ -47,7 +43,7 @@ pub fn routes(sessions: Sessions, metrics: &Metrics) -> Result<Router, RegistryF
 /// The operations of this room.
 #[must_use]
 pub fn operations() -> Vec<Operation<Sessions>> {
-    [beginning(), reading(), taking_part(), ending()].into_iter().flatten().collect()
+    [beginning(), reading::operations(), taking_part(), ending()].into_iter().flatten().collect()
 }
 
 fn of_session(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
@@ -90,47 +86,6 @@ fn beginning() -> Vec<Operation<Sessions>> {
             )
             .errors(Class::Conflict, &["session_active", "not_reopenable", "session_full"]);
     vec![Operation::new(create_doc, create), Operation::new(reopen_doc, reopen)]
-}
-
-fn reading() -> Vec<Operation<Sessions>> {
-    let list_doc = OperationDoc::new(
-        "session.list",
-        Method::GET,
-        "/sessions",
-        "List the sessions that you take or took part in",
-    )
-    .query::<ListQuery>()
-    .reply::<SessionList>()
-    .errors(Class::Malformed, &["invalid_limit"]);
-    let show_doc =
-        of_session("session.show", Method::GET, "/sessions/{id}", "Show a session").reply::<SessionView>();
-    let events_doc =
-        of_session("session.events", Method::GET, "/sessions/{id}/events", "Read a session's events")
-            .description(
-                "Filtered like live delivery: joined participants get all events, others what they may see.",
-            )
-            .query::<EventsQuery>()
-            .reply::<EventPage>()
-            .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit"]);
-    let connect_doc = OperationDoc::new(
-        "connect",
-        Method::GET,
-        "/connect",
-        "Receive every event of your sessions over a WebSocket",
-    )
-    .description(
-        "One stream for the agent, with what it missed first. A client that can't set headers passes `?ticket=`. \
-         The text frame {\"type\":\"ping\"} is answered with {\"type\":\"pong\"}.",
-    )
-    .query::<ConnectQuery>()
-    .success(StatusCode::SWITCHING_PROTOCOLS)
-    .errors(Class::Malformed, &["invalid_events", "websocket_required"]);
-    vec![
-        Operation::new(list_doc, list),
-        Operation::new(show_doc, show),
-        Operation::new(events_doc, events),
-        Operation::new(connect_doc, connect),
-    ]
 }
 
 fn taking_part() -> Vec<Operation<Sessions>> {
@@ -193,7 +148,7 @@ fn session(id: &str) -> Result<SessionId, Refused> {
 
 /// The key of a request, for the operation and the one who asks.
 fn key(
-    operation: String,
+    operation: impl FnOnce() -> String,
     fields: &Fields<'_>,
     headers: &HeaderMap,
     body: &[u8],
@@ -208,6 +163,7 @@ fn key(
         }
     };
     let Some(key) = fields.key(header)? else { return Ok(None) };
+    let operation = operation();
     let digest = digest(&operation, body);
     Ok(Some(KeyUse { scope: operation, key, digest }))
 }
@@ -229,14 +185,15 @@ async fn create(
     let body = body?;
     let read = Fields::read(body.bytes());
     let fields = read.as_ref().map_err(Clone::clone);
-    let key = fields.clone().and_then(|f| key(format!("create/{}", agent.handle), f, &headers, body.bytes()));
+    let key =
+        fields.clone().and_then(|f| key(|| format!("create/{}", agent.handle), f, &headers, body.bytes()));
     // A key that is wrong is one more reason to refuse the body.
     let (key, checked) = match key {
         Ok(key) => (key, fields.and_then(Fields::create)),
         Err(refusal) => (None, Err(refusal)),
     };
     let command = CreateSession { caller: caller(agent), body: checked };
-    let done = sessions.ask(&sessions.mint(), command, key.as_ref()).await?;
+    let done = sessions.carry_out(&sessions.mint(), command, key.as_ref()).await?;
     Ok(answer(StatusCode::CREATED, done))
 }
 
@@ -251,7 +208,7 @@ async fn send(
     let id = session(&id)?;
     let read = Fields::read(body.bytes());
     let fields = read.as_ref().map_err(Clone::clone);
-    let scope = format!("send/{id}/{}", agent.handle);
+    let scope = || format!("send/{id}/{}", agent.handle);
     let key = fields.clone().and_then(|fields| key(scope, fields, &headers, body.bytes()));
     let (key, draft) = match key {
         Ok(key) => {
@@ -308,112 +265,3 @@ macro_rules! bodiless {
 bodiless!(join, JoinSession);
 bodiless!(leave, LeaveSession);
 bodiless!(end, EndSession);
-
-/// The query of `GET /sessions`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct ListQuery {
-    /// How many; 1000 when absent, at most 1000.
-    #[schemars(with = "Option<u64>")]
-    limit: Option<String>,
-    /// The `next_cursor` of the page before.
-    before: Option<String>,
-}
-
-/// The query of `GET /sessions/{id}/events`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct EventsQuery {
-    /// Only events behind this one; 0 when absent.
-    #[schemars(with = "Option<u64>")]
-    after_sequence: Option<String>,
-    /// How many; 1000 when absent, at most 1000.
-    #[schemars(with = "Option<u64>")]
-    limit: Option<String>,
-}
-
-/// The query of `GET /connect`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct ConnectQuery {
-    /// `envelope` or `flat`; both at once when absent.
-    events: Option<String>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
-    #[expect(dead_code, reason = "read where the caller is")]
-    ticket: Option<String>,
-}
-
-fn limit(text: Option<&str>, default: usize, max: usize) -> Result<usize, Refused> {
-    match text.map(str::parse) {
-        None => Ok(default),
-        Some(Ok(limit)) if (1..=max).contains(&limit) => Ok(limit),
-        Some(_) => {
-            Err(Refusal::malformed("invalid_limit", format!("`limit` must be an integer from 1 to {max}."))
-                .into())
-        }
-    }
-}
-
-async fn list(
-    State(sessions): State<Sessions>,
-    AgentCaller { handle, .. }: AgentCaller,
-    query: Result<Query<ListQuery>, QueryRejection>,
-) -> Answer {
-    let Query(query) = query.unwrap_or_default();
-    let limit = limit(query.limit.as_deref(), LIST_MAX, LIST_MAX)?;
-    Ok(Json(sessions.list(&handle, query.before.as_deref(), limit).await?).into_response())
-}
-
-async fn show(
-    State(sessions): State<Sessions>,
-    AgentCaller { handle, .. }: AgentCaller,
-    Path(id): Path<String>,
-) -> Answer {
-    Ok(Json(sessions.show(&handle, session(&id)?).await?).into_response())
-}
-
-async fn events(
-    State(sessions): State<Sessions>,
-    AgentCaller { handle, .. }: AgentCaller,
-    Path(id): Path<String>,
-    query: Result<Query<EventsQuery>, QueryRejection>,
-) -> Answer {
-    let id = session(&id)?;
-    sessions.takes_part(&handle, &id).await?;
-    let Query(query) = query.unwrap_or_default();
-    let after = match query.after_sequence.as_deref().map(str::parse) {
-        None => 0,
-        Some(Ok(after)) if i64::try_from(after).is_ok() => after,
-        Some(_) => {
-            let text = "`after_sequence` must be an integer of at least 0.";
-            return Err(Refusal::malformed("invalid_after_sequence", text).into());
-        }
-    };
-    let limit = limit(query.limit.as_deref(), PAGE_EVENTS_MAX, PAGE_EVENTS_MAX)?;
-    Ok(Json(sessions.events(&handle, &id, after, limit).await?).into_response())
-}
-
-async fn connect(
-    State(sessions): State<Sessions>,
-    ConnectCaller(agent): ConnectCaller,
-    query: Result<Query<ConnectQuery>, QueryRejection>,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Answer {
-    let form = match query.unwrap_or_default().0.events.as_deref() {
-        None => Form::Both,
-        Some(text) => Form::parse(text)
-            .ok_or_else(|| Refusal::malformed("invalid_events", "`events` must be `envelope` or `flat`."))?,
-    };
-    let upgrade = upgrade.map_err(|_| {
-        Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
-    })?;
-    Ok(upgrade
-        .max_message_size(CLIENT_FRAME_OCTETS_MAX)
-        .max_frame_size(CLIENT_FRAME_OCTETS_MAX)
-        .on_upgrade(move |socket| sessions.connect(agent, form, socket)))
-}
-
-impl Sessions {
-    /// A stranger is told "not found" before anything about its query.
-    async fn takes_part(&self, me: &AgentHandle, id: &SessionId) -> Result<(), Refused> {
-        let (state, _) = self.0.streams.fresh(id.as_str()).await?;
-        if state.participant(me).is_some() { Ok(()) } else { Err(Refusal::not_found().into()) }
-    }
-}

@@ -1,20 +1,27 @@
 //! The sessions of a server: commands in, states and events out.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use plenary_accounts::Accounts;
 use plenary_engine::{Clock, Command, Done, ExecuteError, KeyUse, Streams};
 use plenary_hub::{Cursors, Presence, TAIL_OCTETS_MAX, Tail};
 use plenary_kernel::{AgentHandle, SessionId, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Log, Order};
+use quick_cache::sync::Cache;
 
 use crate::{
     command::EvictAgent,
     decide::Rejection,
-    room::{Asked, BY_AGENT, SessionRoom},
+    room::{Asked, BY_AGENT, OfAgent, SessionRoom},
     transport::Transport,
     wire::Encoded,
 };
+
+/// Most participations that are remembered; past it the index is asked again.
+const PARTS_KNOWN_MAX: usize = 65_536;
 
 /// What an operator may set.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +48,8 @@ pub(crate) struct Inner {
     pub(crate) tail: Tail<Encoded>,
     pub(crate) transport: Transport,
     pub(crate) config: Config,
+    /// Who is known to take or have taken part in what.
+    parts: Cache<(AgentHandle, SessionId), ()>,
 }
 
 impl Sessions {
@@ -62,6 +71,7 @@ impl Sessions {
             tail: Tail::new(TAIL_OCTETS_MAX),
             transport: Transport::default(),
             config,
+            parts: Cache::new(PARTS_KNOWN_MAX),
         }))
     }
 
@@ -74,18 +84,55 @@ impl Sessions {
         SessionId::mint(&self.0.streams.clock().stamp(), 0)
     }
 
-    /// Carries out a command of an agent.
-    pub(crate) async fn ask<C>(
+    /// Carries out a command of an agent on a session that it takes or took part in.
+    pub(crate) async fn ask<C: OfAgent>(
         &self,
         id: &SessionId,
         command: C,
         key: Option<&KeyUse>,
-    ) -> Result<Done<<Asked<C> as Command<SessionRoom>>::Reply>, ExecuteError<Rejection>>
+    ) -> Result<Done<C::Reply>, ExecuteError<Rejection>>
     where
-        Asked<C>: Command<SessionRoom, Rejection = Rejection>,
+        Asked<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
-        let asked = Asked { accounts: self.0.accounts.clone(), id: id.clone(), command };
-        self.0.streams.execute(id.as_str(), &asked, key).await
+        if !self.takes_part(&command.caller().handle, id).await? {
+            return Err(ExecuteError::Rejected(Rejection::NotFound));
+        }
+        self.carry_out(id, command, key).await
+    }
+
+    /// Carries out a command of an agent.
+    pub(crate) async fn carry_out<C: OfAgent>(
+        &self,
+        id: &SessionId,
+        command: C,
+        key: Option<&KeyUse>,
+    ) -> Result<Done<C::Reply>, ExecuteError<Rejection>>
+    where
+        Asked<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
+    {
+        let named = Mutex::default();
+        let asked = Asked { accounts: self.0.accounts.clone(), id: id.clone(), command, named };
+        let answer = self.0.streams.execute(id.as_str(), &asked, key).await;
+        if !answer.as_ref().is_ok_and(|done| asked.command.reached_all(&done.reply)) {
+            asked.level().await?;
+        }
+        answer
+    }
+
+    /// Whether the agent takes or took part in the session. Who does is remembered, for it is so for ever; for
+    /// anybody else it is one look into the index, whether or not there is such a session (ASP-18).
+    pub(crate) async fn takes_part(&self, me: &AgentHandle, id: &SessionId) -> Result<bool, Fault> {
+        let part = (me.clone(), id.clone());
+        if self.0.parts.get(&part).is_some() {
+            return Ok(true);
+        }
+        let key = format!("{me}/{id}");
+        let rows = self.log().read_index(BY_AGENT, &key, None, 1, Order::Ascending).await?;
+        let takes_part = rows.first().is_some_and(|row| row.key == key);
+        if takes_part {
+            self.0.parts.insert(part, ());
+        }
+        Ok(takes_part)
     }
 
     /// Carries out a command of the server itself.

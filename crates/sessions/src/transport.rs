@@ -25,6 +25,10 @@ const TOLD_AT_ONCE: usize = 64;
 /// How many agents' transitions are kept in order at a time; past it the oldest key is forgotten.
 const TRANSITIONS_MAX: usize = 65_536;
 
+/// How long after a fault a disconnect is tried again, at first and at last.
+const AGAIN_MIN: Duration = Duration::from_secs(1);
+const AGAIN_MAX: Duration = Duration::from_secs(30);
+
 type Window = (AgentHandle, String, Version);
 
 /// What is under way.
@@ -60,7 +64,10 @@ impl Sessions {
         let back = NoteReconnect(handle.clone());
         self.tell(AWAY, handle, |id| {
             let back = &back;
-            async move { self.note(&id, back).await }
+            async move {
+                // Gone already: the disconnect may have been written before this had its turn.
+                if self.0.presence.is_online(handle) { self.note(&id, back).await } else { Ok(()) }
+            }
         })
         .await
     }
@@ -69,11 +76,36 @@ impl Sessions {
     pub(crate) async fn went_offline(&self, handle: &AgentHandle, closed: LastClosed) -> Result<(), Fault> {
         let transition = self.0.transport.transition(handle);
         let _one = transition.lock().await;
+        // Back already: its row says so, and must go on saying so.
+        if self.0.presence.is_online(handle) {
+            return Ok(());
+        }
         let offline = match closed.cursor {
-            Some(cursor) => self.0.cursors.put_down(handle, cursor).await?,
+            Some(cursor) => {
+                let offline = self.0.cursors.put_down(handle, cursor).await?;
+                // Back while that was written.
+                if self.0.presence.is_online(handle) {
+                    let cursor = self.0.presence.cursor(handle).unwrap_or(cursor);
+                    self.0.cursors.moved(handle, cursor, true);
+                }
+                offline
+            }
             None => !self.0.cursors.is_online_elsewhere(handle).await?,
         };
         if offline { self.note_offline(handle).await } else { Ok(()) }
+    }
+
+    /// The same, tried again for as long as the store can't take it: nothing else would notice the agent's absence.
+    pub(crate) async fn goes_offline(&self, handle: &AgentHandle, closed: LastClosed) {
+        let mut pause = AGAIN_MIN;
+        while let Err(fault) = self.went_offline(handle, closed).await {
+            tracing::warn!(%fault, "a disconnect was not written; it is tried again");
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(AGAIN_MAX);
+            if self.0.presence.is_closed() {
+                return;
+            }
+        }
     }
 
     /// The agent is offline everywhere.
@@ -115,14 +147,17 @@ impl Sessions {
     /// On a store that several processes share: agents whose process died have lost their connections, and
     /// grace windows that a dead process kept are kept here. Called every few seconds.
     pub async fn adopt_orphans(&self) -> Result<(), Fault> {
-        for handle in self.0.cursors.orphans().await? {
-            let transition = self.0.transport.transition(&handle);
+        for orphan in self.0.cursors.orphans().await? {
+            let handle = &orphan.handle;
+            let transition = self.0.transport.transition(handle);
             let _one = transition.lock().await;
             let online =
-                self.0.presence.is_online(&handle) || self.0.cursors.is_online_elsewhere(&handle).await?;
+                self.0.presence.is_online(handle) || self.0.cursors.is_online_elsewhere(handle).await?;
             if !online {
-                self.note_offline(&handle).await?;
+                self.note_offline(handle).await?;
             }
+            // Only now: what a fault has left undone is found again.
+            self.0.cursors.adopt(&orphan).await?;
         }
         self.resume_grace().await
     }

@@ -8,7 +8,7 @@ use plenary_kernel::{AgentHandle, SessionId};
 use plenary_log::{Fault, StoredEvent};
 use serde_json::Value;
 
-use crate::event::{LeftReason, SessionEvent, sequence};
+use crate::event::{LeftReason, MessageSent, SessionEvent, sequence};
 
 /// Which form a reader wants, `?events=`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,6 +59,9 @@ pub(crate) fn write(
     first: Option<&StoredEvent>,
     form: Form,
 ) -> Result<String, Fault> {
+    if let SessionEvent::MessageSent(event) = event {
+        return sent(session, stored, event, form);
+    }
     let (kind, id, payload, flat) = members(session, topic, stored, event, first)?;
     let mut out = String::with_capacity(192 + payload.len() + flat.len());
     let (sequence, at) = (sequence(stored.version), stored.at.0);
@@ -75,6 +78,25 @@ pub(crate) fn write(
     }
     out.push('}');
     Ok(out)
+}
+
+/// A message, which is most of all that is ever written: put together from its parts in one piece.
+fn sent(session: &SessionId, stored: &StoredEvent, event: &MessageSent, form: Form) -> Result<String, Fault> {
+    let (id, session, sender) = (&*event.id, session.as_str(), event.sender.as_str());
+    let (sequence, at) = (&*sequence(stored.version).to_string(), &*stored.at.0.to_string());
+    let members = text(stored)?;
+    let mut parts = Vec::with_capacity(32);
+    parts.extend([r#"{"type":"session.message","session_id":""#, session, r#"","event_id":"evt_"#, id]);
+    parts.extend([r#"","sequence":"#, sequence, r#","created_at":"#, at]);
+    if form != Form::Flat {
+        parts.extend([r#","payload":{"id":"msg_"#, id, r#"","session_id":""#, session, r#"","sender":""#]);
+        parts.extend([sender, r#"","sequence":"#, sequence, r#","created_at":"#, at, ",", members, "}"]);
+    }
+    if form != Form::Envelope {
+        parts.extend([r#","id":"msg_"#, id, r#"","sender":""#, sender, r#"","#, members]);
+    }
+    parts.push("}");
+    Ok(parts.concat())
 }
 
 /// The members of a message behind its id: what the sender sent, and what the server adds.
@@ -108,12 +130,8 @@ fn members<'a>(
 ) -> Result<Members<'a>, Fault> {
     let agent = |handle: &AgentHandle| format!(r#""agent":"{handle}""#);
     Ok(match event {
-        SessionEvent::SessionCreated(_) => {
-            return Err(Fault::Corrupt(format!("a second creation on {}", stored.stream)));
-        }
-        SessionEvent::MessageSent(event) => {
-            let flat = format!(r#""id":"msg_{}","sender":"{}",{}"#, event.id, event.sender, text(stored)?);
-            ("message", &*event.id, message(session, stored, &event.id, &event.sender)?, flat)
+        SessionEvent::SessionCreated(_) | SessionEvent::MessageSent(_) => {
+            return Err(Fault::Corrupt(format!("a {} among other events of {}", stored.kind, stored.stream)));
         }
         SessionEvent::AgentInvited(event) => {
             let mut more = String::new();

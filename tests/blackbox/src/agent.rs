@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Address, Connection, Frame, PATIENCE, Pongs, Response, Server, Socket, render};
+use crate::{Address, Connection, Frame, PATIENCE, Pongs, Response, Server, Socket, Stream, render};
 
 /// Someone with a token, or without one.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ impl Caller {
     /// Sends exactly these bytes on a fresh connection and reads one response.
     pub async fn bytes(&self, request: &[u8]) -> Response {
         let work = async {
-            let mut connection = Connection::open(self.address.get()).await?;
+            let mut connection = Connection::open(self.address.place()).await?;
             connection.round_trip(request).await
         };
         let line = String::from_utf8_lossy(request.split(|byte| *byte == b'\r').next().unwrap_or_default());
@@ -121,8 +121,23 @@ impl Caller {
         let mut headers: Vec<_> = bearer.iter().map(|bearer| ("Authorization", bearer.as_str())).collect();
         headers.extend_from_slice(extra);
         let opened =
-            tokio::time::timeout(PATIENCE, Socket::open(self.address.get(), target, &headers, pongs));
+            tokio::time::timeout(PATIENCE, Socket::open(self.address.place(), target, &headers, pongs));
         opened.await.expect("an upgrade is answered in time").expect("an upgrade is answered")
+    }
+
+    /// Opens `target` as a stream of server-sent events; the error is the refusal.
+    pub async fn try_stream(&self, target: &str, extra: &[(&str, &str)]) -> Result<Stream, Response> {
+        let request = self.request("GET", target, extra, None);
+        let opened = tokio::time::timeout(PATIENCE, Stream::open(self.address.place(), &request));
+        opened.await.expect("a stream is answered in time").expect("a stream is answered")
+    }
+
+    /// Opens `target` as a stream of server-sent events and demands success.
+    pub async fn stream(&self, target: &str) -> Stream {
+        match self.try_stream(target, &[]).await {
+            Ok(stream) => stream,
+            Err(response) => panic!("no stream: {response}"),
+        }
     }
 
     /// Where this caller's server is.

@@ -1,27 +1,36 @@
-//! What the environment asks of a run: quick or whole, with PostgreSQL or without.
+//! What the environment asks of a run: quick or whole, and with which servers.
 
 use std::env;
 
-/// The answer to "shall the PostgreSQL leg run".
+/// The answer to "shall the tests with that server run".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
-    /// Yes, on the server with this URL (a role that may create databases).
+    /// Yes, on the one with this URL.
     Yes(String),
     /// No: no URL was given, and none was required.
     No,
 }
 
 impl Asked {
-    /// Reads `PLENARY_TEST_POSTGRES`; panics when it is absent while `PLENARY_TEST_REQUIRE` is set, so that a run
-    /// that must have the leg cannot pass without it.
-    #[expect(clippy::print_stderr, reason = "the reader of the run must see that a leg was left out")]
+    /// PostgreSQL, as a role that may create databases: `PLENARY_TEST_POSTGRES`. Panics when it is absent while
+    /// `PLENARY_TEST_REQUIRE` is set, so that a run that must have it cannot pass without.
     pub fn postgres() -> Self {
-        match env::var("PLENARY_TEST_POSTGRES") {
+        Self::of("PLENARY_TEST_POSTGRES")
+    }
+
+    /// Arize Phoenix on this machine: `PLENARY_TEST_PHOENIX`. Panics as [`Asked::postgres`] does.
+    pub fn phoenix() -> Self {
+        Self::of("PLENARY_TEST_PHOENIX")
+    }
+
+    #[expect(clippy::print_stderr, reason = "the reader of the run must see what was left out")]
+    fn of(variable: &str) -> Self {
+        match env::var(variable) {
             Ok(url) if !url.is_empty() => Self::Yes(url),
             _ => {
                 let required = env::var_os("PLENARY_TEST_REQUIRE").is_some_and(|value| !value.is_empty());
-                assert!(!required, "PLENARY_TEST_REQUIRE is set, but PLENARY_TEST_POSTGRES names no server");
-                eprintln!("left out: PLENARY_TEST_POSTGRES is not set");
+                assert!(!required, "PLENARY_TEST_REQUIRE is set, but {variable} names no server");
+                eprintln!("left out: {variable} is not set");
                 Self::No
             }
         }

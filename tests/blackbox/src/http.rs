@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use bytes::{Buf, Bytes, BytesMut};
+use rustls::ClientConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 
-use crate::Response;
+use crate::place::Carrier;
+use crate::{Place, Response};
 
 /// Longest head that is accepted from the server.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -19,12 +20,23 @@ const HEAD_BYTES_MAX: usize = 64 * 1024;
 #[derive(Debug, Clone, Default)]
 pub struct Address {
     port: Arc<AtomicU16>,
+    tls: Option<Arc<ClientConfig>>,
 }
 
 impl Address {
-    /// The present address.
+    /// The present address, without what may be spoken there.
     pub fn get(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port.load(Ordering::SeqCst)))
+    }
+
+    /// The present address with its TLS, if any.
+    pub fn place(&self) -> Place {
+        Place::from(self.get()).over(self.tls.clone())
+    }
+
+    /// An address that is spoken to over TLS.
+    pub(crate) fn over(tls: Option<Arc<ClientConfig>>) -> Self {
+        Self { tls, ..Self::default() }
     }
 
     /// Remembers the port of the newly started server.
@@ -48,18 +60,17 @@ pub fn render(method: &str, target: &str, headers: &[(&str, &str)], body: Option
     bytes
 }
 
-/// One TCP connection, kept open between requests.
+/// One connection, kept open between requests.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Box<dyn Carrier>,
     buffer: BytesMut,
 }
 
 impl Connection {
     /// Connects.
-    pub async fn open(address: SocketAddr) -> Result<Self> {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
+    pub async fn open(place: impl Into<Place>) -> Result<Self> {
+        let stream = place.into().connect().await?;
         Ok(Self { stream, buffer: BytesMut::new() })
     }
 
@@ -84,24 +95,42 @@ impl Connection {
 
     /// Reads one response.
     pub async fn response(&mut self) -> Result<Response> {
+        let response = self.response_head().await?;
+        self.complete(response).await
+    }
+
+    /// Reads the head of a response and leaves its body on the connection.
+    pub async fn response_head(&mut self) -> Result<Response> {
         let (status, headers) = self.head().await?;
-        let find = |name: &str| {
-            headers
-                .iter()
-                .find(|(known, _): &&(String, String)| known.eq_ignore_ascii_case(name))
-                .map(|h| h.1.clone())
-        };
-        let body = if status == 204 || status == 304 || status < 200 {
+        Ok(Response { asked: String::new(), status, headers, body: Bytes::new() })
+    }
+
+    /// Reads the body that belongs to a head.
+    pub async fn complete(&mut self, mut response: Response) -> Result<Response> {
+        let status = response.status;
+        response.body = if status == 204 || status == 304 || status < 200 {
             Bytes::new()
-        } else if find("transfer-encoding").is_some_and(|value| value.eq_ignore_ascii_case("chunked")) {
+        } else if response.is_chunked() {
             self.chunks().await?
-        } else if let Some(length) = find("content-length") {
+        } else if let Some(length) = response.header("content-length") {
             let length = length.parse::<usize>().map_err(|_| bad("content-length is no number"))?;
             self.exactly(length).await?
         } else {
             self.to_the_end().await?
         };
-        Ok(Response { asked: String::new(), status, headers, body })
+        Ok(response)
+    }
+
+    /// The next part of a body that may never end: a chunk, or what has come of a body without chunks; `None` at
+    /// its proper end.
+    pub async fn part(&mut self, chunked: bool) -> Result<Option<Bytes>> {
+        if chunked {
+            return self.chunk().await;
+        }
+        if self.buffer.is_empty() && self.stream.read_buf(&mut self.buffer).await? == 0 {
+            return Ok(None);
+        }
+        Ok(Some(self.buffer.split().freeze()))
     }
 
     /// Reads until the server closes and gives what came, for tests that send broken requests.
@@ -119,7 +148,7 @@ impl Connection {
     }
 
     /// Gives up the socket and what was read beyond the last response, for the upgrade to a WebSocket.
-    pub fn into_parts(self) -> (TcpStream, BytesMut) {
+    pub(crate) fn into_parts(self) -> (Box<dyn Carrier>, BytesMut) {
         (self.stream, self.buffer)
     }
 
@@ -154,19 +183,20 @@ impl Connection {
 
     async fn chunks(&mut self) -> Result<Bytes> {
         let mut body = BytesMut::new();
-        loop {
-            let line = self.line().await?;
-            let size = usize::from_str_radix(line.trim(), 16).map_err(|_| bad("no chunk size"))?;
-            let chunk = self.exactly(size).await?;
+        while let Some(chunk) = self.chunk().await? {
             body.extend_from_slice(&chunk);
-            let end = self.line().await?;
-            if !end.is_empty() {
-                return Err(bad("a chunk is longer than its size"));
-            }
-            if size == 0 {
-                return Ok(body.freeze());
-            }
         }
+        Ok(body.freeze())
+    }
+
+    async fn chunk(&mut self) -> Result<Option<Bytes>> {
+        let line = self.line().await?;
+        let size = usize::from_str_radix(line.trim(), 16).map_err(|_| bad("no chunk size"))?;
+        let chunk = self.exactly(size).await?;
+        if !self.line().await?.is_empty() {
+            return Err(bad("a chunk is longer than its size"));
+        }
+        Ok((size > 0).then_some(chunk))
     }
 
     async fn line(&mut self) -> Result<String> {

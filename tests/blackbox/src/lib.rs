@@ -1,23 +1,29 @@
 //! The harness of the black-box suite: it starts the real `plenary` binary and speaks raw bytes to it.
 //!
 //! Everything here is written from the protocol's documents. It must not know the server's code: no crate of the
-//! workspace is a dependency, and HTTP and WebSocket are spoken by small clients of its own, so that a mistake in the
+//! workspace is a dependency, and HTTP, WebSocket and event streams are spoken by small clients of its own, so that a mistake in the
 //! libraries the server uses cannot hide itself on both sides.
 //!
 //! A failed expectation panics with what was asked and what came back; the server's log is printed beside it.
 
 mod agent;
 mod asked;
+mod certificate;
 mod check;
+mod cli;
+mod collector;
 mod http;
 mod load;
+mod place;
 mod postgres;
 mod process;
 mod reader;
+mod relay;
 mod response;
 mod scene;
 mod server;
 mod socket;
+mod stream;
 mod temp;
 pub mod wsframe;
 
@@ -25,15 +31,21 @@ use std::time::Duration;
 
 pub use agent::{Agent, Caller};
 pub use asked::{Asked, rounds};
+pub use certificate::Certificate;
 pub use check::{assert_gapless, assert_keys, content_of, kinds, sequences};
+pub use cli::{Cli, Ran, Running};
+pub use collector::{Behaviour, Collector, Export, Span};
 pub use http::{Address, Connection, render};
 pub use load::{Acked, Sender, check_log};
+pub use place::{Place, trusting};
 pub use postgres::Database;
 pub use reader::Reader;
+pub use relay::Relay;
 pub use response::Response;
 pub use scene::{enter, pair, room};
 pub use server::{Builder, Server};
 pub use socket::{Frame, Pongs, Socket};
+pub use stream::{Delivery, Heard, Stream};
 pub use temp::TempDir;
 pub use wsframe::{FrameReader, encode};
 

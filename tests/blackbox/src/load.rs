@@ -91,7 +91,7 @@ impl Sender {
     async fn attempt(&mut self, request: &[u8]) -> std::io::Result<Value> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => Connection::open(self.agent.address().get()).await?,
+            None => Connection::open(self.agent.address().place()).await?,
         };
         let response = connection.round_trip(request).await?;
         match response.status {

@@ -16,7 +16,9 @@ use tokio::time::timeout;
 /// A debug build on a busy machine, with a database to prepare, may take this long to listen.
 const START_MAX: Duration = Duration::from_secs(60);
 /// What the server prints first on stdout, followed by its address.
-const GREETING: &str = "listening on http://127.0.0.1:";
+const GREETING: &str = "listening on ";
+/// How that address begins.
+const ORIGINS: [&str; 2] = ["http://127.0.0.1:", "https://127.0.0.1:"];
 
 /// A running server process. Dropping it kills it.
 #[derive(Debug)]
@@ -34,7 +36,8 @@ impl Process {
         let mut command = Command::new(binary());
         command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).kill_on_drop(true);
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("PLENARY_") {
+            let text = name.to_string_lossy();
+            if text.starts_with("PLENARY_") || text.starts_with("OTEL_") {
                 command.env_remove(name);
             }
         }
@@ -44,13 +47,15 @@ impl Process {
         let first = timeout(START_MAX, lines.next_line()).await;
         let port = match &first {
             Ok(Ok(Some(line))) => {
-                line.strip_prefix(GREETING).and_then(|rest| rest.trim_end_matches('/').parse().ok())
+                let url = line.strip_prefix(GREETING).unwrap_or_default();
+                let port = ORIGINS.iter().find_map(|origin| url.strip_prefix(origin));
+                port.and_then(|port| port.trim_end_matches('/').parse().ok())
             }
             _ => None,
         };
         let Some(port) = port else {
             let stderr = std::fs::read_to_string(log).unwrap_or_default();
-            panic!("{command:?} did not print `{GREETING}PORT` first, but {first:?}; stderr:\n{stderr}");
+            panic!("{command:?} did not print `{GREETING}URL` first, but {first:?}; stderr:\n{stderr}");
         };
         let stdout = Arc::new(Mutex::new(String::new()));
         tokio::spawn(collect(lines, Arc::clone(&stdout)));
@@ -113,7 +118,7 @@ async fn collect(mut lines: Lines<BufReader<ChildStdout>>, into: Arc<Mutex<Strin
 }
 
 /// `PLENARY_BIN`, or the binary of the same build as this test executable.
-fn binary() -> PathBuf {
+pub(crate) fn binary() -> PathBuf {
     let path = match std::env::var_os("PLENARY_BIN") {
         Some(path) => PathBuf::from(path),
         None => {

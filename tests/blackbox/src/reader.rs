@@ -56,7 +56,7 @@ impl Reader {
     async fn connect(&self) -> Option<Socket> {
         let bearer = format!("Bearer {}", self.agent.token());
         let headers = [("Authorization", bearer.as_str())];
-        let opened = Socket::open(self.agent.address().get(), "/connect", &headers, Pongs::Answer);
+        let opened = Socket::open(self.agent.address().place(), "/connect", &headers, Pongs::Answer);
         timeout(TRY_MAX, opened).await.ok()?.ok()?.ok()
     }
 

@@ -25,6 +25,11 @@ impl Response {
             .map(|(_, value)| value.as_str())
     }
 
+    /// The body comes in chunks.
+    pub fn is_chunked(&self) -> bool {
+        self.header("transfer-encoding").is_some_and(|value| value.eq_ignore_ascii_case("chunked"))
+    }
+
     /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::process::{Process, write_file};
-use crate::{Address, Agent, Caller, TempDir};
+use crate::{Address, Agent, Caller, Certificate, TempDir};
 
 /// The operator's token of every server under test.
 const OPERATOR: &str = "plo_blackbox0000000000000000000000000000000000000000000000000000";
@@ -22,8 +22,11 @@ pub struct Builder {
     grace: Option<String>,
     database: Option<String>,
     seed: Option<Value>,
+    config: Option<String>,
     own_operator_token: bool,
+    tls: bool,
     args: Vec<String>,
+    env: Vec<(String, String)>,
 }
 
 impl Builder {
@@ -48,10 +51,24 @@ impl Builder {
         self
     }
 
+    /// `--config`, the content of the file.
+    #[must_use]
+    pub fn config(mut self, toml: &str) -> Self {
+        self.config = Some(toml.to_owned());
+        self
+    }
+
     /// The server makes its own operator token, as on a first start without configuration.
     #[must_use]
     pub fn own_operator_token(mut self) -> Self {
         self.own_operator_token = true;
+        self
+    }
+
+    /// `--tls-cert` and `--tls-key`, with a certificate made for this server; it is spoken to over TLS.
+    #[must_use]
+    pub fn tls(mut self) -> Self {
+        self.tls = true;
         self
     }
 
@@ -60,6 +77,19 @@ impl Builder {
     pub fn arg(mut self, arg: &str) -> Self {
         self.args.push(arg.to_owned());
         self
+    }
+
+    /// Any variable of its environment.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Spans go there, without waiting for others to travel with.
+    #[must_use]
+    pub fn spans_to(self, endpoint: &str) -> Self {
+        self.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint).env("OTEL_BSP_SCHEDULE_DELAY", "20")
     }
 
     /// Starts it and waits until it listens.
@@ -77,17 +107,27 @@ impl Builder {
             write_file(&path, &seed.to_string());
             args.extend(["--seed".into(), path.into()]);
         }
+        if let Some(config) = self.config {
+            let path = dir.path().join("plenary.toml");
+            write_file(&path, &config);
+            args.extend(["--config".into(), path.into()]);
+        }
+        let tls = self.tls.then(|| Certificate::make(dir.path()));
+        if let Some(tls) = &tls {
+            args.extend(["--tls-cert".into(), tls.file.clone().into()]);
+            args.extend(["--tls-key".into(), tls.key.clone().into()]);
+        }
         args.extend(self.args.into_iter().map(OsString::from));
-        let env = if self.own_operator_token {
-            Vec::new()
-        } else {
-            vec![("PLENARY_OPERATOR_TOKEN".to_owned(), OPERATOR.to_owned())]
-        };
+        let mut env = self.env;
+        if !self.own_operator_token {
+            env.push(("PLENARY_OPERATOR_TOKEN".to_owned(), OPERATOR.to_owned()));
+        }
         let log = dir.path().join("stderr.log");
         let process = Process::start(&args, &env, &log).await;
-        let address = Address::default();
+        let address = Address::over(tls.as_ref().map(|tls| tls.trusted(rustls::ALL_VERSIONS)));
         address.set_port(process.port);
-        Server { args, env, log, data, address, process: Some(process), stdout: String::new(), _dir: dir }
+        let (process, stdout) = (Some(process), String::new());
+        Server { args, env, log, data, address, tls, process, stdout, _dir: dir }
     }
 }
 
@@ -99,6 +139,7 @@ pub struct Server {
     log: PathBuf,
     data: PathBuf,
     address: Address,
+    tls: Option<Certificate>,
     process: Option<Process>,
     stdout: String,
     _dir: TempDir,
@@ -118,6 +159,17 @@ impl Server {
     /// Where it listens, also after a restart.
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Its certificate; only where it speaks TLS.
+    pub fn certificate(&self) -> &Certificate {
+        self.tls.as_ref().expect("the server speaks TLS")
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address.get())
     }
 
     /// Its data directory.

@@ -2,18 +2,17 @@
 //! never does. A task reads all the time, so that an idle test does not look like a stalled client.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
-use tokio::io::AsyncWriteExt;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
+use crate::place::Carrier;
 use crate::wsframe::{BINARY, CLOSE, FrameReader, PING, PONG, TEXT, encode};
-use crate::{Connection, PATIENCE, Response, render};
+use crate::{Connection, PATIENCE, Place, Response, render};
 
 /// The sample key of RFC 6455 section 1.3 and the answer that it demands.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -52,7 +51,7 @@ pub enum Frame {
 /// One connection to `/connect`.
 #[derive(Debug)]
 pub struct Socket {
-    writer: Arc<Mutex<OwnedWriteHalf>>,
+    writer: Arc<Mutex<WriteHalf<Box<dyn Carrier>>>>,
     frames: mpsc::UnboundedReceiver<Frame>,
     task: JoinHandle<()>,
     history: VecDeque<String>,
@@ -62,12 +61,12 @@ pub struct Socket {
 impl Socket {
     /// Upgrades. The inner error is the server's answer when it is anything but 101.
     pub async fn open(
-        address: SocketAddr,
+        place: impl Into<Place>,
         target: &str,
         headers: &[(&str, &str)],
         pongs: Pongs,
     ) -> Result<Result<Self, Response>> {
-        let mut connection = Connection::open(address).await?;
+        let mut connection = Connection::open(place).await?;
         let response = connection.round_trip(&upgrade_request(target, headers)).await?;
         if response.status != 101 {
             return Ok(Err(response));
@@ -76,7 +75,7 @@ impl Socket {
             bail!("the accept key is wrong: {response}");
         }
         let (stream, rest) = connection.into_parts();
-        let (reader, writer) = stream.into_split();
+        let (reader, writer) = tokio::io::split(stream);
         let writer = Arc::new(Mutex::new(writer));
         let (sender, frames) = mpsc::unbounded_channel();
         let reader = FrameReader::new(reader, rest);
@@ -241,8 +240,8 @@ pub(crate) fn upgrade_request(target: &str, headers: &[(&str, &str)]) -> Vec<u8>
 }
 
 async fn pump(
-    mut reader: FrameReader<OwnedReadHalf>,
-    writer: Arc<Mutex<OwnedWriteHalf>>,
+    mut reader: FrameReader<ReadHalf<Box<dyn Carrier>>>,
+    writer: Arc<Mutex<WriteHalf<Box<dyn Carrier>>>>,
     frames: mpsc::UnboundedSender<Frame>,
     pongs: Pongs,
 ) {
@@ -264,7 +263,7 @@ async fn pump(
 async fn receive(
     opcode: u8,
     payload: Vec<u8>,
-    writer: &Mutex<OwnedWriteHalf>,
+    writer: &Mutex<WriteHalf<Box<dyn Carrier>>>,
     pongs: Pongs,
 ) -> Result<Frame> {
     Ok(match opcode {

@@ -7,6 +7,8 @@ use guard::Guard;
 
 mod apt;
 mod guard;
+mod phoenix;
+mod ports;
 mod postgres;
 pub(crate) mod rust_tools;
 
@@ -18,14 +20,18 @@ pub(crate) struct Server {
     pub(crate) ensure: fn() -> Result<()>,
     /// Starts a private instance of it.
     pub(crate) start: fn() -> Result<Running>,
+    /// Whether the bench measures with it too.
+    pub(crate) measured: bool,
 }
 
 /// Every server.
-pub(crate) const SERVERS: &[Server] =
-    &[Server { name: "PostgreSQL", ensure: postgres::ensure, start: postgres::start }];
+pub(crate) const SERVERS: &[Server] = &[
+    Server { name: "PostgreSQL", ensure: postgres::ensure, start: postgres::start, measured: true },
+    Server { name: "Phoenix", ensure: phoenix::ensure, start: phoenix::start, measured: false },
+];
 
 /// The variables under which tests find their servers.
-pub(crate) const SERVER_VARIABLES: &[&str] = &[postgres::VARIABLE];
+pub(crate) const SERVER_VARIABLES: &[&str] = &[postgres::VARIABLE, phoenix::VARIABLE];
 
 /// A server that runs until this is dropped, or until this process is gone in whatever way.
 pub(crate) struct Running {

@@ -3,7 +3,6 @@
 
 use std::{
     io::Write,
-    net::{Ipv4Addr, TcpListener},
     os::unix::{
         fs::{DirBuilderExt, chown},
         process::CommandExt,
@@ -14,7 +13,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{Running, apt, guard::Guard};
+use super::{Running, apt, guard::Guard, ports};
 use crate::{console, process};
 
 /// Where tests find it. When it is set already, that server is used and none is started.
@@ -77,7 +76,7 @@ pub(super) fn start() -> Result<Running> {
     configure(&data, &place)?;
     let mut attempt = 1;
     loop {
-        let port = free_port()?;
+        let port = ports::free()?;
         let log = place.join(format!("{attempt}.log"));
         let mut start = Command::new(&pg_ctl);
         start.args(["start", "-D", data_text, "-w", "-t", START_SECONDS_MAX, "-l", utf8(&log)?]);
@@ -183,11 +182,6 @@ fn configure(data: &Path, place: &Path) -> Result<()> {
     let mut file =
         std::fs::OpenOptions::new().append(true).open(&path).context("initdb left no postgresql.conf")?;
     file.write_all(settings.as_bytes()).with_context(|| format!("could not write {}", path.display()))
-}
-
-fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port on 127.0.0.1")?;
-    Ok(listener.local_addr()?.port())
 }
 
 fn utf8(path: &Path) -> Result<&str> {

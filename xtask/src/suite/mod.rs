@@ -79,7 +79,8 @@ const BUILD: Stage =
     Stage { name: "binary", advice: "mend the build: `cargo build -p plenary`", work: build };
 const SERVERS: Stage = Stage {
     name: "servers",
-    advice: "what the server said stands above; PLENARY_TEST_POSTGRES can name one that runs already",
+    advice: "what the server said stands above; PLENARY_TEST_POSTGRES and PLENARY_TEST_PHOENIX can name ones that run \
+             already",
     work: servers,
 };
 const TESTS: Stage = Stage {
@@ -148,7 +149,8 @@ fn servers(run: &mut Run) -> Result<()> {
 }
 
 fn tests(run: &mut Run) -> Result<()> {
-    let mut command = process::cargo(run.root, &["test", "--workspace"]);
+    // One failure must not hide the others: the log of a run is all that is left of a machine.
+    let mut command = process::cargo(run.root, &["test", "--workspace", "--no-fail-fast"]);
     environment(&mut command, run);
     process::run(&mut command)?;
     // Nothing after the tests talks to them.

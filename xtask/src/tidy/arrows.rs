@@ -13,7 +13,7 @@ use super::{
 pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs"];
 
 /// What a protocol room may build on.
-const BELOW_PROTOCOLS: &[&str] = &["kernel", "log", "engine", "hub", "edge", "accounts"];
+const BELOW_PROTOCOLS: &[&str] = &["kernel", "log", "engine", "hub", "telemetry", "edge", "accounts"];
 
 /// The concrete backends: named by the binary, and by tests and benches.
 const BACKENDS: &[&str] = &["log-sqlite", "log-postgres"];
@@ -32,8 +32,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("log-postgres", &["kernel", "log"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log", "engine"]),
-    ("edge", &["kernel"]),
-    ("accounts", &["kernel", "log", "engine", "hub", "edge"]),
+    ("telemetry", &["kernel"]),
+    ("edge", &["kernel", "telemetry"]),
+    ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge"]),
     ("client", &["kernel"]),
     // It holds the server to the documents, so it must not share the server's own idea of them.
     ("blackbox", &[]),

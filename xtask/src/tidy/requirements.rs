@@ -24,13 +24,37 @@ struct Protocol {
 }
 
 /// The protocols, each in the year it is built.
-const PROTOCOLS: &[Protocol] = &[Protocol {
-    name: "Agent Session Protocol",
-    prefix: "ASP",
-    last: 106,
-    places: &["crates/kernel/", "crates/accounts/", "crates/sessions/", "tests/blackbox/"],
-    complete: true,
-}];
+const PROTOCOLS: &[Protocol] = &[
+    Protocol {
+        name: "Agent Session Protocol",
+        prefix: "ASP",
+        last: 106,
+        places: &["crates/kernel/", "crates/accounts/", "crates/sessions/", "tests/blackbox/"],
+        complete: true,
+    },
+    Protocol {
+        name: "Agent Channel Protocol v2",
+        prefix: "CH",
+        last: 37,
+        places: &["crates/channels/", "crates/plenary/", "tests/blackbox/"],
+        complete: true,
+    },
+    Protocol {
+        name: "Agent-Channel Fan-Out",
+        prefix: "FO",
+        last: 96,
+        // What the memo asks of recipients, the client does.
+        places: &["crates/kernel/", "crates/hub/", "crates/frames/", "crates/client/", "tests/blackbox/"],
+        complete: false,
+    },
+    Protocol {
+        name: "Agentic Protocol",
+        prefix: "AP",
+        last: 106,
+        places: &["crates/kernel/", "crates/context/", "tests/blackbox/"],
+        complete: false,
+    },
+];
 
 /// Checks every protocol.
 pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {

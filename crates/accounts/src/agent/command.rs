@@ -54,6 +54,15 @@ pub struct EditAgent {
     pub edit: AgentEdit,
 }
 
+/// What `EditAgent` must know of other streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EditFacts {
+    /// Whether the token of an authority other than the agent is still valid.
+    pub authority_holds: bool,
+    /// Whether somebody has the new token already.
+    pub token_exists: bool,
+}
+
 /// One change of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentEdit {

@@ -6,7 +6,7 @@ use plenary_engine::Decision;
 use plenary_kernel::{AgentHandle, AllowEntry, Stamp};
 
 use super::{
-    command::{AgentEdit, EditAgent, Edited, Eviction, RegisterAgent, RegisterFacts, Registered},
+    command::{AgentEdit, EditAgent, EditFacts, Edited, Eviction, RegisterAgent, RegisterFacts, Registered},
     event::{AgentConfigured, AgentDeleted, AgentEvent, AgentRegistered, Block, Entries, TokenRotated},
     state::AgentState,
 };
@@ -56,14 +56,14 @@ pub(crate) fn register(
     Ok(Decision::new(vec![AgentEvent::AgentRegistered(event)], reply))
 }
 
-/// Decides `EditAgent`. `authority_holds` says whether the token of somebody else than the agent is still valid.
+/// Decides `EditAgent`.
 pub(crate) fn edit(
     state: &AgentState,
-    authority_holds: bool,
+    facts: EditFacts,
     stamp: &Stamp,
     command: &EditAgent,
 ) -> Decided<Edited> {
-    permit(state, authority_holds, command)?;
+    permit(state, facts.authority_holds, command)?;
     let (by, handle) = (command.authority.by.clone(), &command.handle);
     let event = match &command.edit {
         AgentEdit::Configure { policy, self_service } => {
@@ -86,6 +86,7 @@ pub(crate) fn edit(
             let known = state.blocks(blocked);
             known.then_some(AgentEvent::AgentUnblocked(Block { by, blocked: blocked.clone() }))
         }
+        AgentEdit::RotateToken(_) if facts.token_exists => return Err(Rejection::TokenExists),
         AgentEdit::RotateToken(new) => {
             Some(AgentEvent::TokenRotated(TokenRotated { by, old: state.token(), new: *new }))
         }

@@ -3,7 +3,7 @@
 use plenary_kernel::{AllowEntry, Stamp, TimestampMs, Version};
 
 use super::{
-    command::{AgentEdit, EditAgent, Edited, Eviction, RegisterAgent, RegisterFacts, Registered},
+    command::{AgentEdit, EditAgent, EditFacts, Edited, Eviction, RegisterAgent, RegisterFacts, Registered},
     decide::{edit, register},
     event::AgentEvent,
     state::AgentState,
@@ -15,6 +15,7 @@ use crate::{
 
 const FACTS: RegisterFacts =
     RegisterFacts { authority_holds: true, owner_exists: true, token_exists: false, owner_is_full: false };
+const EDIT: EditFacts = EditFacts { authority_holds: true, token_exists: false };
 
 fn stamp() -> Stamp {
     Stamp::new(TimestampMs(1_000), [7; 10])
@@ -60,7 +61,7 @@ fn try_edit(
     change: AgentEdit,
 ) -> Result<(AgentState, usize), Rejection> {
     let command = EditAgent { authority, handle: "@nick.bot".parse().unwrap(), edit: change };
-    let decision = edit(state, true, &stamp(), &command)?;
+    let decision = edit(state, EDIT, &stamp(), &command)?;
     Ok((evolved(state, &decision.events), decision.events.len()))
 }
 
@@ -155,7 +156,10 @@ fn a_revoked_owner_changes_nothing() {
             handle: "@nick.bot".parse().unwrap(),
             edit: change,
         };
-        assert_eq!(edit(&nick(false), false, &stamp(), &command).unwrap_err(), Rejection::Revoked);
+        assert_eq!(
+            edit(&nick(false), EditFacts { authority_holds: false, ..EDIT }, &stamp(), &command).unwrap_err(),
+            Rejection::Revoked
+        );
     }
 }
 
@@ -212,7 +216,7 @@ fn asp_12_a_block_names_anybody_and_evicts_also_when_repeated() {
             handle: "@nick.bot".parse().unwrap(),
             edit: AgentEdit::Block(whom.parse().unwrap()),
         };
-        edit(state, true, &stamp(), &command)
+        edit(state, EDIT, &stamp(), &command)
     };
     let first = block(&nick(false), "@eve.bot").unwrap();
     let eviction = Eviction::Pair {
@@ -257,7 +261,7 @@ fn a_rotated_token_is_dead_and_its_event_names_it() {
         handle: "@nick.bot".parse().unwrap(),
         edit: AgentEdit::RotateToken(new),
     };
-    let decision = edit(&nick(false), true, &stamp(), &command).unwrap();
+    let decision = edit(&nick(false), EDIT, &stamp(), &command).unwrap();
     let [AgentEvent::TokenRotated(event)] = &decision.events[..] else { panic!("{decision:?}") };
     assert_eq!((event.old, event.new), (Some(old), new));
 }
@@ -267,4 +271,18 @@ fn a_snapshot_gives_the_state_back() {
     let (state, _) = by_operator(&nick(true), AgentEdit::Block("@eve.bot".parse().unwrap())).unwrap();
     let text = serde_json::to_string(&state).unwrap();
     assert_eq!(serde_json::from_str::<AgentState>(&text).unwrap(), state);
+}
+
+#[test]
+fn a_token_that_somebody_has_is_not_given_out_again() {
+    let facts = RegisterFacts { token_exists: true, ..FACTS };
+    let refused = register(&AgentState::default(), &facts, &registering("operator")).unwrap_err();
+    assert_eq!(refused, Rejection::TokenExists);
+    let command = EditAgent {
+        authority: authority("operator", "plo"),
+        handle: "@nick.bot".parse().unwrap(),
+        edit: AgentEdit::RotateToken(TokenDigest::of("new")),
+    };
+    let refused = edit(&nick(false), EditFacts { token_exists: true, ..EDIT }, &stamp(), &command);
+    assert_eq!(refused.unwrap_err(), Rejection::TokenExists);
 }

@@ -9,9 +9,11 @@ use super::{
 };
 use crate::{Actor, rejection::Rejection};
 
-/// Decides `GiveToken`: the operator gives any, an owner replaces its own.
+/// Decides `GiveToken`: the operator gives any, an owner replaces its own. `token_exists` says whether somebody
+/// has the token already.
 pub(crate) fn give_token(
     state: &OwnerState,
+    token_exists: bool,
     command: &GiveToken,
 ) -> Result<Decision<OwnerEvent, ()>, Rejection> {
     let by = command.authority.by.clone();
@@ -25,11 +27,12 @@ pub(crate) fn give_token(
         Actor::Owner(_) | Actor::Agent(_) => return Err(Rejection::NotFound),
     }
     let event = match (command.gift, state.exists(), state.token()) {
+        (Gift::First, true, Some(_)) => return Err(Rejection::OwnerExists),
+        (Gift::Replacement, false, _) => return Err(Rejection::NotFound),
+        (Gift::First | Gift::Replacement, _, _) if token_exists => return Err(Rejection::TokenExists),
         (Gift::First, false, _) => {
             OwnerEvent::OwnerRegistered(OwnerRegistered { by, token: Some(command.token) })
         }
-        (Gift::First, true, Some(_)) => return Err(Rejection::OwnerExists),
-        (Gift::Replacement, false, _) => return Err(Rejection::NotFound),
         (Gift::First | Gift::Replacement, true, old) => {
             OwnerEvent::OwnerTokenSet(OwnerTokenSet { by, old, new: command.token })
         }
@@ -63,7 +66,8 @@ mod tests {
         let authority = Authority { by: by.parse().unwrap(), token: token.map(TokenDigest::of) };
         let command =
             GiveToken { authority, owner: "acme".parse().unwrap(), gift, token: TokenDigest::of(NEW) };
-        let decision = give_token(state, &command)?;
+        let decision = give_token(state, false, &command)?;
+        assert_eq!(give_token(state, true, &command).unwrap_err(), Rejection::TokenExists);
         assert_eq!(decision.events.len(), 1);
         let mut after = state.clone();
         after.evolve(TimestampMs(2), &decision.events[0]);

@@ -79,6 +79,13 @@ impl House {
         Self { accounts, log: opened.log, presence, router }
     }
 
+    /// The room on a log of which it hears nothing but what it does itself.
+    pub(crate) fn on(log: Log) -> Self {
+        let accounts = Accounts::new(log.clone(), Arc::new(SystemClock), TokenDigest::of(OPERATOR));
+        let router = router(&accounts);
+        Self { accounts, log, presence: Arc::new(Presence::default()), router }
+    }
+
     /// The room as another process on the same log has it; this one hears of its events.
     pub(crate) fn neighbour(&self) -> Self {
         let accounts = Accounts::new(self.log.clone(), Arc::new(SystemClock), TokenDigest::of(OPERATOR));

@@ -9,5 +9,6 @@ mod harness;
 mod limits;
 mod operations;
 mod shutdown;
+mod spans;
 mod tls;
 mod upgrade;

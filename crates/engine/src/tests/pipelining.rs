@@ -44,7 +44,7 @@ async fn a_command_sees_what_was_decided_before_it_though_nothing_is_on_disk() {
         asked.push(ask(&halls, take(halls.log(), &format!("guest{nth}")), None).await);
     }
     assert_eq!(halls.state(ID).await.unwrap().1, Version(101), "decided");
-    assert_eq!(halls.committed(ID).await.unwrap().1, Version(1), "and not on disk");
+    assert_eq!(written(halls.log()).await.len(), 1, "and not on disk");
     rigging.release();
     let mut full = 0;
     for task in asked {
@@ -57,7 +57,6 @@ async fn a_command_sees_what_was_decided_before_it_though_nothing_is_on_disk() {
         }
     }
     assert_eq!((full, written(halls.log()).await.len()), (200, 101));
-    assert_eq!(halls.committed(ID).await.unwrap().1, Version(101));
 }
 
 #[tokio::test]

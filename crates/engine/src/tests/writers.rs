@@ -77,9 +77,11 @@ async fn an_observed_event_of_another_process_is_loaded() {
     let Process { log, mut feed, .. } = store.process(true);
     let (one, (two, _)) = (halls(&log), rigged(&store, true));
     one.execute(ID, &opened(2), None).await.unwrap();
+    assert_eq!(one.observed(ID).await.unwrap().1, Version(0), "committed, and not handed out yet");
     two.execute(ID, &take(two.log(), "ann"), None).await.unwrap();
+    assert_eq!(two.observed(ID).await.unwrap().1, Version(1), "found when it was loaded");
     assert_eq!(one.state(ID).await.unwrap().1, Version(1), "not heard of yet");
-    while one.committed(ID).await.unwrap().1 < Version(2) {
+    while one.observed(ID).await.unwrap().1 < Version(2) {
         for event in feed.next().await.unwrap().iter() {
             one.observe(event);
         }

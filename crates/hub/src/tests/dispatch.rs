@@ -12,6 +12,9 @@ use tokio::sync::Semaphore;
 
 use crate::{Observer, Presence, dispatch};
 
+/// Longer than any round is put off.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+
 struct Noting {
     name: &'static str,
     noted: Arc<Mutex<Vec<String>>>,
@@ -40,7 +43,7 @@ async fn idle() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn everyone_is_told_in_order_and_only_then_it_counts_as_dispatched() {
     let store = Store::new();
     let process = store.process(false);
@@ -69,10 +72,33 @@ async fn everyone_is_told_in_order_and_only_then_it_counts_as_dispatched() {
     assert_eq!(presence.dispatched(), Position(1));
     gates[0].add_permits(9);
     gates[1].add_permits(9);
-    idle().await;
+    tokio::time::sleep(PAUSE).await;
     assert_eq!(presence.dispatched(), Position(2));
     assert_eq!(*noted.lock().unwrap(), ["a1", "b1", "a2", "b2"]);
     assert_eq!(Version(2).next(), Version(3));
     drop((process.log, store));
+    dispatching.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_pause_an_event_goes_out_at_once_and_what_follows_goes_out_together() {
+    let store = Store::new();
+    let process = store.process(false);
+    let (presence, noted) = (Arc::new(Presence::default()), Arc::new(Mutex::new(Vec::new())));
+    let rounds = Arc::new(Semaphore::new(100));
+    let noting = Noting { name: "", noted: noted.clone(), may_go_on: rounds.clone() };
+    let dispatching = tokio::spawn(dispatch(process.feed, presence, vec![Arc::new(noting)]));
+    tokio::time::sleep(PAUSE).await;
+    process.log.append(song(0)).await.unwrap();
+    idle().await;
+    assert_eq!(*noted.lock().unwrap(), ["1"], "nobody waits after a pause");
+    for nth in 1..50 {
+        process.log.append(song(nth)).await.unwrap();
+    }
+    idle().await;
+    assert_eq!(noted.lock().unwrap().len(), 1, "the next round is put off");
+    tokio::time::sleep(PAUSE).await;
+    assert_eq!(noted.lock().unwrap().len(), 50);
+    assert_eq!(rounds.available_permits(), 98, "49 events, one round");
     dispatching.abort();
 }

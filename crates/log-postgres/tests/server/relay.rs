@@ -12,6 +12,9 @@ use tokio_postgres::{Config, config::Host};
 /// A commit as the writer sends it: a simple query.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 
+/// The names, as the server knows them, of connections that hear notifications.
+const HEARING: [&[u8]; 2] = [b"plenary listen", b"plenary signal"];
+
 /// What becomes of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -21,6 +24,8 @@ pub(crate) enum Way {
     Cut,
     /// The next commit does not reach the server; then `Cut`.
     CutBeforeCommit,
+    /// Of connections that hear notifications and were made before, nothing comes back any more; the others work.
+    Still,
     /// The next commit reaches the server and its answer is lost; then `Cut`.
     CutAfterCommit,
 }
@@ -75,20 +80,24 @@ async fn accept(listener: TcpListener, server: (String, u16), way: Arc<watch::Se
             continue;
         }
         let server = TcpStream::connect((server.0.as_str(), server.1)).await.expect("the server is there");
-        tokio::spawn(relay(client, server, way.clone()));
+        let made_before = *way.borrow() != Way::Still;
+        tokio::spawn(relay(client, server, way.clone(), made_before));
     }
 }
 
 /// Until either side ends or the relay is cut; dropping both sockets cuts the connection.
-async fn relay(client: TcpStream, server: TcpStream, way: Arc<watch::Sender<Way>>) {
+async fn relay(client: TcpStream, server: TcpStream, way: Arc<watch::Sender<Way>>, made_before: bool) {
     let mut watched = way.subscribe();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     // Whether this connection's next answers are to be lost.
     let lost = watch::Sender::new(false);
+    // Whether it hears notifications and may be made to stand still.
+    let hears = watch::Sender::new(false);
+    let heard = made_before.then_some(&hears);
     tokio::select! {
-        () = requests(from_client, to_server, &way, &lost) => {}
-        () = answers(from_server, to_client, &way, &lost) => {}
+        () = requests(from_client, to_server, &way, &lost, heard) => {}
+        () = answers(from_server, to_client, &way, &lost, &hears) => {}
         _ = watched.wait_for(|way| *way == Way::Cut) => {}
     }
 }
@@ -98,10 +107,17 @@ async fn requests(
     mut to: impl AsyncWrite + Unpin,
     way: &watch::Sender<Way>,
     lost: &watch::Sender<bool>,
+    hears: Option<&watch::Sender<bool>>,
 ) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         let chunk = &buffer[..read];
+        // The first thing that is sent says what the connection is for.
+        if let Some(hears) = hears
+            && HEARING.iter().any(|name| chunk.windows(name.len()).any(|window| window == *name))
+        {
+            hears.send_replace(true);
+        }
         let commit = chunk.windows(COMMIT.len()).position(|window| window == COMMIT);
         let now = *way.borrow();
         let passes = match (commit, now) {
@@ -127,10 +143,15 @@ async fn answers(
     mut to: impl AsyncWrite + Unpin,
     way: &watch::Sender<Way>,
     lost: &watch::Sender<bool>,
+    hears: &watch::Sender<bool>,
 ) {
     let mut buffer = vec![0; 1 << 16];
+    let mut watched = way.subscribe();
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         let chunk = &buffer[..read];
+        if *hears.borrow() && watched.wait_for(|way| *way != Way::Still).await.is_err() {
+            return;
+        }
         if *lost.borrow() {
             // The answer to COMMIT is the end of what comes.
             if chunk.windows(7).any(|window| window == b"COMMIT\0") {

@@ -17,6 +17,8 @@ pub mod random;
 pub mod reading;
 pub mod rows;
 pub mod shared;
+pub mod shared_signals;
+pub mod signals;
 
 /// A case that takes longer hangs.
 const CASE_MAX: Duration = Duration::from_secs(120);
@@ -52,7 +54,8 @@ pub fn run(case: impl Future<Output = ()>) {
 }
 
 /// Makes one `#[test]` for each case of the suite: `conformance!(MyStore)`. A store that outlives its handles
-/// adds `durable`, and one that several handles may hold at once adds `shared`: `conformance!(MyStore, durable, shared)`.
+/// adds `durable`, and one that several handles may hold at once adds `shared`: `conformance!(MyStore, durable, shared)`;
+/// one whose handles share nothing but signals adds `shared_signals`.
 #[macro_export]
 macro_rules! conformance {
     ($store:ty $(, $more:ident)*) => {
@@ -76,6 +79,12 @@ macro_rules! conformance {
         $crate::conformance!(@tests $store, feeds: the_feed_has_everything_once_and_in_order,
             the_feed_has_whole_groups, a_dropped_feed_stops_nothing, a_tailing_reader_never_sees_a_hole);
         $crate::conformance!(@tests $store, random: a_store_does_what_the_model_does);
+        $crate::conformance!(@tests $store, signals: numbers_rise_by_one_from_the_clock,
+            a_signal_comes_back_as_it_was, signals_arrive_in_the_order_of_their_numbers,
+            past_its_limits_a_signal_is_refused, a_question_is_answered_by_a_process_alone,
+            a_subscriber_that_lags_loses_signals_and_blocks_nobody,
+            a_subscriber_that_lags_holds_few_octets, a_topic_has_one_subscription,
+            closed_signals_end, a_subscription_ends_with_the_last_handle, numbers_go_on_rising_after_a_restart);
         $($crate::conformance!(@more $store, $more);)*
     };
     (@more $store:ty, durable) => {
@@ -86,6 +95,13 @@ macro_rules! conformance {
         $crate::conformance!(@tests $store, shared: a_second_handle_sees_what_the_first_wrote,
             two_handles_lose_no_update, keys_and_rows_hold_across_handles, both_feeds_have_everything_in_order,
             a_reader_tails_the_writes_of_another_handle, a_late_feed_begins_at_the_head);
+        $crate::conformance!(@more $store, shared_signals);
+    };
+    (@more $store:ty, shared_signals) => {
+        $crate::conformance!(@tests $store, shared_signals: a_signal_reaches_both_handles,
+            both_handles_get_signals_in_the_order_of_their_numbers, a_question_is_answered_by_both,
+            an_answer_comes_whole_or_not_at_all, a_process_that_does_not_answer_is_not_waited_for_twice,
+            a_process_that_goes_is_not_waited_for);
     };
     (@tests $store:ty, $part:ident: $($case:ident),*) => {
         mod $part {

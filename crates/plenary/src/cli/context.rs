@@ -10,14 +10,12 @@ use super::{
     failure::Failure,
     identity::{self, Credential, Holder, Identity, Realm, TokensFile},
     surroundings::Surroundings,
+    whereabouts::{self, UrlSource, Whereabouts},
 };
 use crate::{
     out::{Out, Table},
     paths,
 };
-
-/// Where the server is when nothing says otherwise (wire.md D.1).
-const DEFAULT_URL: &str = "http://127.0.0.1:7420";
 
 /// One command's context.
 pub(crate) struct Context {
@@ -26,23 +24,32 @@ pub(crate) struct Context {
     /// The process's surroundings.
     pub around: Surroundings,
     global: Global,
+    elsewhere: RefCell<Option<BaseUrl>>,
     used: RefCell<Option<(Option<Identity>, Credential)>>,
 }
 
 impl Context {
     /// Nothing is resolved before it is needed.
     pub(crate) fn new(global: Global, out: Out, around: Surroundings) -> Self {
-        Self { out, around, global, used: RefCell::new(None) }
+        Self { out, around, global, elsewhere: RefCell::new(None), used: RefCell::new(None) }
     }
 
-    /// `--url`, else `PLENARY_URL`, else this machine.
+    /// The server.
     pub(crate) fn server(&self) -> Result<BaseUrl, Failure> {
-        if let Some(url) = &self.global.url {
-            return Ok(url.clone());
+        Ok(self.whereabouts()?.url)
+    }
+
+    /// The server, and what named it.
+    pub(crate) fn whereabouts(&self) -> Result<Whereabouts, Failure> {
+        match &*self.elsewhere.borrow() {
+            Some(url) => Ok(Whereabouts { url: url.clone(), source: UrlSource::Argument }),
+            None => whereabouts::resolve(self.global.url.as_ref(), &self.around),
         }
-        let text = self.around.var("PLENARY_URL");
-        let parsed = text.as_deref().unwrap_or(DEFAULT_URL).parse();
-        parsed.map_err(|e| Failure::usage(format!("PLENARY_URL: {e}"), "set it right, or use --url"))
+    }
+
+    /// Speaks from now on to the server that an argument names.
+    pub(crate) fn go_to(&self, server: BaseUrl) {
+        *self.elsewhere.borrow_mut() = Some(server);
     }
 
     /// The agent this command speaks as, if anything says so.
@@ -96,6 +103,21 @@ impl Context {
         }
         *self.used.borrow_mut() = Some((identity, found));
         Ok(client)
+    }
+
+    /// A client for what takes any token, or none where the server is open. With it, where no token was found, why:
+    /// for whoever is then asked for one.
+    pub(crate) fn any_client(&self) -> Result<(Client, Option<Failure>), Failure> {
+        let failure = match self.agent_client() {
+            Ok(client) => return Ok((client, None)),
+            Err(failure @ Failure::Auth { .. }) => failure,
+            Err(failure) => return Err(failure),
+        };
+        let client = self.client()?;
+        let Some(given) = self.given_token()? else { return Ok((client, Some(failure))) };
+        let client = client.with_token(given.token.clone());
+        *self.used.borrow_mut() = Some((None, given));
+        Ok((client, None))
     }
 
     /// A client that configures.

@@ -8,23 +8,29 @@ use super::{
     context::Context,
     failure::{Exit, Failure},
     identity::TokenSource,
+    whereabouts::UrlSource,
 };
 
 /// Reports a failure on standard error and says which exit code it is.
 pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
     let exit = failure.exit();
     let (what, next) = match failure {
+        Failure::Said(_) => return exit,
         Failure::Output(_) if exit == Exit::Done => return exit,
         Failure::Output(error) => (format!("standard output cannot be written: {error}"), None),
         Failure::Usage { what, next } | Failure::Auth { what, next } => (what.clone(), Some(next.clone())),
         Failure::Local { what, next } => (what.clone(), next.clone()),
-        Failure::Call(Error::Network(fault)) => (fault.to_string(), network_next(fault)),
+        Failure::Call(Error::Network(fault)) => (fault.to_string(), network_next(context, fault)),
         Failure::Call(Error::Refused(refused)) => {
             let next = refused_next(context, refused);
             if context.out.is_json() {
-                context.out.json_error(&json!({
+                let mut error = json!({
                     "status": refused.status, "code": refused.code, "message": refused.message, "next": next,
-                }));
+                });
+                if let Some(field) = &refused.field {
+                    error["field"] = field.as_str().into();
+                }
+                context.out.json_error(&error);
                 return exit;
             }
             (refused_what(refused), next)
@@ -39,8 +45,18 @@ pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
     exit
 }
 
-fn network_next(fault: &NetworkFault) -> Option<String> {
+fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
+    let source = context.whereabouts().ok().map(|found| found.source);
     let next = match fault.kind {
+        // Its server takes the file away when it stops in order.
+        FaultKind::Refused | FaultKind::Unreachable if let Some(UrlSource::DataDir(file)) = source => {
+            let directory = file.parent().unwrap_or(&file).display();
+            return Some(format!(
+                "{} names that server, but it is not there any more; start it again with `plenary serve --data \
+                 {directory}`, or name another with --url",
+                file.display()
+            ));
+        }
         FaultKind::Refused => "start the server with `plenary serve`, or name another with --url",
         FaultKind::Resolve | FaultKind::Unreachable => "check the address given by --url or PLENARY_URL",
         FaultKind::Tls => "name the server's certificate authority with --cacert FILE",
@@ -52,13 +68,43 @@ fn network_next(fault: &NetworkFault) -> Option<String> {
 }
 
 fn refused_what(refused: &Refused) -> String {
-    let Refused { status, code, message, .. } = refused;
-    if message.is_empty() { format!("{code} ({status})") } else { format!("{message} ({status} {code})") }
+    let Refused { status, code, field, message, .. } = refused;
+    let field = field.as_ref().map(|field| format!(", {field}")).unwrap_or_default();
+    if message.is_empty() {
+        format!("{code} ({status}{field})")
+    } else {
+        format!("{message} ({status} {code}{field})")
+    }
 }
 
 fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
     let next = match (refused.status, refused.code.as_str()) {
         (401, _) => return Some(unauthenticated_next(context)),
+        (403, "sender-identity-mismatch") => {
+            "a frame is sent in the name of the token's own owner: leave --acted-by out, or speak as another agent \
+             with --as"
+        }
+        (403, "scope-unauthorised") => {
+            "who was named does not exist, or does not let this agent through; the server does not say which. Own \
+             sessions are `~owner/*`; organisations need membership (`plenary org show NAME`)"
+        }
+        (501, "scope-unimplemented") => "address `~owner/*` or `org:name/members/*` instead",
+        (400, "kind-unknown") => "the fifteen kinds are in `plenary frame send --help`",
+        (400, "payload-kind-mismatch" | "field-missing" | "field-unknown") => {
+            "a frame is closed: give exactly the members its kind has"
+        }
+        (400, "filter-axis-unknown") => {
+            "the axes are kind, sender, content_type, tool and org, e.g. `kind:agent_query`"
+        }
+        (400, "filter-value-invalid") => "a kind is one of the fifteen, a sender is `~owner`",
+        (404, "no_such_channel") => {
+            "check the id and the server; `plenary channel list` shows the channels that your owner takes part in"
+        }
+        (404, "no_event_yet") => {
+            "post the first one, `plenary channel spec CHANNEL --set '{\"mission\":\"…\"}'` or `plenary channel handoff \
+             CHANNEL HOLDER --expect ACTION`"
+        }
+        (409, "channel_closed") => "the work there is over; begin another with `plenary channel create`",
         (403, _) => {
             "the owner configures this agent: use the owner's token, or have it set `plenary agent self-service \
              @owner.name on`"

@@ -9,20 +9,32 @@ use plenary_client::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.
-    Done = 0,
+    Done,
     /// The server refused, or something failed on this machine.
-    Refused = 1,
+    Refused,
     /// The command was not well formed.
-    Usage = 2,
+    Usage,
     /// The server cannot be reached.
-    Unreachable = 3,
+    Unreachable,
     /// There is no token, or the server does not take it.
-    Auth = 4,
+    Auth,
+    /// Nobody answered.
+    Unanswered,
+    /// What a command that was run ended with.
+    Command(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Refused => 1,
+            Exit::Usage => 2,
+            Exit::Unreachable => 3,
+            Exit::Auth => 4,
+            Exit::Unanswered => 5,
+            Exit::Command(code) => code,
+        })
     }
 }
 
@@ -54,6 +66,8 @@ pub(crate) enum Failure {
     },
     /// Standard output could not be written.
     Output(io::Error),
+    /// Whatever there is to say was said.
+    Said(Exit),
 }
 
 impl Failure {
@@ -85,6 +99,7 @@ impl Failure {
             // Whoever closed the pipe, as `head` does, has what it wants.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::Refused,
+            Self::Said(exit) => *exit,
         }
     }
 }

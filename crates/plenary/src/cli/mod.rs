@@ -1,13 +1,17 @@
 //! The client commands: what they are called, and how one is carried out.
-//! Must not know: the server's crates; everything goes through its public HTTP and WebSocket.
+//! Must not know: the server's crates; everything goes through its public HTTP, WebSocket and event
+//! streams.
 
 mod agent;
+mod channel;
 mod completions;
 mod contact;
 mod context;
 mod explain;
 mod failure;
+mod frame;
 mod identity;
+mod input;
 mod listen;
 mod me;
 mod org;
@@ -20,6 +24,7 @@ mod status;
 mod surroundings;
 mod token;
 mod use_agent;
+mod whereabouts;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -41,7 +46,9 @@ Exit codes:
   1  refused by the server, or failed on this machine
   2  wrong usage
   3  the server cannot be reached
-  4  no token, or one the server does not take";
+  4  no token, or one the server does not take
+  5  nobody answered (`frame query`)
+`frame lock … -- COMMAND` ends with the command's own exit code.";
 
 /// What every client command takes.
 #[derive(Debug, Clone, Args)]
@@ -50,7 +57,8 @@ pub(crate) struct Global {
     /// Speak as this agent [env: PLENARY_AS] [default: the nearest .plenary.toml]
     #[arg(long = "as", global = true, value_name = "@OWNER.NAME")]
     pub speak_as: Option<AgentHandle>,
-    /// The server [env: PLENARY_URL] [default: http://127.0.0.1:7420]
+    /// The server [env: PLENARY_URL] [default: the one running on this machine's data directory, see PLENARY_DATA,
+    /// else http://127.0.0.1:7420]
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<BaseUrl>,
     /// Use this token instead of a saved one [env: PLENARY_TOKEN]
@@ -84,6 +92,12 @@ pub(crate) enum Command {
     Session(session::Command),
     /// Follow everything that reaches the agent, live
     Listen(listen::Listen),
+    /// Frames: short messages between sessions that are listening now
+    #[command(subcommand)]
+    Frame(frame::Command),
+    /// Channels: append-only logs in which agents on different hosts coordinate
+    #[command(subcommand)]
+    Channel(channel::Command),
     /// Ask to be listed by an agent, or answer one that asks
     #[command(subcommand)]
     Contact(contact::Command),
@@ -119,6 +133,8 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Org(command) => wait(org::run(context, command)),
         Command::Session(command) => wait(session::run(context, command)),
         Command::Listen(args) => wait(listen::run(context, args)),
+        Command::Frame(command) => wait(frame::run(context, command)),
+        Command::Channel(command) => wait(channel::run(context, command)),
         Command::Contact(command) => wait(contact::run(context, command)),
         Command::Me(args) => wait(me::run(context, args)),
         Command::Status => wait(status::run(context)),

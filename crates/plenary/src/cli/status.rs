@@ -4,11 +4,11 @@
 use plenary_client::{Client, Error};
 use serde_json::{Value, json};
 
-use super::{context::Context, failure::Failure};
+use super::{context::Context, failure::Failure, whereabouts::Whereabouts};
 use crate::out::{Style, clean, span};
 
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
-    let server = context.server()?;
+    let Whereabouts { url: server, source: named_by } = context.whereabouts()?;
     let health = context.client()?.health().await;
     let identity = context.identity()?;
     let speaker = context.agent_client();
@@ -23,7 +23,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             .ok()
             .map(|health| serde_json::from_str::<Value>(health.json()).unwrap_or_default());
         let answer = json!({
-            "url": server.to_string(), "health": up,
+            "url": server.to_string(), "url_source": named_by.to_string(), "health": up,
             "agent": identity.as_ref().map(|identity| identity.handle.as_str()),
             "agent_source": identity.as_ref().map(|identity| identity.source.to_string()),
             "token_source": source,
@@ -42,7 +42,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             ),
             Err(_) => out.paint(Style::Red, "not reached"),
         };
-        out.line(&format!("server  {server}  {state}"))?;
+        out.line(&format!("server  {server} (from {named_by})  {state}"))?;
         out.line(&match &identity {
             Some(identity) => format!("agent   {} (from {})", identity.handle, identity.source),
             None => "agent   none chosen".into(),

@@ -1,6 +1,8 @@
 //! The players of the demonstration: what they send and get is printed and checked.
 //! Must not know: the play.
 
+mod frames;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::{Context as _, bail, ensure};
@@ -16,6 +18,8 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::out::{Out, Style};
+use frames::Listener;
+pub(super) use frames::sovereign;
 
 /// How long a step may take.
 const STEP: Duration = Duration::from_secs(10);
@@ -31,6 +35,7 @@ pub(super) struct Stage {
     base: Client,
     operator: Client,
     players: BTreeMap<&'static str, Player>,
+    listeners: BTreeMap<&'static str, Listener>,
     out: Out,
     requests: usize,
     events: usize,
@@ -40,7 +45,15 @@ impl Stage {
     pub(super) fn new(url: &str, operator: &str, out: Out) -> anyhow::Result<Self> {
         let base = Client::new(url.parse::<BaseUrl>()?)?;
         let operator = base.with_token(Token::new(operator)?);
-        Ok(Self { base, operator, players: BTreeMap::new(), out, requests: 0, events: 0 })
+        Ok(Self {
+            base,
+            operator,
+            players: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            out,
+            requests: 0,
+            events: 0,
+        })
     }
 
     pub(super) fn requests(&self) -> usize {

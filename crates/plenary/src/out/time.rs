@@ -24,8 +24,11 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
-/// `12 s`, `3 min`, `5 h`, `2 d`.
+/// `400 ms`, `12 s`, `3 min`, `5 h`, `2 d`.
 pub(crate) fn span(ms: u64) -> String {
+    if ms < 1000 {
+        return format!("{ms} ms");
+    }
     match ms / 1000 {
         s @ 0..120 => format!("{s} s"),
         s @ 120..7200 => format!("{} min", s / 60),
@@ -51,8 +54,8 @@ mod tests {
             assert_eq!(utc(TimestampMs(seconds * 1000 + 999)), text);
         }
         assert_eq!(
-            [span(12_000), span(180_000), span(7_200_000), span(200_000_000)],
-            ["12 s", "3 min", "2 h", "2 d"]
+            [span(400), span(12_000), span(180_000), span(7_200_000), span(200_000_000)],
+            ["400 ms", "12 s", "3 min", "2 h", "2 d"]
         );
         assert!(!utc(TimestampMs(u64::MAX)).is_empty());
     }

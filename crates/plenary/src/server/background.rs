@@ -21,8 +21,13 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Hands committed events out. Accounts come first: who looks again must see what has changed.
 pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, parts: &Parts) {
-    let observers: Vec<Arc<dyn Observer>> =
-        vec![Arc::new(parts.accounts.clone()), Arc::new(parts.sessions.clone())];
+    let observers: Vec<Arc<dyn Observer>> = vec![
+        Arc::new(parts.accounts.clone()),
+        Arc::new(parts.sessions.clone()),
+        Arc::new(parts.channels.clone()),
+        Arc::new(parts.frames.clone()),
+        Arc::new(parts.context.clone()),
+    ];
     tasks.spawn(hand_out(feed, parts.presence.clone(), observers));
 }
 

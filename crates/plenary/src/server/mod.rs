@@ -3,32 +3,44 @@
 
 mod background;
 mod operator;
+mod private_file;
 mod settings;
 mod store;
 mod surface;
+mod whereabouts;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use plenary_accounts::{Accounts, Seed, Seeded, TokenDigest};
+use plenary_channels::Channels;
+use plenary_context::Context;
 use plenary_edge::{Listener, Metrics};
 use plenary_engine::{Clock, SystemClock};
+use plenary_frames::Frames;
 use plenary_hub::{Closing, Cursors, Presence};
 use plenary_log::{Fault, Log};
 use plenary_sessions::Sessions;
+use plenary_telemetry::Telemetry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use operator::OperatorToken;
 pub(crate) use settings::Settings;
+pub(crate) use whereabouts::Whereabouts;
+
+/// How long the last spans may take, while the store is closed.
+const LAST_SPANS: Duration = Duration::from_secs(2);
 
 /// A server that is running.
 pub(crate) struct Server {
     url: String,
+    near: String,
     stop: CancellationToken,
     serving: tokio::task::JoinHandle<plenary_edge::Stopped>,
     tasks: TaskTracker,
     parts: Parts,
     closing: store::Closing,
+    telemetry: Telemetry,
 }
 
 /// What the rooms share.
@@ -37,6 +49,9 @@ pub(crate) struct Parts {
     pub(crate) log: Log,
     pub(crate) accounts: Accounts,
     pub(crate) sessions: Sessions,
+    pub(crate) channels: Channels,
+    pub(crate) frames: Frames,
+    pub(crate) context: Context,
     pub(crate) presence: Arc<Presence>,
     pub(crate) cursors: Arc<Cursors>,
 }
@@ -44,26 +59,33 @@ pub(crate) struct Parts {
 impl Server {
     /// Opens the store, finishes what a crash left, applies the seed, and listens.
     pub(crate) async fn start(settings: Settings, operator: &OperatorToken) -> anyhow::Result<Self> {
+        let telemetry = telemetry(&settings);
         let (opened, closing) = store::open(&settings).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let log = opened.log;
         let digest = TokenDigest::of(operator.secret());
         let accounts = Accounts::new(log.clone(), clock.clone(), digest);
+        accounts.begin().await.context("reading where the log stands")?;
         let presence = Arc::new(Presence::default());
         let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
         let sessions = Sessions::new(
             log.clone(),
-            clock,
+            clock.clone(),
             accounts.clone(),
             presence.clone(),
             cursors.clone(),
             plenary_sessions::Config { grace: settings.grace },
         );
         accounts.set_consequences(Arc::new(sessions.clone()));
-        let parts = Parts { log, accounts, sessions, presence, cursors };
+        let frames = Frames::new(log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
+        let spans = telemetry.spans();
+        let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
+        let context = Context::new(log.clone(), clock, accounts.clone(), settings.context);
+        let parts = Parts { log, accounts, sessions, frames, channels, context, presence, cursors };
 
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         background::dispatch(&tasks, opened.feed, &parts);
+        tasks.spawn(parts.frames.running());
         parts.accounts.sweep().await.context("finishing what was left of blocks and deletions")?;
         if let Some(seed) = &settings.seed {
             let bytes =
@@ -74,19 +96,25 @@ impl Server {
         }
         parts.sessions.resume_grace().await.context("taking up grace windows")?;
 
-        let metrics = Metrics::new();
+        let metrics = metrics(&telemetry);
         let listener = Listener::bind(settings.listen, settings.edge()?)?;
-        let url = settings.url(listener.address());
-        let router = surface::router(&parts, &metrics, &stop)?;
+        let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));
+        let origin = settings.origin(listener.address());
+        let router = surface::router(&parts, origin, &metrics, &stop)?;
         background::keep_going(&tasks, &parts, &stop);
         let serve_stop = stop.clone();
         let serving = tokio::spawn(async move { listener.serve(router, &metrics, serve_stop).await });
-        Ok(Self { url, stop, serving, tasks, parts, closing })
+        Ok(Self { url, near, stop, serving, tasks, parts, closing, telemetry })
     }
 
     /// How clients reach it.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// How clients on this machine reach it.
+    pub(crate) fn near(&self) -> &str {
+        &self.near
     }
 
     /// Waits until the store can't go on; the process must then end.
@@ -98,15 +126,48 @@ impl Server {
     /// closed. Takes at most ten seconds.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         self.parts.presence.close_all(Closing::Shutdown);
+        self.parts.channels.close();
+        self.parts.frames.close();
         self.stop.cancel();
         let stopped = self.serving.await.context("the listener")?;
         if stopped.cut > 0 {
             tracing::warn!(connections = stopped.cut, "connections did not end in time and were cut");
         }
         self.tasks.close();
-        background::last_words(&self.parts).await;
-        self.parts.log.close().await;
-        self.closing.wait().await;
+        let store = async {
+            background::last_words(&self.parts).await;
+            self.parts.log.close().await;
+            self.closing.wait().await;
+        };
+        // Nothing is answered any more, so no span is missing; both have their limits.
+        tokio::join!(store, self.telemetry.finish(LAST_SPANS));
         Ok(())
     }
+}
+
+/// Spans go where the settings say. Where they can't, that is said, and the server serves without.
+fn telemetry(settings: &Settings) -> Telemetry {
+    let Some(settings) = &settings.telemetry else { return Telemetry::off() };
+    match Telemetry::start(settings) {
+        Ok(telemetry) => {
+            tracing::info!(to = settings.destination(), "spans are exported");
+            telemetry
+        }
+        Err(fault) => {
+            tracing::warn!(%fault, "spans cannot be exported");
+            Telemetry::off()
+        }
+    }
+}
+
+fn metrics(telemetry: &Telemetry) -> Metrics {
+    let metrics = Metrics::with_spans(telemetry.spans());
+    let counts = telemetry.counts();
+    metrics.register("spans_exported", "Spans that a collector has taken", counts.exported);
+    metrics.register(
+        "spans_dropped",
+        "Spans that were lost: no room, or no collector took them",
+        counts.dropped,
+    );
+    metrics
 }

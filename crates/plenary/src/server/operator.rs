@@ -2,14 +2,14 @@
 //! only its owner can read.
 
 use std::{
-    io::Write as _,
-    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, bail};
 use plenary_accounts::{Token, TokenKind};
 
+use super::private_file;
 use crate::paths::OPERATOR_TOKEN_FILE as FILE;
 
 /// The operator's token, and where it is kept when it did not come from outside.
@@ -29,7 +29,7 @@ impl OperatorToken {
         let file = directory.join(FILE);
         let secret = match std::fs::read_to_string(&file) {
             Ok(text) => read(&file, &text)?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(directory, &file)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(directory)?,
             Err(error) => return Err(error).with_context(|| format!("reading {}", file.display())),
         };
         Ok(Self { secret, file: Some(file) })
@@ -58,22 +58,9 @@ fn read(file: &Path, text: &str) -> anyhow::Result<String> {
     Ok(secret.to_owned())
 }
 
-/// Written aside and renamed, so that a crash leaves the whole file or none.
-fn make(directory: &Path, file: &Path) -> anyhow::Result<String> {
+fn make(directory: &Path) -> anyhow::Result<String> {
     let secret = Token::random(TokenKind::Operator).expose().to_owned();
     std::fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
-    let aside = directory.join(format!(".{FILE}.{}", std::process::id()));
-    let mut written = std::fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&aside)
-        .with_context(|| format!("writing {}", aside.display()))?;
-    written.write_all(secret.as_bytes())?;
-    written.write_all(b"\n")?;
-    written.sync_all()?;
-    std::fs::rename(&aside, file).with_context(|| format!("writing {}", file.display()))?;
-    std::fs::File::open(directory)?.sync_all()?;
+    private_file::write(directory, FILE, &secret)?;
     Ok(secret)
 }

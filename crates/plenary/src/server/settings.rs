@@ -1,12 +1,13 @@
 //! Settings: flag over environment over `plenary.toml` over default (wire.md D.1).
 
 use std::{
-    net::{Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use anyhow::{Context as _, bail};
+use plenary_edge::{Origin, TrustedNet};
 use serde::Deserialize;
 
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// The default address.
-const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7420);
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7420);
 /// The file that is read from the working directory when none is named.
 const FILE: &str = "plenary.toml";
 
@@ -33,6 +34,13 @@ pub(crate) struct Settings {
     pub(crate) public_url: Option<String>,
     pub(crate) connections_max: Option<usize>,
     pub(crate) connections_per_address_max: Option<usize>,
+    /// Who is believed what it says about its clients.
+    pub(crate) trusted_proxies: Vec<TrustedNet>,
+    pub(crate) channels: plenary_channels::Config,
+    pub(crate) frames: plenary_frames::Config,
+    pub(crate) context: plenary_context::Config,
+    /// Where spans go; absent when nowhere.
+    pub(crate) telemetry: Option<plenary_telemetry::Settings>,
 }
 
 /// `plenary.toml`.
@@ -49,6 +57,98 @@ struct File {
     public_url: Option<String>,
     connections_max: Option<usize>,
     connections_per_address_max: Option<usize>,
+    trusted_proxies: Vec<String>,
+    channels: ChannelsTable,
+    frames: FramesTable,
+    context: ContextTable,
+}
+
+/// `[channels]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ChannelsTable {
+    open: bool,
+    reject_after_close: bool,
+    status_cadence_seconds: Option<u64>,
+}
+
+/// `[frames]` in `plenary.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FramesTable {
+    /// Frames a second of one sender, 0 for any number [default: 200]
+    rate_per_s: Option<u32>,
+    /// Frames of one sender at once [default: twice the rate]
+    burst: Option<u32>,
+    /// Events of one handle that are kept for resumption [default: 256]
+    max_events: Option<usize>,
+    /// How long they are kept [default: 300000]
+    max_age_ms: Option<u64>,
+    /// How far `created_at` may be from the server's time [default: any]
+    max_skew_ms: Option<u64>,
+    /// What a submission is told of its count: `exact` or `coarse` [default: exact]
+    count: Option<Count>,
+    /// Subscriptions that the scope of one frame may reach in one process [default: 10000]
+    expansion_max: Option<usize>,
+}
+
+/// How exactly counts are told (FO-85).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Count {
+    Exact,
+    Coarse,
+}
+
+impl FramesTable {
+    /// The rate on the command line wins.
+    fn config(&self, rate_per_s: Option<u32>) -> anyhow::Result<plenary_frames::Config> {
+        let default = plenary_frames::Config::default();
+        let per_s = rate_per_s.or(self.rate_per_s).unwrap_or(default.rate.per_s);
+        let burst = self.burst.unwrap_or_else(|| per_s.saturating_mul(2));
+        if burst == 0 && per_s > 0 || self.max_events == Some(0) {
+            bail!("`burst` and `max_events` in [frames] must be at least 1");
+        }
+        Ok(plenary_frames::Config {
+            rate: plenary_frames::Rate { per_s, burst },
+            max_events: self.max_events.unwrap_or(default.max_events),
+            max_age: self.max_age_ms.map_or(default.max_age, Duration::from_millis),
+            max_skew: self.max_skew_ms.map(Duration::from_millis),
+            coarse_counts: self.count == Some(Count::Coarse),
+            expansion_max: self.expansion_max.unwrap_or(default.expansion_max),
+        })
+    }
+}
+
+/// `[context]` in `plenary.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ContextTable {
+    /// Whether a deposit or an assertion makes a project that there is not [default: true]
+    auto_create_projects: Option<bool>,
+    /// Whose acts a token may attribute: `own` or `open` [default: own]
+    attribution: Option<Attribution>,
+}
+
+/// Whose acts a token may attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Attribution {
+    Own,
+    Open,
+}
+
+impl ContextTable {
+    fn config(&self) -> plenary_context::Config {
+        let default = plenary_context::Config::default();
+        plenary_context::Config {
+            auto_create_projects: self.auto_create_projects.unwrap_or(default.auto_create_projects),
+            attribution: match self.attribution {
+                Some(Attribution::Open) => plenary_context::attribution::Attribution::Open,
+                Some(Attribution::Own) | None => default.attribution,
+            },
+        }
+    }
 }
 
 impl Settings {
@@ -64,6 +164,11 @@ impl Settings {
             public_url: None,
             connections_max: None,
             connections_per_address_max: None,
+            trusted_proxies: Vec::new(),
+            channels: plenary_channels::Config::default(),
+            frames: plenary_frames::Config::default(),
+            context: plenary_context::Config::default(),
+            telemetry: None,
         }
     }
 
@@ -95,6 +200,11 @@ impl Settings {
             public_url: args.public_url.clone().or(file.public_url),
             connections_max: file.connections_max,
             connections_per_address_max: file.connections_per_address_max,
+            trusted_proxies: trusted(&file.trusted_proxies)?,
+            channels: channels(args, &file.channels)?,
+            frames: file.frames.config(args.frames_rate)?,
+            context: file.context.config(),
+            telemetry: telemetry(),
         };
         Ok(settings)
     }
@@ -115,11 +225,65 @@ impl Settings {
         Ok(config)
     }
 
+    /// How clients reach the server, for answers that say so.
+    pub(crate) fn origin(&self, address: SocketAddr) -> Origin {
+        let listening = format!("{}://{address}", self.scheme());
+        Origin::new(&listening, self.public_url.as_deref(), self.trusted_proxies.clone())
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// How clients on this machine reach the server: at its address, and where a certificate has to fit, by the
+    /// name that it was given.
+    pub(crate) fn near(&self, address: SocketAddr) -> String {
+        match (&self.tls, &self.public_url) {
+            (Some(_), Some(url)) => url.clone(),
+            (Some(_), None) => format!("https://{}", reachable(address)),
+            (None, _) => format!("http://{}", reachable(address)),
+        }
+    }
+
     /// How clients reach the server.
     pub(crate) fn url(&self, address: SocketAddr) -> String {
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
-        self.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"))
+        self.public_url.clone().unwrap_or_else(|| format!("{}://{address}", self.scheme()))
     }
+}
+
+/// All addresses of this machine are reached at the loopback address.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip @ (IpAddr::V4(_) | IpAddr::V6(_)) => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+/// OpenTelemetry has variables of its own, and they are the only ones (wire.md D.6). What is wrong in them is said;
+/// spans are no reason not to serve.
+fn telemetry() -> Option<plenary_telemetry::Settings> {
+    let configured = plenary_telemetry::Settings::read(|name| std::env::var(name).ok());
+    for warning in &configured.warnings {
+        tracing::warn!("{warning}");
+    }
+    configured.settings
+}
+
+fn trusted(proxies: &[String]) -> anyhow::Result<Vec<TrustedNet>> {
+    let read = |text: &String| text.parse().map_err(|why| anyhow::anyhow!("`trusted_proxies`: {why}"));
+    proxies.iter().map(read).collect()
+}
+
+fn channels(args: &ServeArgs, table: &ChannelsTable) -> anyhow::Result<plenary_channels::Config> {
+    let seconds = args.channels_status_cadence_seconds.or(table.status_cadence_seconds);
+    let cadence = seconds.map_or(plenary_channels::Config::default().cadence, plenary_channels::Cadence);
+    if cadence.0 == 0 {
+        bail!("the status cadence of channels must be at least one second");
+    }
+    let (open, reject_after_close) = (table.open, table.reject_after_close);
+    Ok(plenary_channels::Config { open, reject_after_close, cadence })
 }
 
 impl File {
@@ -168,9 +332,45 @@ mod tests {
     }
 
     #[test]
+    fn a_neighbour_is_told_an_address_that_it_can_reach() {
+        let near = |line: &[&str], address: &str| resolve(line, "").unwrap().near(address.parse().unwrap());
+        assert_eq!(near(&[], "0.0.0.0:7"), "http://127.0.0.1:7");
+        assert_eq!(near(&[], "[::]:7"), "http://[::1]:7");
+        assert_eq!(near(&["--public-url", "http://far.example"], "10.0.0.1:7"), "http://10.0.0.1:7");
+        let tls = ["--tls-cert", "c", "--tls-key", "k"];
+        assert_eq!(near(&tls, "127.0.0.1:7"), "https://127.0.0.1:7");
+        let named = [&tls[..], &["--public-url", "https://far.example"]].concat();
+        assert_eq!(near(&named, "0.0.0.0:7"), "https://far.example");
+    }
+
+    #[test]
     fn what_is_wrong_in_the_file_is_said() {
         assert!(resolve(&[], "listne = 1").is_err(), "a setting that nobody knows");
         assert!(resolve(&[], "grace = \"soon\"").is_err());
+        assert!(resolve(&[], "trusted_proxies = [\"proxy\"]").is_err());
+        assert!(resolve(&[], "[channels]\nstatus_cadence_seconds = 0").is_err());
         assert!(resolve(&[], "tls_cert = \"a.pem\"").is_err(), "a certificate without its key");
+    }
+
+    #[test]
+    fn ch_8_answers_name_the_public_url_or_the_address() {
+        let base = |line: &[&str]| {
+            let origin = resolve(line, "").unwrap().origin("127.0.0.1:7420".parse().unwrap());
+            origin.base_url("127.0.0.1:9".parse().unwrap(), &http::HeaderMap::new())
+        };
+        assert_eq!(base(&[]), "http://127.0.0.1:7420");
+        assert_eq!(base(&["--public-url", "https://agents.example/base/"]), "https://agents.example/base");
+    }
+
+    #[test]
+    fn ch_3_the_cadence_has_one_knob() {
+        let cadence = |line: &[&str], file| resolve(line, file).unwrap().channels.cadence.0;
+        assert_eq!(cadence(&[], ""), 60);
+        assert_eq!(cadence(&[], "[channels]\nstatus_cadence_seconds = 5"), 5);
+        let flag = ["--channels-status-cadence-seconds", "7"];
+        assert_eq!(cadence(&flag, "[channels]\nstatus_cadence_seconds = 5"), 7);
+        let table = "[channels]\nopen = true\nreject_after_close = true";
+        let channels = resolve(&[], table).unwrap().channels;
+        assert!(channels.open && channels.reject_after_close);
     }
 }

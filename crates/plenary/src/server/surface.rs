@@ -11,7 +11,7 @@ use axum::{
 use http::{Method, StatusCode, header};
 use plenary_accounts::Accounts;
 use plenary_edge::{
-    ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, consistent, openapi,
+    ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, consistent, openapi,
     with_fallbacks,
 };
 use plenary_log::Log;
@@ -58,7 +58,12 @@ struct Readiness {
 }
 
 /// Every route of the server; the description covers each of them.
-pub(super) fn router(parts: &Parts, metrics: &Metrics, stop: &CancellationToken) -> anyhow::Result<Router> {
+pub(super) fn router(
+    parts: &Parts,
+    origin: Origin,
+    metrics: &Metrics,
+    stop: &CancellationToken,
+) -> anyhow::Result<Router> {
     let docs = descriptions();
     consistent(docs.iter()).context("the operations contradict each other")?;
     let surface = Surface(Arc::new(Inner {
@@ -80,7 +85,10 @@ pub(super) fn router(parts: &Parts, metrics: &Metrics, stop: &CancellationToken)
         .merge(
             plenary_edge::routes(plenary_accounts::operations(), metrics)?.with_state(parts.accounts.clone()),
         )
-        .merge(plenary_sessions::routes(parts.sessions.clone(), metrics)?);
+        .merge(plenary_sessions::routes(parts.sessions.clone(), metrics)?)
+        .merge(plenary_channels::routes(parts.channels.clone(), origin, metrics)?)
+        .merge(plenary_context::routes(parts.context.clone(), metrics)?)
+        .merge(plenary_frames::routes(parts.frames.clone(), metrics)?);
     Ok(with_fallbacks(router, metrics))
 }
 
@@ -90,7 +98,10 @@ pub(crate) fn descriptions() -> Vec<OperationDoc> {
     let accounts =
         plenary_accounts::operations::<Accounts>().into_iter().map(|operation| operation.doc().clone());
     let sessions = plenary_sessions::operations().into_iter().map(|operation| operation.doc().clone());
-    surface.chain(accounts).chain(sessions).collect()
+    let channels = plenary_channels::operations().into_iter().map(|operation| operation.doc().clone());
+    let frames = plenary_frames::operations().into_iter().map(|operation| operation.doc().clone());
+    let context = plenary_context::operations().into_iter().map(|operation| operation.doc().clone());
+    surface.chain(accounts).chain(sessions).chain(frames).chain(channels).chain(context).collect()
 }
 
 fn operations() -> Vec<Operation<Surface>> {

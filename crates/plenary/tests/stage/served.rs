@@ -22,13 +22,27 @@ pub struct Served {
 
 impl Served {
     pub fn start(home: &Home, address: &str) -> Self {
+        Self::start_with(home, address, &[])
+    }
+
+    /// With further arguments.
+    pub fn start_with(home: &Home, address: &str, further: &[&str]) -> Self {
         let mut command = home.plenary("");
-        command.args(["serve", "--listen", address, "--grace", "60s"]).env("PLENARY_LOG", "off");
+        command
+            .args(["serve", "--listen", address, "--grace", "60s"])
+            .args(further)
+            .env("PLENARY_LOG", "off");
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
         let url =
             lines.filter_map(|line| Some(line.strip_prefix("listening on ")?.to_owned())).next().unwrap();
         Self { url, child }
+    }
+
+    /// SIGTERM, and a clean end.
+    pub fn stop(mut self) {
+        kill_process(Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap(), Signal::TERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
     }
 
     /// `kill -9`, and the same address and data again.

@@ -1,6 +1,7 @@
 //! The inner tests of the Agent Session Protocol: deciders, eligibility, stored and wire forms, and live delivery on a
 //! paused clock. Ids in names are those of the protocol's requirements.
 
+mod coming_and_going;
 mod deciding_membership;
 mod deciding_reopen;
 mod deciding_start;

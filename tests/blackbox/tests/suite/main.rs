@@ -5,12 +5,17 @@
 //! before it.
 
 mod blocks;
+mod channels;
+mod channels_cli;
 mod confirmation;
 mod contacts;
 mod content;
+mod context;
 mod create;
 mod delivery;
 mod ending;
+mod frames;
+mod frames_cli;
 mod framing;
 mod health;
 mod idempotency;
@@ -22,6 +27,7 @@ mod not_found;
 mod order;
 mod owners;
 mod paging;
+mod phoenix;
 mod presence;
 mod provisioning;
 mod reopen;
@@ -29,6 +35,10 @@ mod seed;
 mod selfservice;
 mod shapes;
 mod shutdown;
+mod spans;
+mod spansettings;
+mod spantrouble;
+mod tls;
 mod tokens;
 mod trust;
 mod visibility;

@@ -1,6 +1,6 @@
 //! The operator's surface under `/_admin` (ASP-3, ASP-5, ASP-6, ASP-103).
 
-use blackbox::{Agent, Server, assert_keys};
+use blackbox::{Agent, Server, assert_keys, rounds};
 use serde_json::{Value, json};
 
 /// ASP-6: an agent is made closed, with an empty list, and its token is shown once.
@@ -47,6 +47,28 @@ async fn a_taken_handle_is_refused() {
     let again = server.operator().post("/_admin/agents", json!({"handle": "@alice.bot"})).await;
     again.refused(409, "agent_exists");
     alice.get("/sessions").await.ok(200);
+}
+
+/// Two requests at once with the same chosen token: one agent has it, the other was never made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chosen_token_has_one_bearer() {
+    let server = Server::start().await;
+    let operator = server.operator();
+    for round in 0..rounds(200, 40) {
+        let token = format!("pla_chosen_{round:060}");
+        let body = |who: &str| json!({"handle": format!("@{who}.n{round}"), "token": token});
+        let (alice, bob) = tokio::join!(
+            operator.post("/_admin/agents", body("alice")),
+            operator.post("/_admin/agents", body("bob")),
+        );
+        let (made, refused) = if alice.status == 201 { (alice, bob) } else { (bob, alice) };
+        let handle = made.ok(201)["handle"].clone();
+        refused.refused(409, "token_exists");
+        assert_eq!(server.bearer(&token).get("/agents/me").await.ok(200)["handle"], handle);
+        let other = if handle == json!(format!("@alice.n{round}")) { "bob" } else { "alice" };
+        let path = format!("/_admin/agents/@{other}.n{round}");
+        operator.get(&path).await.refused(404, "not_found");
+    }
 }
 
 #[tokio::test]

@@ -14,14 +14,14 @@ use tokio::time::Instant;
 /// "Sockets close within a second", and as much again for a busy machine.
 const REVOKED_MAX: Duration = Duration::from_secs(2);
 
-struct Pair {
-    a: Server,
-    b: Server,
+pub(crate) struct Pair {
+    pub(crate) a: Server,
+    pub(crate) b: Server,
     database: Database,
 }
 
 /// Two servers, or nothing when the run has no PostgreSQL.
-async fn two(grace: &str) -> Option<Pair> {
+pub(crate) async fn two(grace: &str) -> Option<Pair> {
     let Asked::Yes(url) = Asked::postgres() else { return None };
     let database = Database::create(&url).await;
     // Started at the same time: the schema must be made once.
@@ -31,7 +31,7 @@ async fn two(grace: &str) -> Option<Pair> {
 }
 
 impl Pair {
-    async fn remove(self) {
+    pub(crate) async fn remove(self) {
         drop((self.a, self.b));
         self.database.remove().await;
     }

@@ -5,3 +5,4 @@
 mod cluster;
 mod crash;
 mod stalled;
+mod survivor;

@@ -8,7 +8,7 @@ use plenary_kernel::OwnerName;
 
 use super::{Holder, Identity, TokensFile};
 use crate::{
-    cli::{failure::Failure, surroundings::Surroundings},
+    cli::{failure::Failure, surroundings::Surroundings, whereabouts},
     paths,
 };
 
@@ -147,7 +147,7 @@ pub(crate) fn configuring_credential(
     {
         return Ok(found);
     }
-    if server.is_loopback()
+    if is_here(server, around)
         && let Some(found) = from_data_dir(around)?
     {
         return Ok(found);
@@ -171,12 +171,15 @@ pub(crate) fn configuring_credential(
     })
 }
 
+/// Whether the server runs on this machine: by its address, or because its data directory says so.
+fn is_here(server: &BaseUrl, around: &Surroundings) -> bool {
+    let said = || whereabouts::of_data_dir(around).ok().flatten();
+    server.is_loopback() || said().is_some_and(|said| said.url == *server)
+}
+
 /// Absent or unreadable is the same here: another user's server is no default.
 fn from_data_dir(around: &Surroundings) -> Result<Option<Credential>, Failure> {
-    let directory = match around.var("PLENARY_DATA") {
-        Some(text) => Some(PathBuf::from(text)),
-        None => paths::default_data_dir(&|name| around.var(name)),
-    };
+    let directory = paths::data_dir(&|name| around.var(name));
     let Some(path) = directory.map(|directory| directory.join(paths::OPERATOR_TOKEN_FILE)) else {
         return Ok(None);
     };

@@ -1,17 +1,13 @@
 //! What a message says, gathered from arguments, files and standard input.
 //! Must not know: where the message goes.
 
-use std::{
-    io::{self, Read},
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use clap::Args;
 use plenary_client::sessions::{Content, InitialMessage, Part};
-use plenary_kernel::limits::BODY_OCTETS_MAX;
 use serde_json::{Map, Value};
 
-use crate::cli::failure::Failure;
+use crate::cli::{failure::Failure, input};
 
 type Object = Map<String, Value>;
 
@@ -92,8 +88,8 @@ impl MessageArgs {
 impl PartArgs {
     fn read(self, text: Option<&str>) -> Result<Option<(Content, Option<Object>)>, Failure> {
         let text = match (text, &self.file) {
-            (Some("-"), _) => Some(bounded(io::stdin().lock(), "standard input")?),
-            (_, Some(path)) => Some(from_file(path)?),
+            (Some("-"), _) => Some(input::standard()?),
+            (_, Some(path)) => Some(input::file(path)?),
             (Some(text), None) => Some(text.to_owned()),
             (None, None) => None,
         };
@@ -122,34 +118,6 @@ impl PartArgs {
         };
         Ok(Some((content, self.metadata)))
     }
-}
-
-fn from_file(path: &Path) -> Result<String, Failure> {
-    let name = path.display().to_string();
-    let file =
-        std::fs::File::open(path).map_err(|e| Failure::local(format!("{name} cannot be read: {e}")))?;
-    bounded(file, &name)
-}
-
-/// Reads no more than a request may carry.
-fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let most = BODY_OCTETS_MAX as u64;
-    source
-        .take(most + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| Failure::local(format!("{name} cannot be read: {e}")))?;
-    if bytes.len() > BODY_OCTETS_MAX {
-        return Err(Failure::usage(
-            format!("{name} is larger than a message may be (1 MiB)"),
-            "put it somewhere and send its address with --attach",
-        ));
-    }
-    let mut text = String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(format!("{name} is not UTF-8 text"), "send text"))?;
-    let kept = text.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest).len());
-    text.truncate(kept.unwrap_or(text.len()));
-    Ok(text)
 }
 
 #[cfg(test)]
@@ -182,14 +150,5 @@ mod tests {
         let empty = ContentArgs { text: Some(String::new()), ..ContentArgs::default() };
         assert!(matches!(empty.read(), Err(Failure::Usage { .. })));
         assert!(object("[1]").is_err() && object("{").is_err());
-    }
-
-    #[test]
-    fn a_text_from_outside_is_bounded_and_loses_one_line_break() {
-        assert_eq!(bounded(&b"a\n\n"[..], "x").unwrap(), "a\n");
-        assert_eq!(bounded(&b"a\r\n"[..], "x").unwrap(), "a");
-        assert_eq!(bounded(&b"a"[..], "x").unwrap(), "a");
-        assert!(matches!(bounded(io::repeat(b'a'), "x"), Err(Failure::Usage { .. })));
-        assert!(matches!(bounded(&b"\xff"[..], "x"), Err(Failure::Usage { .. })));
     }
 }

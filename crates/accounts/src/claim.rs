@@ -1,0 +1,23 @@
+//! One bearer a token: a row for each living one, written in the append that gives the token out or takes it back.
+//! Two appends that give out the same token can't both be written.
+//! Must not know: whose a token is; the index does.
+
+use bytes::Bytes;
+use plenary_log::RowOp;
+
+use crate::TokenDigest;
+
+/// The rows `bearer/<hex digest>`, empty.
+fn row(token: &TokenDigest) -> String {
+    format!("bearer/{}", token.hex())
+}
+
+/// The token gets its bearer; the append is held to nobody having it.
+pub(crate) fn given(token: &TokenDigest) -> RowOp {
+    RowOp { name: row(token), expected: Some(0), value: Some(Bytes::new()) }
+}
+
+/// The token is dead; whoever likes may choose it.
+pub(crate) fn freed(token: &TokenDigest) -> RowOp {
+    RowOp { name: row(token), expected: None, value: None }
+}

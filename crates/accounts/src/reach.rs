@@ -1,0 +1,80 @@
+//! Which agents of an owner an agent may contact: worked out from every state, and remembered until any agent
+//! changes.
+//! Must not know: what is sent.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use plenary_kernel::{AgentHandle, OwnerName, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order};
+use quick_cache::sync::Cache;
+
+use crate::{Accounts, index::AGENTS, limits::REACHES_CACHED_MAX, trust::may_contact};
+
+/// What was worked out, and since when nothing has changed.
+pub(crate) struct Reaches {
+    changes: AtomicU64,
+    known: Cache<(AgentHandle, OwnerName), Reach>,
+}
+
+/// The changes that were counted when it was worked out, and the agents.
+type Reach = (u64, Arc<[AgentHandle]>);
+
+impl Default for Reaches {
+    fn default() -> Self {
+        Self { changes: AtomicU64::new(0), known: Cache::new(REACHES_CACHED_MAX) }
+    }
+}
+
+impl Reaches {
+    /// An agent has changed, or may have: whatever was worked out before is not used again.
+    pub(crate) fn changed(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+impl Accounts {
+    /// The agents of an owner that an agent may contact, in the order of their handles: at least as of everything
+    /// that this process has committed, and of what others have as soon as their events arrive; for all that they
+    /// have, wait with [`Accounts::hear_others`] before. Empty for an owner that there is not.
+    pub async fn reachable(
+        &self,
+        from: &AgentHandle,
+        owner: &OwnerName,
+    ) -> Result<Arc<[AgentHandle]>, Fault> {
+        let key = (from.clone(), owner.clone());
+        // First since when, then the states: a change in between makes what follows stale, and never the reverse.
+        let changes = self.reaches().changes.load(Ordering::Acquire);
+        if let Some((since, agents)) = self.reaches().known.get(&key)
+            && since == changes
+        {
+            return Ok(agents);
+        }
+        let me = self.agent(from).await?;
+        let (prefix, mut after, mut agents) = (format!("{owner}/"), None::<String>, Vec::new());
+        loop {
+            let rows = self
+                .log()
+                .read_index(AGENTS, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                .await?;
+            for row in &rows {
+                let handle = format!("@{owner}.{}", &row.key[prefix.len()..]);
+                let handle =
+                    handle.parse().map_err(|_| Fault::Corrupt(format!("{} in {AGENTS}", row.key)))?;
+                if may_contact(&me, &self.agent(&handle).await?) {
+                    agents.push(handle);
+                }
+            }
+            match rows.last() {
+                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+                _ => break,
+            }
+        }
+        agents.sort_unstable();
+        let agents: Arc<[AgentHandle]> = agents.into();
+        self.reaches().known.insert(key, (changes, agents.clone()));
+        Ok(agents)
+    }
+}

@@ -1,0 +1,89 @@
+//! Whom an agent may contact at an owner, as every change of trust leaves it at once (ASP-6 to ASP-13).
+
+use std::{sync::Arc, time::Duration};
+
+use plenary_accounts::{Accounts, TokenDigest, limits::HEARING_WAIT};
+use plenary_engine::SystemClock;
+use plenary_hub::{Observer, Presence, dispatch};
+use plenary_log::{Fault, rigged::Store};
+use tokio::time::Instant;
+
+use crate::house::{House, OPERATOR};
+
+async fn reach(house: &House, from: &str, owner: &str) -> Vec<String> {
+    let agents = house.accounts.reachable(&from.parse().unwrap(), &owner.parse().unwrap()).await.unwrap();
+    agents.iter().map(ToString::to_string).collect()
+}
+
+#[tokio::test]
+async fn every_change_of_trust_shows_in_the_next_answer() {
+    let house = House::new();
+    house.agent("@alice.bot", r#""policy":"open""#).await;
+    house.agent("@bob.open", r#""policy":"open""#).await;
+    house.agent("@bob.shut", "").await;
+    house.agent("@bobby.open", r#""policy":"open""#).await;
+    let of_bob = async || reach(&house, "@alice.bot", "bob").await;
+    assert_eq!(of_bob().await, ["@bob.open"]);
+    assert_eq!(of_bob().await, ["@bob.open"], "remembered");
+    assert!(reach(&house, "@alice.bot", "nobody").await.is_empty());
+    assert!(reach(&house, "@nobody.bot", "bob").await.is_empty());
+
+    let allow = "/_admin/agents/@bob.shut/allowlist";
+    house.post(OPERATOR, allow, r#"{"entries":["@alice.*"]}"#).await.ok(200);
+    assert_eq!(of_bob().await, ["@bob.open", "@bob.shut"]);
+    house.agent("@bob.a", r#""policy":"open""#).await;
+    assert_eq!(of_bob().await, ["@bob.a", "@bob.open", "@bob.shut"]);
+    house.post(OPERATOR, "/_admin/agents/@alice.bot/blocks", r#"{"handle":"@bob.open"}"#).await.ok(201);
+    assert_eq!(of_bob().await, ["@bob.a", "@bob.shut"]);
+    house.post(OPERATOR, "/_admin/agents/@bob.a/blocks", r#"{"handle":"@alice.bot"}"#).await.ok(201);
+    assert_eq!(of_bob().await, ["@bob.shut"]);
+    house.call(OPERATOR, "DELETE", "/_admin/agents/@bob.shut", "").await.ok(204);
+    assert!(of_bob().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_another_process_changes_shows_when_its_event_arrives() {
+    let house = House::new();
+    let neighbour = house.neighbour();
+    neighbour.agent("@alice.bot", r#""policy":"open""#).await;
+    neighbour.agent("@bob.open", r#""policy":"open""#).await;
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while reach(&house, "@alice.bot", "bob").await != ["@bob.open"] {
+        assert!(Instant::now() < deadline);
+        tokio::task::yield_now().await;
+    }
+    neighbour.post(OPERATOR, "/_admin/agents/@bob.open/blocks", r#"{"handle":"@alice.bot"}"#).await.ok(201);
+    while !reach(&house, "@alice.bot", "bob").await.is_empty() {
+        assert!(Instant::now() < deadline);
+        tokio::task::yield_now().await;
+    }
+}
+
+/// What others committed is waited for, and no older trust is acted upon: it arrives, or there is no answer.
+#[tokio::test(start_paused = true)]
+async fn what_another_process_committed_is_waited_for() {
+    let store = Store::new();
+    let (one, other) = (store.process(true), store.process(true));
+    let here = Accounts::new(one.log.clone(), Arc::new(SystemClock), TokenDigest::of(OPERATOR));
+    here.begin().await.unwrap();
+    here.hear_others().await.unwrap();
+    assert!(here.reachable(&"@a.b".parse().unwrap(), &"c".parse().unwrap()).await.unwrap().is_empty());
+
+    let there = House::on(other.log);
+    there.agent("@alice.bot", r#""policy":"open""#).await;
+    there.agent("@bob.open", r#""policy":"open""#).await;
+    let asked = Instant::now();
+    assert!(matches!(here.hear_others().await, Err(Fault::Unavailable(_))), "nothing is heard yet");
+    assert_eq!(asked.elapsed(), HEARING_WAIT);
+
+    let waiting = here.hear_others();
+    let hearing = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(here.clone())];
+        tokio::spawn(dispatch(one.feed, Arc::new(Presence::default()), observers));
+    };
+    let (heard, ()) = tokio::join!(waiting, hearing);
+    heard.expect("it has come");
+    let reached = here.reachable(&"@alice.bot".parse().unwrap(), &"bob".parse().unwrap()).await.unwrap();
+    assert_eq!(reached.len(), 1);
+}

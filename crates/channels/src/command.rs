@@ -1,0 +1,102 @@
+//! What can be asked of a channel. Bodies arrive checked or with the reason why they are refused: whoever asks for a
+//! channel that is not there is told so before anything about the body.
+//! Must not know: HTTP.
+
+use bytes::Bytes;
+use plenary_accounts::{Actor, Authority};
+use plenary_kernel::{Refusal, TimestampMs, Version};
+use serde::{Deserialize, Serialize};
+
+use crate::id::ChannelId;
+
+/// Who asks; the token is checked again inside the append.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// In whose name; none where no token is needed and none came.
+    pub authority: Option<Authority>,
+}
+
+impl Caller {
+    /// Whose token it is.
+    #[must_use]
+    pub fn via(&self) -> Option<&Actor> {
+        self.authority.as_ref().map(|authority| &authority.by)
+    }
+
+    /// What its author is when it names none: its handle, or nothing.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.via().map(Actor::to_string).unwrap_or_default()
+    }
+}
+
+/// `POST /agent-channel`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateChannel {
+    /// Who creates it.
+    pub caller: Caller,
+    /// The id that it would have.
+    pub id: ChannelId,
+    /// What it is about; may be empty.
+    pub title: String,
+    /// By whom, in its own words.
+    pub created_by: Option<String>,
+}
+
+/// What comes of [`CreateChannel`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelMade {
+    /// Its id.
+    pub id: ChannelId,
+    /// What it is about.
+    pub title: String,
+    /// By whom.
+    pub created_by: String,
+    /// When.
+    pub at: TimestampMs,
+}
+
+/// `POST /agent-channel/{id}/event`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppendEvent {
+    /// Who appends.
+    pub caller: Caller,
+    /// What, or why the body is refused.
+    pub draft: Result<Draft, Refusal>,
+    /// Whether a closed channel takes no more.
+    pub reject_after_close: bool,
+}
+
+/// An event before it has a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// Its kind.
+    pub kind: String,
+    /// By whom, in its own words.
+    pub author: Option<String>,
+    /// The JSON object as it was sent.
+    pub payload: Bytes,
+}
+
+/// What comes of [`AppendEvent`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Appended {
+    /// Its place on the channel's stream.
+    pub version: Version,
+    /// When.
+    pub at: TimestampMs,
+}
+
+/// `POST /agent-channel/{id}/close`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CloseChannel {
+    /// Who closes it.
+    pub caller: Caller,
+}
+
+/// What comes of [`CloseChannel`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closed {
+    /// When.
+    pub at: TimestampMs,
+}

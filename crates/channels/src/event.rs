@@ -1,0 +1,124 @@
+//! What can stand on a channel's stream, and its stored form. The forms are frozen.
+//! Must not know: HTTP; what a payload means.
+
+use bytes::Bytes;
+use plenary_accounts::Actor;
+use plenary_kernel::{OwnerName, TimestampMs};
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+/// An event of a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChannelEvent {
+    /// The channel came into being; always the first.
+    ChannelCreated(ChannelCreated),
+    /// Somebody appended an event: what the protocol calls one (CH-10).
+    EventAppended(EventAppended),
+    /// The channel was closed, or closed again (CH-27).
+    ChannelClosed(ChannelClosed),
+}
+
+/// See [`ChannelEvent::ChannelCreated`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelCreated {
+    /// What it is about; may be empty.
+    pub title: String,
+    /// By whom, in its own words.
+    pub created_by: String,
+    /// Who that is by its token; absent where none is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Actor>,
+    /// When; lists go by it.
+    pub created: TimestampMs,
+}
+
+/// See [`ChannelEvent::EventAppended`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventAppended {
+    /// Its kind, a free string (CH-14).
+    pub kind: String,
+    /// By whom, in its own words (CH-21); may be empty where no token is needed.
+    pub author: String,
+    /// Who that is by its token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Actor>,
+    /// The run of versions in which it is the first of its kind; absent when it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<u64>,
+    /// Its author's owner takes part from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joins: Option<Joins>,
+    /// The JSON object as it was sent.
+    #[serde(skip)]
+    pub payload: Bytes,
+}
+
+/// An owner takes part in a channel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Joins {
+    /// Who.
+    pub owner: OwnerName,
+    /// When the channel was created.
+    pub created: TimestampMs,
+    /// Whether it is open.
+    pub open: bool,
+}
+
+/// See [`ChannelEvent::ChannelClosed`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelClosed {
+    /// By whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Actor>,
+    /// Of the first closing: what is no longer open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<FirstClosing>,
+}
+
+/// A channel that was open is not any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstClosing {
+    /// When the channel was created.
+    pub created: TimestampMs,
+    /// The owners that take part.
+    pub owners: Vec<OwnerName>,
+}
+
+const FORM: u16 = 1;
+
+impl ChannelEvent {
+    /// The stored form.
+    pub(crate) fn encode(&self) -> NewEvent {
+        fn written(kind: &'static str, envelope: &impl Serialize, payload: Bytes) -> NewEvent {
+            let envelope = serde_json::to_vec(envelope).expect("strings, lists and numbers can be written");
+            NewEvent { kind, form: FORM, envelope: envelope.into(), payload }
+        }
+        match self {
+            Self::ChannelCreated(event) => written("ChannelCreated", event, Bytes::new()),
+            Self::EventAppended(event) => written("EventAppended", event, event.payload.clone()),
+            Self::ChannelClosed(event) => written("ChannelClosed", event, Bytes::new()),
+        }
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        fn read<'a, T: Deserialize<'a>>(stored: &'a StoredEvent) -> Result<T, Fault> {
+            serde_json::from_slice(&stored.envelope).map_err(|error| corrupt(stored, &error.to_string()))
+        }
+        if stored.form != FORM {
+            return Err(corrupt(stored, "unknown form"));
+        }
+        Ok(match &*stored.kind {
+            "ChannelCreated" => Self::ChannelCreated(read(stored)?),
+            "EventAppended" => {
+                Self::EventAppended(EventAppended { payload: stored.payload.clone(), ..read(stored)? })
+            }
+            "ChannelClosed" => Self::ChannelClosed(read(stored)?),
+            _ => return Err(corrupt(stored, "unknown kind")),
+        })
+    }
+}
+
+pub(crate) fn corrupt(stored: &StoredEvent, why: &str) -> Fault {
+    Fault::Corrupt(format!("{} at {} of {}: {why}", stored.kind, stored.version, stored.stream))
+}

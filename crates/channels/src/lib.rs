@@ -1,0 +1,63 @@
+//! Agent Channel Protocol v2: channels that agents learn, read and append to by URL (wire.md section 3, D.6).
+//! Must not know: another protocol, or any database.
+
+mod caller;
+mod channels;
+pub mod command;
+pub mod decide;
+pub mod event;
+pub mod id;
+pub mod lint;
+mod listing;
+mod live;
+pub mod liveness;
+mod misses;
+mod reading;
+mod refusals;
+mod request;
+mod room;
+mod routes;
+pub mod state;
+#[cfg(test)]
+mod tests;
+mod told;
+mod view;
+mod watch;
+pub mod wire;
+
+pub use channels::{Channels, Config};
+pub use liveness::Cadence;
+pub use routes::{Surface, operations, routes};
+
+/// Longest title, in characters; past it 422.
+pub const TITLE_CHARS_MAX: usize = 200;
+/// Longest author and creator, in characters; past it 422.
+pub const AUTHOR_CHARS_MAX: usize = 128;
+/// Longest kind, in characters; past it 422.
+pub const KIND_CHARS_MAX: usize = 64;
+/// Longest idempotency key, in characters; past it 422.
+pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
+/// Most rows of a list or page; a higher limit counts as this one.
+pub const LIMIT_MAX: usize = 500;
+/// How many rows a list or page has unless it is said.
+pub const LIMIT_DEFAULT: usize = 50;
+/// Octets of payload after which a page ends, whatever its limit; its `Link` header says where to go on.
+pub const PAGE_OCTETS_MAX: usize = 8 << 20;
+/// Octets that are looked through for one page of a kind; then it ends in the same way.
+pub const SCAN_OCTETS_MAX: usize = 32 << 20;
+/// How many events the onboarding view shows at most.
+pub const RECENT_EVENTS_MAX: usize = 20;
+/// Octets of payload after which the onboarding view shows no more events; the newest one is always shown.
+pub const RECENT_OCTETS_MAX: usize = 256 << 10;
+/// Of how many authors of a channel the last `status` is remembered; past it whoever was silent longest is forgotten.
+pub const AGENTS_REMEMBERED_MAX: usize = 1_000;
+/// Most requests a minute for channels that are not there, of one token; past it 429.
+pub const MISSES_MAX: u32 = 60;
+/// Of how many tokens misses are counted at a time; past it the count that was idle longest begins anew.
+pub const GUESSERS_REMEMBERED_MAX: usize = 65_536;
+/// Most live streams of one token; past it 429.
+pub const WATCHERS_PER_TOKEN_MAX: usize = 256;
+/// How many ids of one length are tried before they become one character longer.
+pub const TRIES_PER_LENGTH: usize = 8;
+/// After how long without an event a live stream says that it is alive.
+pub const KEEPALIVE_MS: u64 = 15_000;

@@ -1,0 +1,201 @@
+//! What is wrong with a `spec`, a `state` or a `status`, for whoever asks before posting (CH-31, CH-32). The shapes
+//! are advice: an event that is wrong here is stored all the same. Pure.
+//! Must not know: who asks; anything of the channel but its current state.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::wire::{Problem, Verdict};
+
+const ROLES: &[&str] = &["orchestrator", "worker", "peer", "observer"];
+const STANDINGS: &[&str] = &["ready", "working", "blocked", "done", "dead"];
+const CONCEPT_STANDINGS: &[&str] = &["proposed", "in_progress", "done", "abandoned"];
+
+type Object = Map<String, Value>;
+
+/// What was found so far.
+#[derive(Default)]
+struct Found(Vec<Problem>);
+
+impl Found {
+    fn add(&mut self, field: impl Into<String>, problem: impl Into<String>) {
+        self.0.push(Problem { field: field.into(), problem: problem.into() });
+    }
+
+    /// A text that must be there and not be empty.
+    fn text<'a>(&mut self, object: &'a Object, at: &str, name: &str) -> Option<&'a str> {
+        match object.get(name) {
+            Some(Value::String(text)) if !text.is_empty() => return Some(text),
+            Some(_) => self.add(format!("{at}{name}"), "must be a string that is not empty"),
+            None => self.add(format!("{at}{name}"), "is missing"),
+        }
+        None
+    }
+
+    /// One of a few words.
+    fn word(&mut self, object: &Object, at: &str, name: &str, words: &[&str]) {
+        match object.get(name).map(Value::as_str) {
+            Some(Some(word)) if words.contains(&word) => {}
+            Some(_) => self.add(format!("{at}{name}"), format!("must be one of {}", words.join(", "))),
+            None => self.add(format!("{at}{name}"), format!("is missing; one of {}", words.join(", "))),
+        }
+    }
+
+    fn texts(&mut self, value: Option<&Value>, field: &str) {
+        let Some(value) = value else { return };
+        if !value.as_array().is_some_and(|items| items.iter().all(Value::is_string)) {
+            self.add(field, "must be a list of strings");
+        }
+    }
+}
+
+/// Everything that is wrong with an event of this kind. `current` is the channel's newest state.
+#[must_use]
+pub fn lint(kind: &str, author: Option<&str>, payload: &Object, current: Option<&Object>) -> Verdict {
+    let mut found = Found::default();
+    match kind {
+        "spec" => spec(&mut found, payload),
+        "state" => state(&mut found, payload, current),
+        "status" => status(&mut found, author, payload),
+        _ => {}
+    }
+    Verdict { valid: found.0.is_empty(), stored: false, problems: found.0 }
+}
+
+fn spec(found: &mut Found, payload: &Object) {
+    found.text(payload, "", "mission");
+    found.texts(payload.get("rules"), "rules");
+    let links = payload
+        .get("links")
+        .map(|links| links.as_object().is_some_and(|links| links.values().all(Value::is_string)));
+    if links == Some(false) {
+        found.add("links", "must be an object of strings");
+    }
+}
+
+fn status(found: &mut Found, author: Option<&str>, payload: &Object) {
+    let agent = found.text(payload, "", "agent");
+    found.text(payload, "", "phase");
+    if payload.get("note").is_some_and(|note| !note.is_string()) {
+        found.add("note", "must be a string");
+    }
+    if let (Some(agent), Some(author)) = (agent, author)
+        && agent != author
+    {
+        found.add("agent", format!("is not the author, {author}; who is alive goes by the author"));
+    }
+}
+
+fn state(found: &mut Found, payload: &Object, current: Option<&Object>) {
+    if payload.get("protocol_version") != Some(&Value::from(2)) {
+        found.add("protocol_version", "must be 2");
+    }
+    found.text(payload, "", "updated_by");
+    match payload.get("handoff").map(Value::as_object) {
+        Some(Some(handoff)) => {
+            if !handoff.get("holder").is_some_and(Value::is_null) {
+                found.text(handoff, "handoff.", "holder");
+            }
+            found.text(handoff, "handoff.", "expected_action");
+        }
+        Some(None) => found.add("handoff", "must be an object"),
+        None => found.add("handoff", "is missing; {holder, expected_action}"),
+    }
+    match payload.get("concepts").map(Value::as_array) {
+        Some(Some(concepts)) => self::concepts(found, concepts, current),
+        Some(None) => found.add("concepts", "must be a list"),
+        None => found.add("concepts", "is missing; a list, which may be empty"),
+    }
+    match payload.get("agents").map(Value::as_object) {
+        Some(Some(agents)) => {
+            for (id, agent) in agents {
+                let at = format!("agents.{id}");
+                let Some(agent) = agent.as_object() else {
+                    found.add(at, "must be an object, {role, status}");
+                    continue;
+                };
+                found.word(agent, &format!("{at}."), "role", ROLES);
+                found.word(agent, &format!("{at}."), "status", STANDINGS);
+            }
+        }
+        Some(None) => found.add("agents", "must be an object"),
+        None => found.add("agents", "is missing; an object, which may be empty"),
+    }
+}
+
+/// Lower-case words joined by hyphens.
+fn is_slug(text: &str) -> bool {
+    let plain = |word: &str| {
+        !word.is_empty() && word.bytes().all(|octet| octet.is_ascii_lowercase() || octet.is_ascii_digit())
+    };
+    text.split('-').all(plain)
+}
+
+fn concepts(found: &mut Found, concepts: &[Value], current: Option<&Object>) {
+    let before = current.map(known_concepts);
+    let mut seen = BTreeSet::new();
+    for (n, concept) in concepts.iter().enumerate() {
+        let at = format!("concepts[{n}].");
+        let Some(concept) = concept.as_object() else {
+            found.add(format!("concepts[{n}]"), "must be an object");
+            continue;
+        };
+        found.text(concept, &at, "owner");
+        found.text(concept, &at, "concept");
+        found.word(concept, &at, "status", CONCEPT_STANDINGS);
+        found.texts(concept.get("suggested_actions"), &format!("{at}suggested_actions"));
+        let Some(id) = found.text(concept, &at, "id") else { continue };
+        if !is_slug(id) {
+            found.add(format!("{at}id"), "must be a slug: lower-case words joined by hyphens");
+        }
+        if !seen.insert(id) {
+            found.add(format!("{at}id"), format!("stands twice: {id}"));
+        }
+        if let Some(before) = &before {
+            step(found, &at, before.get(id).copied(), concept);
+        }
+    }
+    for id in before.into_iter().flatten().map(|(id, _)| id).filter(|id| !seen.contains(id)) {
+        found.add("concepts", format!("{id} is gone; the newest state wins, so keep every concept"));
+    }
+}
+
+fn known_concepts(current: &Object) -> BTreeMap<&str, &Object> {
+    let concepts = current.get("concepts").and_then(Value::as_array).into_iter().flatten();
+    let named = concepts.filter_map(|concept| {
+        let concept = concept.as_object()?;
+        Some((concept.get("id")?.as_str()?, concept))
+    });
+    named.collect()
+}
+
+/// proposed -> in_progress -> done | abandoned; a finished concept never changes.
+fn step(found: &mut Found, at: &str, before: Option<&Object>, after: &Object) {
+    fn standing(concept: &Object) -> &str {
+        concept.get("status").and_then(Value::as_str).unwrap_or_default()
+    }
+    let to = standing(after);
+    let Some(before) = before else {
+        if to != "proposed" && CONCEPT_STANDINGS.contains(&to) {
+            found.add(format!("{at}status"), format!("a new concept begins as proposed, not {to}"));
+        }
+        return;
+    };
+    let from = standing(before);
+    match (from, to) {
+        ("done" | "abandoned", _) if before != after => {
+            found.add(
+                at.trim_end_matches('.'),
+                format!("is {from} already; a finished concept never changes"),
+            );
+        }
+        ("proposed", "done" | "abandoned") => {
+            found.add(format!("{at}status"), format!("goes from proposed to in_progress before it is {to}"));
+        }
+        ("in_progress", "proposed") => {
+            found.add(format!("{at}status"), "can't go back from in_progress to proposed");
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,221 @@
+//! Pages of a channel's events, newest first, read from the log as they are asked for (CH-11, CH-24, CH-26).
+//! Must not know: HTTP.
+
+use plenary_engine::Room;
+use plenary_kernel::{Position, Version};
+use plenary_log::{Fault, Order, PageSize, StreamName};
+
+use crate::{
+    Channels, PAGE_OCTETS_MAX, SCAN_OCTETS_MAX,
+    id::ChannelId,
+    room::{ChannelRoom, KINDS, kind_prefix, run_key},
+    state::{RUN, run_of},
+    wire::Event,
+};
+
+/// Which events are asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) kind: Option<&'a str>,
+    pub(crate) limit: usize,
+    /// Only events with a lower id.
+    pub(crate) before: Option<u64>,
+    /// Only events with a higher id. Without `before` the page has the ones that follow it directly, so that whoever
+    /// goes on from the newest it got misses none.
+    pub(crate) after: Option<u64>,
+}
+
+/// Events, newest first, and where the next page begins.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    pub(crate) events: Vec<Event>,
+    pub(crate) next: Option<Next>,
+}
+
+/// What the next page is asked for with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    Before(u64),
+    After(u64),
+}
+
+/// The versions `low < v <= high`.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    low: Version,
+    high: Version,
+}
+
+/// In which order the events are gathered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum From {
+    Newest,
+    Oldest,
+}
+
+/// What stands in a window: the wanted events in order, the first and the last position, and the octets read.
+#[derive(Default)]
+struct Window {
+    events: Vec<Event>,
+    first: u64,
+    last: u64,
+    octets: usize,
+}
+
+impl Channels {
+    /// A page of the events of a channel that is at version `head`.
+    pub(crate) async fn page(
+        &self,
+        id: &ChannelId,
+        head: Version,
+        wanted: Wanted<'_>,
+    ) -> Result<Page, Fault> {
+        let stream = ChannelRoom::stream(id.as_str());
+        let mut range = self.range(&stream, head, wanted).await?;
+        let from = match (wanted.after, wanted.before) {
+            (Some(_), None) => From::Oldest,
+            _ => From::Newest,
+        };
+        let (mut page, mut size) = (Page::default(), PageSize::default());
+        let (mut octets, mut scanned) = (0, 0);
+        while let Some(part) = self.window_of(id, range, wanted, from, size, page.events.len()).await? {
+            let window = self.window(id, &stream, part, wanted.kind, &mut size).await?;
+            scanned += window.octets;
+            let (mut edge, mut events) = match from {
+                From::Newest => {
+                    (window.first, window.events.into_iter().rev().collect::<Vec<_>>().into_iter())
+                }
+                From::Oldest => (window.last, window.events.into_iter()),
+            };
+            for event in events.by_ref() {
+                octets += event.payload.get().len();
+                let last = event.id;
+                page.events.push(event);
+                if page.events.len() >= wanted.limit || octets >= PAGE_OCTETS_MAX {
+                    edge = last;
+                    break;
+                }
+            }
+            match from {
+                From::Newest => range.high = part.low,
+                From::Oldest => range.low = part.high,
+            }
+            let full =
+                page.events.len() >= wanted.limit || octets >= PAGE_OCTETS_MAX || scanned >= SCAN_OCTETS_MAX;
+            let more = events.next().is_some() || range.low < range.high;
+            if full && more {
+                page.next = Some(match from {
+                    From::Newest => Next::Before(edge),
+                    From::Oldest => Next::After(edge),
+                });
+            }
+            if full {
+                break;
+            }
+        }
+        if from == From::Oldest {
+            page.events.reverse();
+        }
+        Ok(page)
+    }
+
+    /// One event, by its place on the channel's stream; `None` when it is not one of the protocol.
+    pub(crate) async fn event_at(&self, id: &ChannelId, version: Version) -> Result<Option<Event>, Fault> {
+        let Some(before) = version.0.checked_sub(1) else { return Ok(None) };
+        let stream = ChannelRoom::stream(id.as_str());
+        match self.log().read_stream(&stream, Version(before), 1).await?.first() {
+            Some(stored) if stored.version == version => Event::of(id, stored),
+            _ => Ok(None),
+        }
+    }
+
+    /// The newest version up to which events have an id of at most `id`.
+    pub(crate) async fn version_at(
+        &self,
+        stream: &StreamName,
+        head: Version,
+        id: u64,
+    ) -> Result<Version, Fault> {
+        let news = self.log().streams_after(std::slice::from_ref(stream), Position(id)).await?;
+        Ok(news.first().map_or(head, |news| Version(news.first.0.saturating_sub(1)).min(head)))
+    }
+
+    /// From ids to versions. The first version is the creation, which is none of the events.
+    async fn range(&self, stream: &StreamName, head: Version, wanted: Wanted<'_>) -> Result<Range, Fault> {
+        let low = match wanted.after {
+            Some(after) => self.version_at(stream, head, after).await?.max(Version(1)),
+            None => Version(1),
+        };
+        let high = match wanted.before {
+            Some(0) => Version::ZERO,
+            Some(before) => self.version_at(stream, head, before - 1).await?,
+            None => head,
+        };
+        Ok(Range { low, high })
+    }
+
+    /// The next part of a range to look at; `None` when there is nothing more.
+    async fn window_of(
+        &self,
+        id: &ChannelId,
+        range: Range,
+        wanted: Wanted<'_>,
+        from: From,
+        size: PageSize,
+        gathered: usize,
+    ) -> Result<Option<Range>, Fault> {
+        let Range { low, high } = range;
+        if low >= high {
+            return Ok(None);
+        }
+        let Some(kind) = wanted.kind else {
+            let most = size.events().min(wanted.limit.saturating_sub(gathered)).max(1) as u64;
+            return Ok(Some(match from {
+                From::Newest => Range { low: low.max(Version(high.0.saturating_sub(most))), high },
+                From::Oldest => Range { low, high: high.min(low.plus(most)) },
+            }));
+        };
+        // Only runs that have an event of the kind.
+        let prefix = kind_prefix(id.as_str(), kind);
+        let (beyond, order) = match from {
+            From::Newest => (Some(run_of(high) + 1), Order::Descending),
+            From::Oldest => (run_of(low.next()).checked_sub(1), Order::Ascending),
+        };
+        let beyond = beyond.map(|run| run_key(&prefix, run));
+        let rows = self.log().read_index(KINDS, &prefix, beyond.as_deref(), 1, order).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let run: u64 =
+            row.key[prefix.len()..].parse().map_err(|_| Fault::Corrupt(format!("{} in {KINDS}", row.key)))?;
+        let part = Range { low: low.max(Version(run * RUN)), high: high.min(Version((run + 1) * RUN)) };
+        Ok((part.low < part.high).then_some(part))
+    }
+
+    /// What stands in a part, in pages that go by what the events weigh.
+    async fn window(
+        &self,
+        id: &ChannelId,
+        stream: &StreamName,
+        part: Range,
+        kind: Option<&str>,
+        size: &mut PageSize,
+    ) -> Result<Window, Fault> {
+        let (mut window, mut cursor) = (Window::default(), part.low);
+        while cursor < part.high {
+            let most = usize::try_from(part.high.0 - cursor.0).unwrap_or(usize::MAX);
+            let stored = self.log().read_stream(stream, cursor, size.events().min(most)).await?;
+            size.learn(&stored);
+            let Some(last) = stored.last() else { break };
+            cursor = last.version;
+            for stored in &stored {
+                if window.first == 0 {
+                    window.first = stored.position.0;
+                }
+                window.last = stored.position.0;
+                window.octets += stored.payload.len() + stored.envelope.len();
+                let event = Event::of(id, stored)?;
+                window.events.extend(event.filter(|event| kind.is_none_or(|kind| event.kind == kind)));
+            }
+        }
+        Ok(window)
+    }
+}

@@ -1,0 +1,186 @@
+//! Bodies and queries as peers send them. Members that nobody knows are ignored; what is wrong is a 422 with the code
+//! of the member it is wrong in (CH-25; wire.md D.6).
+//! Must not know: which channel is meant.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use plenary_engine::KeyUse;
+use plenary_kernel::{Refusal, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    AUTHOR_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, KIND_CHARS_MAX, LIMIT_DEFAULT, LIMIT_MAX, TITLE_CHARS_MAX,
+    command::Draft, refusals::Refused,
+};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// What `POST /agent-channel` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "CreateChannel")]
+#[expect(dead_code, reason = "the description is made from it; `Fields` reads it member by member")]
+pub(crate) struct CreateRequest {
+    /// What it is about.
+    #[schemars(length(max = 200))]
+    title: Option<String>,
+    /// By whom, in its own words; the handle of the token when it is absent or empty.
+    #[schemars(length(max = 128))]
+    created_by: Option<String>,
+}
+
+/// What `POST /agent-channel/{id}/event` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "AppendChannelEvent")]
+#[expect(dead_code, reason = "the description is made from it; `Fields` reads it member by member")]
+pub(crate) struct AppendRequest {
+    /// A free string; `spec`, `state`, `status`, `comms` and `log` mean something.
+    #[schemars(length(min = 1, max = 64))]
+    kind: String,
+    /// A stable name of the agent; the handle of the token when it is absent or empty.
+    #[schemars(length(max = 128))]
+    author: Option<String>,
+    /// Any object.
+    payload: serde_json::Map<String, Value>,
+}
+
+/// The members of a body, unread. A null is as good as none.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Fields<'a> {
+    #[serde(borrow)]
+    title: Option<&'a RawValue>,
+    #[serde(borrow)]
+    created_by: Option<&'a RawValue>,
+    #[serde(borrow)]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    author: Option<&'a RawValue>,
+    #[serde(borrow)]
+    payload: Option<&'a RawValue>,
+}
+
+impl<'a> Fields<'a> {
+    /// Reads a body that passed the JSON check. An empty one is `{}`.
+    pub(crate) fn read(body: &'a [u8]) -> Result<Self, Refused> {
+        // An array would be read as the members in their order.
+        match body.trim_ascii_start().first() {
+            None => Ok(Self::default()),
+            Some(b'{') => serde_json::from_slice(body).map_err(|_| not_an_object()),
+            Some(_) => Err(not_an_object()),
+        }
+    }
+
+    /// The title and the creator.
+    pub(crate) fn create(&self) -> Result<(String, Option<String>), Refused> {
+        let title = text(self.title, "invalid_title", "title", TITLE_CHARS_MAX)?.unwrap_or_default();
+        let by = text(self.created_by, "invalid_created_by", "created_by", AUTHOR_CHARS_MAX)?;
+        Ok((title, by.filter(|by| !by.is_empty())))
+    }
+
+    /// The event; its payload is the very bytes of the body.
+    pub(crate) fn event(&self, body: &Bytes) -> Result<Draft, Refused> {
+        let wrong_kind = || {
+            let detail = format!("`kind` must be a string of 1 to {KIND_CHARS_MAX} characters");
+            Refused::shape("invalid_kind", detail)
+        };
+        let kind = text(self.kind, "invalid_kind", "kind", KIND_CHARS_MAX).map_err(|_| wrong_kind())?;
+        let kind = kind.filter(|kind| !kind.is_empty()).ok_or_else(wrong_kind)?;
+        let author = text(self.author, "invalid_author", "author", AUTHOR_CHARS_MAX)?;
+        let payload = self.payload.map(RawValue::get).filter(|payload| payload.starts_with('{'));
+        let payload =
+            payload.ok_or_else(|| Refused::shape("invalid_payload", "`payload` must be a JSON object"))?;
+        let payload = body.slice_ref(payload.as_bytes());
+        Ok(Draft { kind, author: author.filter(|author| !author.is_empty()), payload })
+    }
+}
+
+fn not_an_object() -> Refused {
+    Refused::shape("invalid_body", "the body must be a JSON object")
+}
+
+fn text(
+    raw: Option<&RawValue>,
+    code: &'static str,
+    name: &str,
+    chars_max: usize,
+) -> Result<Option<String>, Refused> {
+    let Some(raw) = raw else { return Ok(None) };
+    match serde_json::from_str::<String>(raw.get()) {
+        Ok(text) if text.chars().count() <= chars_max => Ok(Some(text)),
+        _ => {
+            let detail = format!("`{name}` must be a string of at most {chars_max} characters");
+            Err(Refused::shape(code, detail))
+        }
+    }
+}
+
+/// The idempotency key of a request, for the operation and whoever asks. Equal JSON is the same request.
+pub(crate) fn key(operation: String, headers: &HeaderMap, body: &[u8]) -> Result<Option<KeyUse>, Refused> {
+    let Some(header) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let key = header.to_str().unwrap_or_default();
+    if !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len()) {
+        let detail =
+            format!("`Idempotency-Key` must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters");
+        return Err(Refused::shape("invalid_idempotency_key", detail));
+    }
+    let value = serde_json::from_slice(body).unwrap_or_else(|_| Value::Object(serde_json::Map::new()));
+    let mut bytes = operation.as_bytes().to_vec();
+    bytes.push(b'\n');
+    bytes.extend(json::canonical(&value, json::Nulls::Keep));
+    Ok(Some(KeyUse { scope: operation, key: key.to_owned(), digest: json::digest(&bytes) }))
+}
+
+/// An integer of the query, however large; `None` when it is none.
+fn integer(text: &str) -> Option<i128> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_integer = !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit());
+    let beyond = if text.starts_with('-') { i128::MIN } else { i128::MAX };
+    is_integer.then(|| text.parse().unwrap_or(beyond))
+}
+
+/// How many rows: clamped to 1 to 500; a non-integer is 422.
+pub(crate) fn limit(text: Option<&str>) -> Result<usize, Refused> {
+    let Some(text) = text else { return Ok(LIMIT_DEFAULT) };
+    let limit = integer(text).ok_or_else(|| Refused::shape("invalid_limit", "`limit` must be an integer"))?;
+    Ok(usize::try_from(limit.clamp(1, LIMIT_MAX as i128)).unwrap_or(LIMIT_MAX))
+}
+
+/// The id of an event, which no channel needs to have.
+pub(crate) fn event_id(text: Option<&str>, code: &'static str, name: &str) -> Result<Option<u64>, Refused> {
+    let Some(text) = text else { return Ok(None) };
+    let id = integer(text).ok_or_else(|| Refused::shape(code, format!("`{name}` must be an integer")))?;
+    // What the store can hold; nothing stands past it.
+    Ok(Some(u64::try_from(id.clamp(0, i128::from(i64::MAX - 1))).unwrap_or(0)))
+}
+
+/// A switch of the query.
+pub(crate) fn switch(
+    text: Option<&str>,
+    default: bool,
+    code: &'static str,
+    name: &str,
+) -> Result<bool, Refused> {
+    match text.map(str::to_ascii_lowercase).as_deref() {
+        None => Ok(default),
+        Some("1" | "true" | "yes" | "on") => Ok(true),
+        Some("0" | "false" | "no" | "off") => Ok(false),
+        Some(_) => Err(Refused::shape(code, format!("`{name}` must be true or false"))),
+    }
+}
+
+/// A query that can't be read: a parameter stands twice, or is not text.
+pub(crate) fn invalid_query() -> Refused {
+    Refused::shape("invalid_query", "the query can't be read: each parameter once, as text")
+}
+
+/// A trace that the caller is in, where its header is one.
+pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok())
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        refused.refusal
+    }
+}

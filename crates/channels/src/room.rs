@@ -1,0 +1,175 @@
+//! The channel as a room of the engine: its streams, its indexes, and its commands with the facts they need.
+//! Must not know: HTTP.
+
+use bytes::Bytes;
+use plenary_accounts::{Accounts, Actor};
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+
+use crate::{
+    command::{AppendEvent, Appended, Caller, ChannelMade, CloseChannel, Closed, CreateChannel},
+    decide::{self, Rejection},
+    event::ChannelEvent,
+    state::{self, ChannelState, owner_of},
+};
+
+/// Channels by when they were created, `<owner>/<created, ms>/<channel>`: those that the owner created or appended
+/// to; under [`EVERYBODY`] all of them.
+pub(crate) const LISTED: &str = "channels.listed";
+/// The same, of the channels that are open.
+pub(crate) const OPEN: &str = "channels.open";
+/// Where the events of a kind stand: `<channel>/<kind>/<run>` for each run of versions that has one.
+pub(crate) const KINDS: &str = "channels.kinds";
+/// Under which all channels are listed; no owner has that name.
+pub(crate) const EVERYBODY: &str = "*";
+
+/// The key of a channel in the two lists.
+fn listed(who: &str, created: TimestampMs, id: &str) -> String {
+    format!("{who}/{:014}/{id}", created.0)
+}
+
+/// What the runs of a kind begin with in [`KINDS`].
+pub(crate) fn kind_prefix(id: &str, kind: &str) -> String {
+    format!("{id}/{}/", kind.replace('%', "%25").replace('/', "%2F"))
+}
+
+/// The key of one run.
+pub(crate) fn run_key(prefix: &str, run: u64) -> String {
+    format!("{prefix}{run:014}")
+}
+
+fn put(name: &'static str, key: String) -> IndexOp {
+    IndexOp::Put { name, key, value: Bytes::new() }
+}
+
+/// Channels as a room of the engine.
+#[derive(Debug)]
+pub(crate) struct ChannelRoom;
+
+impl Room for ChannelRoom {
+    type State = ChannelState;
+    type Event = ChannelEvent;
+    const CATEGORY: &'static str = "channels.channel";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &ChannelEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<ChannelEvent, Fault> {
+        ChannelEvent::decode(event)
+    }
+    fn folds(event: &ChannelEvent) -> bool {
+        state::folds(event)
+    }
+    fn evolve(state: &mut ChannelState, version: Version, at: TimestampMs, event: &ChannelEvent) {
+        state.evolve(version, at, event);
+    }
+    fn index(id: &str, event: &ChannelEvent) -> Vec<IndexOp> {
+        match event {
+            ChannelEvent::ChannelCreated(event) => {
+                let owner = owner_of(event.via.as_ref());
+                let lists = std::iter::once(EVERYBODY).chain(owner.as_ref().map(OwnerName::as_str));
+                lists
+                    .flat_map(|who| [LISTED, OPEN].map(|name| put(name, listed(who, event.created, id))))
+                    .collect()
+            }
+            ChannelEvent::EventAppended(event) => {
+                let run = event.run.map(|run| put(KINDS, run_key(&kind_prefix(id, &event.kind), run)));
+                let joins = event.joins.iter().flat_map(|joins| {
+                    let lists = if joins.open { &[LISTED, OPEN][..] } else { &[LISTED] };
+                    lists.iter().map(|name| put(name, listed(joins.owner.as_str(), joins.created, id)))
+                });
+                run.into_iter().chain(joins).collect()
+            }
+            ChannelEvent::ChannelClosed(event) => {
+                let Some(first) = &event.first else { return Vec::new() };
+                let lists = std::iter::once(EVERYBODY).chain(first.owners.iter().map(OwnerName::as_str));
+                let key = |who| listed(who, first.created, id);
+                lists.map(|who| IndexOp::Delete { name: OPEN, key: key(who) }).collect()
+            }
+        }
+    }
+}
+
+/// A command with the rooms that know whether its token is still valid.
+pub(crate) struct Asked<C> {
+    pub(crate) accounts: Accounts,
+    pub(crate) command: C,
+}
+
+/// A command of this room.
+pub(crate) trait Decides: Send + Sync {
+    type Reply: serde::Serialize + serde::de::DeserializeOwned + Send + Sync;
+
+    fn caller(&self) -> &Caller;
+    fn decide(
+        &self,
+        state: &ChannelState,
+        at: Version,
+        holds: bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<ChannelEvent, Self::Reply>, Rejection>;
+}
+
+impl<C: Decides> Command<ChannelRoom> for Asked<C> {
+    type Reply = C::Reply;
+    type Rejection = Rejection;
+    type Facts = bool;
+
+    /// Whether the caller's token is still valid; the append is held to that.
+    async fn facts(&self, _: &ChannelState) -> Result<Facts<bool>, Fault> {
+        let known = |value| Ok(Facts { value, conditions: Vec::new() });
+        let Some(authority) = &self.command.caller().authority else { return known(true) };
+        let Some(token) = &authority.token else { return known(false) };
+        match &authority.by {
+            Actor::Agent(agent) => {
+                let agent = self.accounts.agent(agent).await?;
+                Ok(Facts { value: agent.state.accepts_token(token), conditions: vec![agent.condition()] })
+            }
+            Actor::Owner(owner) => {
+                let owner = self.accounts.owner(owner).await?;
+                Ok(Facts { value: owner.state.accepts_token(token), conditions: vec![owner.condition()] })
+            }
+            // The operator's token is not in the log: it holds as long as the process runs.
+            Actor::Operator => known(true),
+            Actor::Seed => known(false),
+        }
+    }
+
+    fn decide(
+        &self,
+        state: &ChannelState,
+        at: Version,
+        holds: &bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<ChannelEvent, C::Reply>, Rejection> {
+        self.command.decide(state, at, *holds, stamp)
+    }
+}
+
+macro_rules! decides {
+    ($command:ty => $reply:ty, |$this:ident, $state:ident, $at:ident, $holds:ident, $stamp:ident| $decide:expr) => {
+        impl Decides for $command {
+            type Reply = $reply;
+
+            fn caller(&self) -> &Caller {
+                &self.caller
+            }
+            fn decide(
+                &self,
+                $state: &ChannelState,
+                $at: Version,
+                $holds: bool,
+                $stamp: &Stamp,
+            ) -> Result<Decision<ChannelEvent, $reply>, Rejection> {
+                let $this = self;
+                $decide
+            }
+        }
+    };
+}
+
+decides!(CreateChannel => ChannelMade, |this, state, _at, holds, stamp| decide::create(state, holds, stamp, this));
+decides!(AppendEvent => Appended, |this, state, at, holds, stamp| decide::append(state, at, holds, stamp, this));
+decides!(CloseChannel => Closed, |this, state, _at, holds, stamp| decide::close(state, holds, stamp, this));

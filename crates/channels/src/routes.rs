@@ -1,0 +1,108 @@
+//! The public operations of the Agent Channel Protocol: parse, ask, translate the answer (wire.md 3.2, D.6).
+//! Must not know: what becomes of a command.
+
+mod onboarding;
+mod reading;
+mod writing;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::rejection::QueryRejection,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderValue, Method, header};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault};
+use plenary_kernel::{Class, Version};
+
+use crate::{
+    Channels, caller::Asking, id::ChannelId, refusals::Refused, request, state::ChannelState, wire::ErrorBody,
+};
+
+/// What the routes work with.
+#[derive(Clone)]
+pub struct Surface {
+    pub(crate) channels: Channels,
+    pub(crate) origin: Arc<Origin>,
+}
+
+type Answer = Result<Response, Refused>;
+
+/// The routes of this room; `origin` says by which URL clients reach the server.
+///
+/// # Errors
+/// When the operations contradict each other.
+pub fn routes(channels: Channels, origin: Origin, metrics: &Metrics) -> Result<Router, RegistryFault> {
+    let surface = Surface { channels, origin: Arc::new(origin) };
+    Ok(plenary_edge::routes(operations(), metrics)?.with_state(surface))
+}
+
+/// The operations of this room.
+#[must_use]
+pub fn operations() -> Vec<Operation<Surface>> {
+    [writing::operations(), onboarding::operations(), reading::operations()].into_iter().flatten().collect()
+}
+
+/// An operation of this room, with what all of them have in common.
+fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary)
+        .auth(Auth::Any)
+        .error_body::<ErrorBody<'static>>()
+        .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+}
+
+/// One that is about a channel.
+fn of_channel(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    doc(id, method, path, summary)
+        .path_parameter::<ChannelId>("id", "The channel; its case does not matter.")
+        .errors(Class::NotFound, &["no_such_channel"])
+        .errors(Class::TooMany, &["too_many_misses"])
+}
+
+/// A channel that was found.
+struct Found {
+    id: ChannelId,
+    state: Arc<ChannelState>,
+    head: Version,
+}
+
+impl Surface {
+    /// The channel of this id. A miss is counted; past the budget only channels answer that the asking one's owner
+    /// takes part in, so that nobody can tell an absent one from another (wire.md D.6).
+    async fn find(&self, asking: &Asking, id: &str) -> Result<Found, Refused> {
+        let (misses, now) = (&self.channels.0.misses, self.channels.now());
+        let used_up = misses.left(&asking.guesser, now).err();
+        let found = match id.parse::<ChannelId>() {
+            Ok(id) => {
+                let (state, head) = self.channels.fresh(&id).await?;
+                state.created.is_some().then_some(Found { id, state, head })
+            }
+            Err(_) => None,
+        };
+        match (found, used_up) {
+            (Some(found), None) => Ok(found),
+            (Some(found), Some(_)) if asking.takes_part(&found.state.owners) => Ok(found),
+            (_, Some(used_up)) => Err(used_up.into()),
+            (None, None) => {
+                misses.count(&asking.guesser, now)?;
+                Err(Refused::no_such_channel())
+            }
+        }
+    }
+}
+
+/// JSON that was written already.
+fn json(text: impl Into<axum::body::Body>) -> Response {
+    typed("application/json", text)
+}
+
+fn typed(media_type: &'static str, text: impl Into<axum::body::Body>) -> Response {
+    let mut response = text.into().into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+fn query<T>(query: Result<axum::extract::Query<T>, QueryRejection>) -> Result<T, Refused> {
+    query.map(|axum::extract::Query(query)| query).map_err(|_| request::invalid_query())
+}

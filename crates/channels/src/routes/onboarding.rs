@@ -1,0 +1,132 @@
+//! The view of a channel, its newest charter and state, and who is alive.
+//! Must not know: how the view is worded.
+
+use axum::{
+    Json,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    response::IntoResponse,
+};
+use http::{HeaderMap, HeaderValue, Method, header};
+use plenary_edge::Operation;
+use plenary_kernel::{Class, Version};
+use plenary_log::Fault;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{Answer, Found, Surface, json, of_channel, query, typed};
+use crate::{
+    RECENT_EVENTS_MAX, RECENT_OCTETS_MAX,
+    caller::Asking,
+    liveness::presence,
+    reading::Wanted,
+    refusals::Refused,
+    view::{Format, Seen, View},
+    wire::{Channel, Event, Presence},
+};
+
+pub(super) fn operations() -> Vec<Operation<Surface>> {
+    let show_doc = of_channel("channel.show", Method::GET, "/agent-channel/{id}", "Learn a channel from its URL")
+        .description(
+            "What a channel is, who is here, the charter, the state, recent events, and commands to take part. As \
+             YAML or Markdown with `?format=` or `Accept`.",
+        )
+        .query::<ShowQuery>()
+        .reply::<View>()
+        .errors(Class::Unprocessable, &["invalid_query"]);
+    let newest = |id, path, summary| {
+        of_channel(id, Method::GET, path, summary)
+            .reply::<Map<String, Value>>()
+            .errors(Class::NotFound, &["no_event_yet"])
+    };
+    let spec_doc = newest("channel.spec", "/agent-channel/{id}/spec", "Read the newest charter");
+    let state_doc = newest("channel.state", "/agent-channel/{id}/state", "Read the newest state");
+    let presence_doc =
+        of_channel("channel.presence", Method::GET, "/agent-channel/{id}/presence", "See who is alive")
+            .description("From `status` events: silent for more than five cadences is presumed dead.")
+            .reply::<Presence>();
+    vec![
+        Operation::new(show_doc, show),
+        Operation::new(spec_doc, spec),
+        Operation::new(state_doc, state),
+        Operation::new(presence_doc, alive),
+    ]
+}
+
+/// The query of `GET /agent-channel/{id}`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct ShowQuery {
+    /// `json`, `yaml` or `yml`, `markdown` or `md`; wins over `Accept`.
+    format: Option<String>,
+}
+
+async fn show(
+    State(surface): State<Surface>,
+    asking: Asking,
+    Path(id): Path<String>,
+    sent: Result<Query<ShowQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Answer {
+    let found = surface.find(&asking, &id).await?;
+    let accept = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let format = Format::wanted(query(sent)?.format.as_deref(), accept);
+    let view = View::of(surface.see(&asking, found).await?);
+    let mut response = typed(format.content_type(), view.render(format));
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+    Ok(response)
+}
+
+async fn spec(State(surface): State<Surface>, asking: Asking, Path(id): Path<String>) -> Answer {
+    let found = surface.find(&asking, &id).await?;
+    surface.newest(&found, found.state.spec, "spec").await
+}
+
+async fn state(State(surface): State<Surface>, asking: Asking, Path(id): Path<String>) -> Answer {
+    let found = surface.find(&asking, &id).await?;
+    surface.newest(&found, found.state.state, "state").await
+}
+
+async fn alive(State(surface): State<Surface>, asking: Asking, Path(id): Path<String>) -> Answer {
+    let found = surface.find(&asking, &id).await?;
+    let cadence = surface.channels.config().cadence;
+    Ok(Json(presence(&found.state, cadence, surface.channels.now())).into_response())
+}
+
+impl Surface {
+    /// The payload alone, as it was sent (CH-23).
+    async fn newest(&self, found: &Found, version: Version, kind: &'static str) -> Answer {
+        let event = self.channels.event_at(&found.id, version).await?;
+        let event = event.ok_or_else(|| Refused::none_yet(kind))?;
+        Ok(json(event.payload.get().to_owned()))
+    }
+
+    /// Everything that the view is made of.
+    async fn see(&self, asking: &Asking, found: Found) -> Result<Seen, Refused> {
+        let Found { id, state, head } = found;
+        let (channels, config) = (&self.channels, self.channels.config());
+        let wanted = Wanted { kind: None, limit: RECENT_EVENTS_MAX, before: None, after: None };
+        let mut recent_events = channels.page(&id, head, wanted).await?.events;
+        let mut octets = 0;
+        let fits = |event: &Event| {
+            octets += event.payload.get().len();
+            octets <= RECENT_OCTETS_MAX
+        };
+        let shown = recent_events.iter().map(fits).take_while(|fits| *fits).count().max(1);
+        recent_events.truncate(shown);
+        let now = channels.now();
+        let channel = Channel::of(&asking.base_url, &id, &state)
+            .ok_or_else(|| Fault::Corrupt(format!("the channel {id} was found and is not there")))?;
+        Ok(Seen {
+            channel,
+            me: asking.caller().name(),
+            open: config.open,
+            now,
+            cadence: config.cadence,
+            presence: presence(&state, config.cadence, now),
+            spec: channels.event_at(&id, state.spec).await?,
+            state: channels.event_at(&id, state.state).await?,
+            state_at: state.state_at,
+            recent_events,
+        })
+    }
+}

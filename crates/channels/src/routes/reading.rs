@@ -1,0 +1,202 @@
+//! Lists of channels and of events, and events as they come.
+//! Must not know: how they are stored.
+
+use std::fmt::Write as _;
+
+use axum::{
+    Json,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    response::IntoResponse,
+};
+use http::{HeaderMap, HeaderValue, Method, header};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use plenary_edge::Operation;
+use plenary_engine::Room;
+use plenary_kernel::{Class, Version};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, Surface, doc, of_channel, query};
+use crate::{
+    caller::{Asking, Watching},
+    live::{Live, Start},
+    reading::{Next, Wanted},
+    refusals::Refused,
+    request,
+    room::ChannelRoom,
+    watch::CannotWatch,
+    wire::{Channel, Event, url},
+};
+
+pub(super) fn operations() -> Vec<Operation<Surface>> {
+    let list_doc = doc("channel.list", Method::GET, "/agent-channel", "List your channels, newest first")
+        .description("Those that your owner created or appended to; all of them for the operator.")
+        .query::<ListQuery>()
+        .reply::<Vec<Channel>>()
+        .errors(Class::Unprocessable, &["invalid_limit", "invalid_include_closed", "invalid_query"]);
+    let events_doc = of_channel(
+        "channel.events",
+        Method::GET,
+        "/agent-channel/{id}/events",
+        "Read events, newest first",
+    )
+    .description(
+        "A page ends at its limit, or at 8 MiB of payload; where there is more, `Link: <…>; rel=\"next\"` \
+                 says how to go on.",
+    )
+    .query::<EventsQuery>()
+    .reply::<Vec<Event>>()
+    .errors(
+        Class::Unprocessable,
+        &["invalid_limit", "invalid_before_id", "invalid_after_id", "invalid_query"],
+    );
+    let watch_doc = of_channel(
+        "channel.watch",
+        Method::GET,
+        "/agent-channel/{id}/events/stream",
+        "Follow a channel live (server-sent events)",
+    )
+    .description(
+        "From now on, or without a gap behind `Last-Event-ID` or `?after_id=`. `data` is an event, `id` its id. A \
+         browser, which can't set headers, passes `?ticket=`.",
+    )
+    .query::<WatchQuery>()
+    .reply_type("text/event-stream")
+    .errors(Class::Unprocessable, &["invalid_after_id", "invalid_query"])
+    .errors(Class::TooMany, &["too_many_streams"])
+    .errors(Class::Unavailable, &["stopping"]);
+    vec![Operation::new(list_doc, list), Operation::new(events_doc, events), Operation::new(watch_doc, watch)]
+}
+
+/// The query of `GET /agent-channel`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct ListQuery {
+    /// How many; 50 when absent, clamped to 1 to 500.
+    #[schemars(with = "Option<i64>")]
+    limit: Option<String>,
+    /// Whether closed ones are listed; true when absent.
+    #[schemars(with = "Option<bool>")]
+    include_closed: Option<String>,
+}
+
+/// The query of `GET …/events`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct EventsQuery {
+    /// Only events of this kind.
+    kind: Option<String>,
+    /// How many; 50 when absent, clamped to 1 to 500.
+    #[schemars(with = "Option<i64>")]
+    limit: Option<String>,
+    /// Only events with a lower id.
+    #[schemars(with = "Option<i64>")]
+    before_id: Option<String>,
+    /// Only events with a higher id; alone, the ones that follow it directly.
+    #[schemars(with = "Option<i64>")]
+    after_id: Option<String>,
+}
+
+/// The query of `GET …/events/stream`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct WatchQuery {
+    /// Only events of this kind.
+    kind: Option<String>,
+    /// Events with a higher id; `Last-Event-ID` wins.
+    #[schemars(with = "Option<i64>")]
+    after_id: Option<String>,
+    /// From `POST /auth/ticket`, for clients that can't set headers.
+    #[expect(dead_code, reason = "read where the caller is")]
+    ticket: Option<String>,
+}
+
+async fn list(
+    State(surface): State<Surface>,
+    asking: Asking,
+    sent: Result<Query<ListQuery>, QueryRejection>,
+) -> Answer {
+    let sent = query(sent)?;
+    let limit = request::limit(sent.limit.as_deref())?;
+    let include_closed =
+        request::switch(sent.include_closed.as_deref(), true, "invalid_include_closed", "include_closed")?;
+    Ok(Json(surface.channels.list(&asking, limit, include_closed).await?).into_response())
+}
+
+async fn events(
+    State(surface): State<Surface>,
+    asking: Asking,
+    Path(id): Path<String>,
+    sent: Result<Query<EventsQuery>, QueryRejection>,
+) -> Answer {
+    let found = surface.find(&asking, &id).await?;
+    let sent = query(sent)?;
+    let wanted = Wanted {
+        kind: sent.kind.as_deref().filter(|kind| !kind.is_empty()),
+        limit: request::limit(sent.limit.as_deref())?,
+        before: request::event_id(sent.before_id.as_deref(), "invalid_before_id", "before_id")?,
+        after: request::event_id(sent.after_id.as_deref(), "invalid_after_id", "after_id")?,
+    };
+    let page = surface.channels.page(&found.id, found.head, wanted).await?;
+    let mut response = Json(page.events).into_response();
+    if let Some(next) = page.next {
+        let link = link(&url(&asking.base_url, &found.id), wanted, next);
+        if let Ok(link) = HeaderValue::from_str(&link) {
+            response.headers_mut().insert(header::LINK, link);
+        }
+    }
+    Ok(response)
+}
+
+/// Where the next page is.
+fn link(url: &str, wanted: Wanted<'_>, next: Next) -> String {
+    let mut link = format!("<{url}/events?limit={}", wanted.limit);
+    if let Some(kind) = wanted.kind {
+        let _ = write!(link, "&kind={}", utf8_percent_encode(kind, NON_ALPHANUMERIC));
+    }
+    match next {
+        Next::After(id) => drop(write!(link, "&after_id={id}")),
+        Next::Before(id) => {
+            let _ = write!(link, "&before_id={id}");
+            if let Some(after) = wanted.after {
+                let _ = write!(link, "&after_id={after}");
+            }
+        }
+    }
+    link.push_str(">; rel=\"next\"");
+    link
+}
+
+async fn watch(
+    State(surface): State<Surface>,
+    Watching(asking): Watching,
+    Path(id): Path<String>,
+    sent: Result<Query<WatchQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Answer {
+    surface.find(&asking, &id).await?;
+    let sent = query(sent)?;
+    let resumed = request::header(&headers, "last-event-id").map(str::trim).filter(|id| !id.is_empty());
+    let after = resumed.or(sent.after_id.as_deref());
+    let after = request::event_id(after, "invalid_after_id", "after_id")?;
+    let channel = id.parse().map_err(|_| Refused::no_such_channel())?;
+    // First the place among the watchers, then the look at the log: so nothing falls between them.
+    let watching = surface.channels.watch(&channel, asking.principal.as_ref(), asking.guesser);
+    let watch = watching.map_err(|why| match why {
+        CannotWatch::TooMany => Refused::too_many_streams(),
+        CannotWatch::Stopping => Refused::stopping(),
+    })?;
+    let (_, head) = surface.channels.fresh(&channel).await?;
+    let stream = ChannelRoom::stream(channel.as_str());
+    let start = match after {
+        Some(id) => Start { version: surface.channels.version_at(&stream, head, id).await?, id },
+        None => {
+            let before = Version(head.0.saturating_sub(1));
+            let last = surface.channels.log().read_stream(&stream, before, 1).await?;
+            last.first().map_or(Start { version: head, id: 0 }, |last| Start {
+                version: last.version,
+                id: last.position.0,
+            })
+        }
+    };
+    let kind = sent.kind.filter(|kind| !kind.is_empty());
+    let (channels, principal) = (surface.channels.clone(), asking.principal);
+    Ok(Live { channels, id: channel, principal, kind, watch, start }.into_response())
+}

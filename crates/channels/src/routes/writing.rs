@@ -1,0 +1,241 @@
+//! Creating a channel, appending to it, closing it.
+//! Must not know: what a payload means.
+
+use std::time::Instant;
+
+use axum::{
+    Json,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    response::IntoResponse,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use plenary_edge::{CallerSpan, Operation, Received};
+use plenary_engine::{Done, ExecuteError};
+use plenary_kernel::{Class, Refusal};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Answer, Surface, doc, of_channel, query};
+use crate::{
+    caller::Asking,
+    command::{AppendEvent, Appended, ChannelMade, CloseChannel, Draft},
+    decide::Rejection,
+    id::ChannelId,
+    lint::lint,
+    refusals::Refused,
+    request::{self, AppendRequest, CreateRequest, Fields},
+    state::Created,
+    told::Told,
+    wire::{Channel, Event, Verdict},
+};
+
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+pub(super) fn operations() -> Vec<Operation<Surface>> {
+    let create_doc = doc("channel.create", Method::POST, "/agent-channel", "Create a channel")
+        .description("Its id is four characters; the URL in the answer is all that another agent needs.")
+        .optional_request::<CreateRequest>()
+        .reply::<Channel>()
+        .errors(Class::Malformed, &["invalid_json"])
+        .errors(
+            Class::Unprocessable,
+            &["invalid_body", "invalid_title", "invalid_created_by", "invalid_idempotency_key"],
+        )
+        .errors(Class::Conflict, &["idempotency_key_reused"]);
+    let append_doc = of_channel(
+        "channel.append",
+        Method::POST,
+        "/agent-channel/{id}/event",
+        "Append an event",
+    )
+    .description(
+        "Any kind, any object. With `?validate=1` nothing is stored, and the answer is what is wrong with a \
+             `spec`, `state` or `status`: {valid, stored, problems}.",
+    )
+    .query::<AppendQuery>()
+    .request::<AppendRequest>()
+    .reply::<Event>()
+    .errors(Class::Malformed, &["invalid_json"])
+    .errors(
+        Class::Unprocessable,
+        &[
+            "invalid_body",
+            "invalid_kind",
+            "invalid_author",
+            "invalid_payload",
+            "invalid_validate",
+            "invalid_query",
+            "invalid_idempotency_key",
+        ],
+    )
+    .errors(Class::Conflict, &["channel_closed", "idempotency_key_reused"]);
+    let close_doc = of_channel("channel.close", Method::POST, "/agent-channel/{id}/close", "Close a channel")
+        .description("It stays readable. Closing it again stamps it again.")
+        .reply::<Channel>()
+        .errors(Class::Malformed, &["invalid_json"])
+        .errors(Class::Unprocessable, &["invalid_idempotency_key"])
+        .errors(Class::Conflict, &["idempotency_key_reused"]);
+    vec![
+        Operation::new(create_doc, create),
+        Operation::new(append_doc, append),
+        Operation::new(close_doc, close),
+    ]
+}
+
+fn answer(reply: impl IntoResponse, replayed: bool) -> Answer {
+    let mut response = reply.into_response();
+    if replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+async fn create(
+    State(surface): State<Surface>,
+    asking: Asking,
+    headers: HeaderMap,
+    Received(body): Received,
+) -> Answer {
+    let body = body?;
+    let (title, created_by) = Fields::read(body.bytes())?.create()?;
+    let key = request::key(format!("channels/create/{}", asking.scope()), &headers, body.bytes())?;
+    let caller = asking.caller();
+    let creating = surface.channels.create(&caller, &title, created_by.as_deref(), key.as_ref());
+    let Done { reply, replayed, .. } = creating.await?;
+    let ChannelMade { id, title, created_by, at } = reply;
+    let created = Created { title, by: created_by, at };
+    answer(Json(Channel::new(&asking.base_url, &id, &created, None)), replayed)
+}
+
+/// The query of `POST …/event`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct AppendQuery {
+    /// Only say what is wrong with the event, and store nothing.
+    #[schemars(with = "Option<bool>")]
+    validate: Option<String>,
+}
+
+async fn append(
+    State(surface): State<Surface>,
+    asking: Asking,
+    Path(id): Path<String>,
+    sent: Result<Query<AppendQuery>, QueryRejection>,
+    CallerSpan(span): CallerSpan,
+    headers: HeaderMap,
+    Received(body): Received,
+) -> Answer {
+    let begun = Instant::now();
+    let body = body?;
+    let bytes = body.bytes();
+    let draft = Fields::read(bytes).and_then(|fields| fields.event(bytes));
+    let options = query(sent)
+        .and_then(|query| request::switch(query.validate.as_deref(), false, "invalid_validate", "validate"));
+    let is_dry = options.as_ref().is_ok_and(|validate| *validate);
+    if is_dry {
+        return validate(&surface, &asking, &id, draft).await;
+    }
+    let id = surface.to_write(&asking, &id).await?;
+    let scope = format!("channels/append/{id}/{}", asking.scope());
+    let key = request::key(scope, &headers, bytes);
+    // What is wrong with the request is told to nobody before it is known that there is a channel.
+    let (key, draft) = match (options, key, draft) {
+        (Ok(_), Ok(key), Ok(draft)) => (key, Ok(draft)),
+        (Err(refused), ..) | (_, Err(refused), _) | (.., Err(refused)) => (None, Err(Refusal::from(refused))),
+    };
+    let reject_after_close = surface.channels.config().reject_after_close;
+    let command = AppendEvent { caller: asking.caller(), draft: draft.clone(), reject_after_close };
+    let asked = surface.channels.ask(&id, command, key.as_ref()).await;
+    let done = surface.known(&asking, asked)?;
+    let event = match (done.position, draft) {
+        (Some(position), Ok(draft)) => fresh(&asking, &id, position.0, done.reply, &draft)?,
+        // The answer of an earlier request: the event as it stands.
+        _ => {
+            let event = surface.channels.event_at(&id, done.reply.version).await?;
+            event
+                .ok_or_else(|| plenary_log::Fault::Corrupt(format!("a kept answer names no event of {id}")))?
+        }
+    };
+    if !done.replayed {
+        surface.channels.tell(Told { event: &event, parent: span, begun });
+    }
+    answer(Json(event), done.replayed)
+}
+
+/// The event that was just written.
+fn fresh(
+    asking: &Asking,
+    id: &ChannelId,
+    position: u64,
+    done: Appended,
+    draft: &Draft,
+) -> Result<Event, Refused> {
+    let corrupt =
+        |error: serde_json::Error| plenary_log::Fault::Corrupt(format!("a payload just read: {error}"));
+    let payload: Box<RawValue> = serde_json::from_slice(&draft.payload).map_err(corrupt)?;
+    let caller = asking.caller();
+    Ok(Event {
+        id: position,
+        channel_id: id.clone(),
+        kind: draft.kind.clone(),
+        author: draft.author.clone().unwrap_or_else(|| caller.name()),
+        via: caller.via().map(ToString::to_string),
+        payload,
+        created_at: done.at.rfc3339(),
+    })
+}
+
+/// What is wrong with an event, against the state as it is (CH-32).
+async fn validate(surface: &Surface, asking: &Asking, id: &str, draft: Result<Draft, Refused>) -> Answer {
+    let found = surface.find(asking, id).await?;
+    let draft = draft?;
+    let object = |payload: &[u8]| serde_json::from_slice(payload).unwrap_or_default();
+    let current = surface.channels.event_at(&found.id, found.state.state).await?;
+    let current = current.map(|event| object(event.payload.get().as_bytes()));
+    let author = draft.author.clone().unwrap_or_else(|| asking.caller().name());
+    let author = Some(author.as_str()).filter(|author| !author.is_empty());
+    let verdict: Verdict = lint(&draft.kind, author, &object(&draft.payload), current.as_ref());
+    answer(Json(verdict), false)
+}
+
+/// Takes no body; one that is there must still be JSON.
+async fn close(
+    State(surface): State<Surface>,
+    asking: Asking,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Received(body): Received,
+) -> Answer {
+    let body = body?;
+    let id = surface.to_write(&asking, &id).await?;
+    let key = request::key(format!("channels/close/{id}/{}", asking.scope()), &headers, body.bytes())?;
+    let asked = surface.channels.ask(&id, CloseChannel { caller: asking.caller() }, key.as_ref()).await;
+    let done = surface.known(&asking, asked)?;
+    let (state, _) = surface.channels.fresh(&id).await?;
+    let created = state.created.as_ref().ok_or_else(Refused::no_such_channel)?;
+    answer(Json(Channel::new(&asking.base_url, &id, created, Some(done.reply.at))), done.replayed)
+}
+
+impl Surface {
+    /// An id that a command may go to. Whether there is such a channel is decided with the command, unless the budget
+    /// of misses is used up.
+    async fn to_write(&self, asking: &Asking, id: &str) -> Result<ChannelId, Refused> {
+        let over = self.channels.0.misses.left(&asking.guesser, self.channels.now()).is_err();
+        match id.parse() {
+            Ok(id) if !over => Ok(id),
+            _ => Ok(self.find(asking, id).await?.id),
+        }
+    }
+
+    /// Counts a command that met no channel.
+    fn known<T>(
+        &self,
+        asking: &Asking,
+        asked: Result<Done<T>, ExecuteError<Rejection>>,
+    ) -> Result<Done<T>, Refused> {
+        if matches!(asked, Err(ExecuteError::Rejected(Rejection::NoSuchChannel))) {
+            self.channels.0.misses.count(&asking.guesser, self.channels.now())?;
+        }
+        Ok(asked?)
+    }
+}

@@ -1,0 +1,209 @@
+//! Given, when, then: what stands on a channel's stream, who asks for what, and what comes of it.
+
+use bytes::Bytes;
+use plenary_accounts::{Actor, Authority, TokenDigest};
+use plenary_engine::Decision;
+use plenary_kernel::{Refusal, Stamp, TimestampMs, Version};
+
+use crate::{
+    command::{AppendEvent, Appended, Caller, CloseChannel, Closed, CreateChannel, Draft},
+    decide::{self, Rejection},
+    event::{ChannelClosed, ChannelCreated, ChannelEvent, EventAppended, FirstClosing, Joins},
+    state::{ChannelState, RUN},
+};
+
+pub(super) fn caller(actor: &str) -> Caller {
+    let by: Actor = actor.parse().unwrap();
+    Caller { authority: Some(Authority { by, token: Some(TokenDigest::of(actor)) }) }
+}
+
+pub(super) fn anyone() -> Caller {
+    Caller { authority: None }
+}
+
+fn stamp(ms: u64) -> Stamp {
+    Stamp::new(TimestampMs(ms), [7; 10])
+}
+
+/// A channel at its version.
+#[derive(Default, Clone)]
+pub(super) struct Scene {
+    pub(super) state: ChannelState,
+    pub(super) version: Version,
+}
+
+impl Scene {
+    /// One that `by` created at 1000.
+    pub(super) fn created(by: Caller) -> Self {
+        let mut scene = Self::default();
+        let made = decide::create(&scene.state, true, &stamp(1_000), &create(by));
+        scene.happens(1_000, made.unwrap());
+        scene
+    }
+
+    fn happens<R>(&mut self, at: u64, decision: Decision<ChannelEvent, R>) {
+        for event in decision.events {
+            self.version = self.version.next();
+            self.state.evolve(self.version, TimestampMs(at), &event);
+        }
+    }
+
+    pub(super) fn decide(
+        &self,
+        at: u64,
+        command: &AppendEvent,
+    ) -> Result<Decision<ChannelEvent, Appended>, Rejection> {
+        decide::append(&self.state, self.version, true, &stamp(at), command)
+    }
+
+    pub(super) fn append(&mut self, at: u64, by: Caller, kind: &str) -> EventAppended {
+        let decision = self.decide(at, &append(by, kind)).unwrap();
+        let [ChannelEvent::EventAppended(event)] = &decision.events[..] else { panic!("one event") };
+        let event = event.clone();
+        self.happens(at, decision);
+        event
+    }
+
+    pub(super) fn close(&mut self, at: u64, by: Caller) -> ChannelClosed {
+        let decision = decide::close(&self.state, true, &stamp(at), &CloseChannel { caller: by }).unwrap();
+        assert_eq!(decision.reply, Closed { at: TimestampMs(at) });
+        let [ChannelEvent::ChannelClosed(event)] = &decision.events[..] else { panic!("one event") };
+        let event = event.clone();
+        self.happens(at, decision);
+        event
+    }
+}
+
+fn create(caller: Caller) -> CreateChannel {
+    CreateChannel { caller, id: "VHGC".parse().unwrap(), title: "t".into(), created_by: None }
+}
+
+fn draft(kind: &str) -> Draft {
+    Draft { kind: kind.into(), author: None, payload: Bytes::from_static(b"{}") }
+}
+
+pub(super) fn append(caller: Caller, kind: &str) -> AppendEvent {
+    AppendEvent { caller, draft: Ok(draft(kind)), reject_after_close: false }
+}
+
+#[test]
+fn ch_21_the_creator_is_the_handle_unless_it_says_otherwise() {
+    for (who, created_by, expected) in [
+        (caller("@o.ann"), None, "@o.ann"),
+        (caller("~o"), None, "~o"),
+        (caller("operator"), None, "operator"),
+        (anyone(), None, ""),
+        (caller("@o.ann"), Some("claude-linux-a-1a2b"), "claude-linux-a-1a2b"),
+    ] {
+        let command = CreateChannel { created_by: created_by.map(str::to_owned), ..create(who.clone()) };
+        let decision = decide::create(&ChannelState::default(), true, &stamp(5), &command).unwrap();
+        let event = ChannelCreated {
+            title: "t".into(),
+            created_by: expected.into(),
+            via: who.via().cloned(),
+            created: TimestampMs(5),
+        };
+        assert_eq!(decision.events, [ChannelEvent::ChannelCreated(event)]);
+        assert_eq!((decision.reply.created_by.as_str(), decision.reply.at), (expected, TimestampMs(5)));
+    }
+}
+
+#[test]
+fn ch_37_an_id_that_is_taken_is_refused_whatever_became_of_its_channel() {
+    let mut scene = Scene::created(caller("@o.ann"));
+    let taken = |scene: &Scene| decide::create(&scene.state, true, &stamp(9), &create(caller("@p.bob")));
+    assert_eq!(taken(&scene), Err(Rejection::IdTaken));
+    scene.close(2_000, caller("@o.ann"));
+    assert_eq!(taken(&scene), Err(Rejection::IdTaken));
+}
+
+#[test]
+fn a_token_that_is_dead_does_nothing() {
+    let scene = Scene::created(caller("@o.ann"));
+    let (state, at, by) = (&scene.state, stamp(9), caller("@o.ann"));
+    assert_eq!(
+        decide::create(&ChannelState::default(), false, &at, &create(by.clone())),
+        Err(Rejection::Unauthenticated)
+    );
+    let appending = decide::append(state, scene.version, false, &at, &append(by.clone(), "log"));
+    assert_eq!(appending, Err(Rejection::Unauthenticated));
+    assert_eq!(
+        decide::close(state, false, &at, &CloseChannel { caller: by }),
+        Err(Rejection::Unauthenticated)
+    );
+}
+
+#[test]
+fn ch_30_whether_there_is_a_channel_comes_before_what_is_wrong_with_the_body() {
+    let (nothing, by) = (Scene::default(), caller("@o.ann"));
+    let wrong = Refusal::malformed("x", "y");
+    let command = AppendEvent { draft: Err(wrong.clone()), ..append(by.clone(), "log") };
+    assert_eq!(nothing.decide(9, &command), Err(Rejection::NoSuchChannel));
+    assert_eq!(Scene::created(by.clone()).decide(9, &command), Err(Rejection::Body(wrong)));
+    let closing = decide::close(&nothing.state, true, &stamp(9), &CloseChannel { caller: by });
+    assert_eq!(closing, Err(Rejection::NoSuchChannel));
+}
+
+#[test]
+fn ch_9_10_an_append_is_one_event_with_its_author_and_its_bearer() {
+    let mut scene = Scene::created(caller("@o.ann"));
+    let event = scene.append(2_000, caller("@o.ann"), "comms");
+    assert_eq!((event.kind.as_str(), event.author.as_str()), ("comms", "@o.ann"));
+    let named = AppendEvent {
+        draft: Ok(Draft { author: Some("free form".into()), ..draft("any kind at all") }),
+        ..append(caller("@o.ann"), "")
+    };
+    let decision = scene.decide(3_000, &named).unwrap();
+    assert_eq!(decision.reply, Appended { version: Version(3), at: TimestampMs(3_000) });
+    let [ChannelEvent::EventAppended(event)] = &decision.events[..] else { panic!("one event") };
+    assert_eq!((event.author.as_str(), event.via.clone()), ("free form", Some("@o.ann".parse().unwrap())));
+    assert_eq!(scene.append(3_000, anyone(), "log").author, "");
+}
+
+#[test]
+fn an_owner_takes_part_from_its_first_event_on() {
+    let mut scene = Scene::created(caller("@o.ann"));
+    assert_eq!(scene.append(2_000, caller("@o.bob"), "log").joins, None, "its owner created the channel");
+    let joins = |open| Some(Joins { owner: "p".parse().unwrap(), created: TimestampMs(1_000), open });
+    assert_eq!(scene.append(2_000, caller("~p"), "log").joins, joins(true));
+    assert_eq!(scene.append(2_000, caller("@p.bob"), "log").joins, None);
+    assert_eq!(scene.append(2_000, caller("operator"), "log").joins, None);
+    let mut late = Scene::created(caller("@o.ann"));
+    late.close(1_500, caller("@o.ann"));
+    assert_eq!(late.append(2_000, caller("@p.bob"), "log").joins, joins(false));
+}
+
+#[test]
+fn ch_27_a_closed_channel_takes_events_unless_it_is_said_otherwise() {
+    let mut scene = Scene::created(caller("@o.ann"));
+    let strict = AppendEvent { reject_after_close: true, ..append(caller("@p.bob"), "log") };
+    assert!(scene.decide(1_500, &strict).is_ok());
+    let first = FirstClosing { created: TimestampMs(1_000), owners: vec!["o".parse().unwrap()] };
+    assert_eq!(scene.close(2_000, caller("@o.ann")).first, Some(first));
+    assert_eq!(scene.state.closed_at, Some(TimestampMs(2_000)));
+    assert_eq!(scene.decide(2_500, &strict), Err(Rejection::ChannelClosed));
+    scene.append(2_500, caller("@o.ann"), "log");
+    assert_eq!(scene.state.closed_at, Some(TimestampMs(2_000)));
+    assert_eq!(scene.close(3_000, caller("@p.bob")).first, None);
+    assert_eq!(scene.state.closed_at, Some(TimestampMs(3_000)), "a repeat stamps it again");
+}
+
+#[test]
+fn ch_24_the_first_event_of_a_kind_in_each_run_is_marked() {
+    let mut scene = Scene::created(caller("@o.ann"));
+    let mut marked = Vec::new();
+    for n in 0..(3 * RUN) {
+        let kind = if n % 50 == 7 { "rare" } else { "log" };
+        if let Some(run) = scene.append(2_000, caller("@o.ann"), kind).run {
+            marked.push((run, kind, scene.version.0));
+        }
+    }
+    // The creation is version 1, so the 7th event stands at 9.
+    let expected = [(0, "log", 2), (0, "rare", 9)];
+    assert_eq!(marked[..2], expected[..2]);
+    assert_eq!(
+        marked[2..],
+        [(1, "log", 65), (1, "rare", 109), (2, "log", 129), (2, "rare", 159), (3, "log", 193)]
+    );
+    assert!(scene.state.kinds.len() <= 2);
+}

@@ -1,0 +1,11 @@
+//! Tests of the room's pure parts, and of what it reads from a log in memory.
+
+mod deciding;
+mod folding;
+mod house;
+mod linting;
+mod onboarding;
+mod paging;
+mod stored_forms;
+mod surface;
+mod told;

@@ -1,0 +1,99 @@
+//! The stored form of every event, to the byte. These are frozen: a change is a new form beside the old one.
+
+use bytes::Bytes;
+use plenary_accounts::Actor;
+use plenary_kernel::{Position, TimestampMs, Version};
+use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
+
+use crate::event::{ChannelClosed, ChannelCreated, ChannelEvent, EventAppended, FirstClosing, Joins};
+
+pub(super) fn stored(version: u64, event: NewEvent) -> StoredEvent {
+    StoredEvent {
+        position: Position(100 + version),
+        stream: StreamName::new("channels.channel", "VHGC"),
+        version: Version(version),
+        kind: event.kind.into(),
+        form: event.form,
+        at: TimestampMs(1_717_000_000_000),
+        envelope: event.envelope,
+        payload: event.payload,
+    }
+}
+
+/// Every event in every shape, with its kind, envelope and payload.
+fn forms() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
+    let ann: Actor = "@o.ann".parse().unwrap();
+    let owner = || "o".parse().unwrap();
+    let created = |via| {
+        ChannelEvent::ChannelCreated(ChannelCreated {
+            title: "té \"x\"".into(),
+            created_by: "claude-linux-a-1a2b".into(),
+            via,
+            created: TimestampMs(7),
+        })
+    };
+    let payload = r#"{ "b" : 1.0 ,"caf\u00e9":[]}"#;
+    let appended = |via, run, joins| {
+        ChannelEvent::EventAppended(EventAppended {
+            kind: "status".into(),
+            author: "a".into(),
+            via,
+            run,
+            joins,
+            payload: Bytes::from_static(payload.as_bytes()),
+        })
+    };
+    let joins = Joins { owner: owner(), created: TimestampMs(7), open: true };
+    let closed = |via, first| ChannelEvent::ChannelClosed(ChannelClosed { via, first });
+    let first = FirstClosing { created: TimestampMs(7), owners: vec![owner()] };
+    vec![
+        (
+            created(Some(ann.clone())),
+            "ChannelCreated",
+            r#"{"title":"té \"x\"","created_by":"claude-linux-a-1a2b","via":"@o.ann","created":7}"#,
+            "",
+        ),
+        (
+            created(None),
+            "ChannelCreated",
+            r#"{"title":"té \"x\"","created_by":"claude-linux-a-1a2b","created":7}"#,
+            "",
+        ),
+        (appended(None, None, None), "EventAppended", r#"{"kind":"status","author":"a"}"#, payload),
+        (
+            appended(Some(Actor::Operator), Some(3), Some(joins)),
+            "EventAppended",
+            r#"{"kind":"status","author":"a","via":"operator","run":3,"joins":{"owner":"o","created":7,"open":true}}"#,
+            payload,
+        ),
+        (closed(None, None), "ChannelClosed", "{}", ""),
+        (
+            closed(Some(ann), Some(first)),
+            "ChannelClosed",
+            r#"{"via":"@o.ann","first":{"created":7,"owners":["o"]}}"#,
+            "",
+        ),
+    ]
+}
+
+#[test]
+fn stored_forms_are_frozen() {
+    for (event, kind, envelope, payload) in forms() {
+        let written = event.encode();
+        assert_eq!((written.kind, written.form), (kind, 1));
+        assert_eq!(std::str::from_utf8(&written.envelope).unwrap(), envelope);
+        assert_eq!(written.payload, payload, "CH-12: the payload is kept as it was sent");
+        assert_eq!(ChannelEvent::decode(&stored(2, written)).unwrap(), event);
+    }
+}
+
+#[test]
+fn an_unknown_kind_or_form_is_corrupt() {
+    let event = stored(1, forms()[0].0.encode());
+    let renamed = StoredEvent { kind: "ChannelLost".into(), ..event.clone() };
+    let newer = StoredEvent { form: 2, ..event.clone() };
+    let broken = StoredEvent { envelope: Bytes::from_static(b"{}"), ..event };
+    for strange in [renamed, newer, broken] {
+        assert!(matches!(ChannelEvent::decode(&strange), Err(Fault::Corrupt(_))));
+    }
+}

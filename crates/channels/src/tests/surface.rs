@@ -1,0 +1,154 @@
+//! What needs a clock or a chance that tests set: collisions of ids, budgets of misses, proxies.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+
+use super::house::{House, OPERATOR};
+use crate::{Config, MISSES_MAX, TRIES_PER_LENGTH, WATCHERS_PER_TOKEN_MAX};
+
+const ANN: &str = "@o.ann";
+const BOB: &str = "@p.bob";
+
+async fn house() -> House {
+    let house = House::new();
+    house.agent(ANN).await;
+    house.agent(BOB).await;
+    house
+}
+
+#[tokio::test]
+async fn ch_37_a_taken_id_is_tried_again_and_becomes_longer_where_all_are_taken() {
+    let house = house().await;
+    // Two stamps for each creation: one for the id, one for the command.
+    house.clock.repeats.store(6, Ordering::Relaxed);
+    let first = house.channel(ANN).await;
+    let second = house.channel(ANN).await;
+    assert_ne!(first, second);
+    assert_eq!((first.len(), second.len()), (4, 4));
+    house.clock.repeats.store(u64::MAX, Ordering::Relaxed);
+    let mut longer = Vec::new();
+    for _ in 0..4 {
+        longer.push(house.channel(ANN).await);
+    }
+    let lengths: Vec<_> = longer.iter().map(String::len).collect();
+    assert_eq!(lengths, [5, 6, 7, 8], "after {TRIES_PER_LENGTH} tries of each length");
+    house.post(ANN, "/agent-channel", &json!({})).await.refused(503, "overloaded");
+    house.get(ANN, &format!("/agent-channel/{}", longer[0])).await.ok();
+}
+
+#[tokio::test]
+async fn ch_30_d_6_misses_are_budgeted_and_the_budget_tells_nothing() {
+    let house = house().await;
+    let (mine, theirs) = (house.channel(ANN).await, house.channel(BOB).await);
+    for n in 0..MISSES_MAX {
+        let path = if n % 2 == 0 { "/agent-channel/ZZZZ" } else { "/agent-channel/no-id/events" };
+        let detail = house.get(ANN, path).await.refused(404, "no_such_channel");
+        assert_eq!(detail, "no such channel");
+    }
+    for path in
+        ["/agent-channel/ZZZZ".to_owned(), format!("/agent-channel/{theirs}"), "/agent-channel/!".to_owned()]
+    {
+        let refused = house.get(ANN, &path).await;
+        refused.refused(429, "too_many_misses");
+        assert_eq!(refused.headers["retry-after"], "60");
+        house
+            .post(ANN, &format!("{path}/event"), &json!({"kind": "log", "payload": {}}))
+            .await
+            .refused(429, "too_many_misses");
+        house.post(ANN, &format!("{path}/close"), &json!({})).await.refused(429, "too_many_misses");
+    }
+    // Its own channel answers, and everybody else's budget is their own.
+    house.append(ANN, &mine, "log", json!({})).await;
+    house.get(ANN, &format!("/agent-channel/{mine}/presence")).await.ok();
+    house.get(BOB, "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
+    house.at(59_999);
+    house.get(ANN, "/agent-channel/ZZZZ").await.refused(429, "too_many_misses");
+    house.at(60_000);
+    house.get(ANN, &format!("/agent-channel/{theirs}")).await.ok();
+    house.get(ANN, "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
+}
+
+#[tokio::test]
+async fn writes_that_miss_count_too() {
+    let house = house().await;
+    for n in 0..MISSES_MAX {
+        let path = if n % 2 == 0 { "/agent-channel/ZZZZ/event" } else { "/agent-channel/ZZZZ/close" };
+        house.post(ANN, path, &json!({"kind": "log", "payload": {}})).await.refused(404, "no_such_channel");
+    }
+    house.post(ANN, "/agent-channel/ZZZZ/close", &json!({})).await.refused(429, "too_many_misses");
+}
+
+#[tokio::test]
+async fn ch_36_where_no_token_is_needed_a_wrong_one_is_still_wrong() {
+    let house = House::with(Config { open: true, ..Config::default() }, plenary_telemetry::Spans::off());
+    house.agent(ANN).await;
+    let channel = house.channel("").await;
+    let (path, body) = (format!("/agent-channel/{channel}/event"), json!({"kind": "log", "payload": {}}));
+    let made = house.post("", &path, &body).await.ok();
+    assert_eq!((&made["author"], &made["via"]), (&json!(""), &json!(null)));
+    let theirs = house.append(ANN, &channel, "log", json!({})).await;
+    let events = house.get("", &format!("/agent-channel/{channel}/events")).await.ok();
+    assert_eq!((&events[0]["id"], &events[0]["via"]), (&json!(theirs), &json!(ANN)));
+    house
+        .get("pla_unknown", &format!("/agent-channel/{channel}"))
+        .await
+        .refused(401, "invalid_authorization");
+    assert_eq!(house.get("", "/agent-channel").await.ok().as_array().unwrap().len(), 1);
+    let view = house.get("", &format!("/agent-channel/{channel}")).await.ok();
+    assert!(!view.to_string().contains("Authorization"), "no token is asked for: {view}");
+    for _ in 0..MISSES_MAX {
+        house.get("", "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
+    }
+    house.get("", "/agent-channel/ZZZZ").await.refused(429, "too_many_misses");
+}
+
+#[tokio::test]
+async fn ch_28_the_list_shows_what_ones_owner_takes_part_in() {
+    let house = house().await;
+    house.agent("@o.other").await;
+    let mut made = Vec::new();
+    for n in 0..4 {
+        house.at(n * 10);
+        made.push(house.channel(if n == 2 { BOB } else { ANN }).await);
+    }
+    let list = |token: &'static str, query: &'static str| {
+        let house = &house;
+        async move {
+            let list = house.get(token, &format!("/agent-channel{query}")).await.ok();
+            let id = |channel: &serde_json::Value| channel["id"].as_str().unwrap().to_owned();
+            list.as_array().unwrap().iter().map(id).collect::<Vec<_>>()
+        }
+    };
+    let of = |indexes: &[usize]| indexes.iter().map(|n| made[*n].clone()).collect::<Vec<_>>();
+    assert_eq!(list(ANN, "").await, of(&[3, 1, 0]));
+    assert_eq!(list("@o.other", "").await, of(&[3, 1, 0]), "lists go by owner");
+    assert_eq!(list(BOB, "").await, of(&[2]));
+    assert_eq!(list(OPERATOR, "").await, of(&[3, 2, 1, 0]));
+    house.append(BOB, &made[0], "log", json!({})).await;
+    assert_eq!(list(BOB, "").await, of(&[2, 0]));
+    house.post(ANN, &format!("/agent-channel/{}/close", made[0]), &json!({})).await.ok();
+    house.append("@o.other", &made[0], "log", json!({})).await;
+    assert_eq!(list(BOB, "?include_closed=false").await, of(&[2]));
+    assert_eq!(list(OPERATOR, "?include_closed=false").await, of(&[3, 2, 1]));
+    assert_eq!(list(ANN, "?include_closed=0&limit=1").await, of(&[3]));
+    assert_eq!(list(ANN, "?include_closed=TRUE&limit=9999").await, of(&[3, 1, 0]));
+    house.get(ANN, "/agent-channel?include_closed=maybe").await.refused(422, "invalid_include_closed");
+    house.get(ANN, "/agent-channel?limit=many").await.refused(422, "invalid_limit");
+}
+
+#[tokio::test]
+async fn a_token_has_so_many_live_streams_and_no_more() {
+    let house = house().await;
+    let id = house.channel(ANN).await.parse().unwrap();
+    let guesser = crate::misses::Guesser::Address([127, 0, 0, 1].into());
+    let watching: Vec<_> =
+        (0..WATCHERS_PER_TOKEN_MAX).map(|_| house.channels.watch(&id, None, guesser)).collect();
+    assert!(watching.iter().all(Result::is_ok));
+    assert!(house.channels.watch(&id, None, guesser).is_err());
+    drop(watching);
+    assert!(house.channels.watch(&id, None, guesser).is_ok());
+    house.channels.close();
+    assert!(house.channels.watch(&id, None, guesser).is_err());
+    house.get(ANN, &format!("/agent-channel/{id}/events/stream")).await.refused(503, "stopping");
+}

@@ -1,0 +1,46 @@
+//! One span for each event that was appended, so that a channel stands beside its agents' other traces (CH-6, CH-35).
+//! Must not know: where spans go.
+
+use std::time::Instant;
+
+use plenary_telemetry::{FinishedSpan, Kind, Status, TraceParent};
+
+use crate::{Channels, wire::Event};
+
+/// An append that is on disk.
+pub(crate) struct Told<'a> {
+    pub(crate) event: &'a Event,
+    /// The span that its request belongs to.
+    pub(crate) parent: Option<TraceParent>,
+    /// When the request was taken up.
+    pub(crate) begun: Instant,
+}
+
+impl Channels {
+    /// Records the span; never waits and never fails.
+    pub(crate) fn tell(&self, told: Told<'_>) {
+        let spans = self.spans();
+        if !spans.is_on() {
+            return;
+        }
+        let Told { event, parent, begun } = told;
+        let channel = event.channel_id.to_string();
+        let author = if event.author.is_empty() { "(anonymous)" } else { &event.author };
+        spans.record(FinishedSpan {
+            name: format!("agent-channel.event.{}", event.kind).into(),
+            kind: Kind::Internal,
+            parent,
+            start: begun,
+            end: Instant::now(),
+            attributes: vec![
+                ("session.id", channel.clone().into()),
+                ("agent.id", author.to_owned().into()),
+                ("openinference.span.kind", "AGENT".into()),
+                ("o2r.channel.id", channel.into()),
+                ("o2r.channel.event.kind", event.kind.clone().into()),
+                ("input.value", event.payload.get().to_owned().into()),
+            ],
+            status: Status::Unset,
+        });
+    }
+}

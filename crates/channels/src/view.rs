@@ -1,0 +1,103 @@
+//! The onboarding view: a channel as it explains itself to somebody who has never seen one (CH-5, CH-8, CH-22).
+//! Must not know: where it is read from; how it is asked for.
+
+mod accept;
+mod markdown;
+mod words;
+mod yaml;
+
+use plenary_kernel::TimestampMs;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+
+pub(crate) use accept::Format;
+
+use crate::{
+    liveness::Cadence,
+    wire::{Channel, Event, Presence},
+};
+
+/// Everything that a view is made of.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) channel: Channel,
+    /// What the reader's events are signed with unless it names an author; empty where no token came.
+    pub(crate) me: String,
+    /// Whether no token is needed.
+    pub(crate) open: bool,
+    pub(crate) now: TimestampMs,
+    pub(crate) cadence: Cadence,
+    pub(crate) presence: Presence,
+    pub(crate) spec: Option<Event>,
+    pub(crate) state: Option<Event>,
+    /// When the newest state was posted.
+    pub(crate) state_at: TimestampMs,
+    pub(crate) recent_events: Vec<Event>,
+}
+
+/// `GET /agent-channel/{id}`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ChannelView")]
+pub(crate) struct View {
+    /// The channel.
+    channel: Channel,
+    /// What a channel is, what to do, who is here and who holds the work.
+    onboarding: String,
+    /// Exact commands.
+    participate: Participate,
+    /// The payload of the newest `spec`; null if there is none.
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    spec: Option<Box<RawValue>>,
+    /// The payload of the newest `state`; null if there is none.
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    state: Option<Box<RawValue>>,
+    /// The newest events, the newest first.
+    recent_events: Vec<Event>,
+}
+
+/// How to take part: commands for a shell, and what else one must know.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Participate {
+    /// This view.
+    read_this: String,
+    /// The newest charter.
+    read_spec: String,
+    /// The newest state.
+    read_state: String,
+    /// Events, newest first.
+    read_events: String,
+    /// Append an event.
+    append_event: String,
+    /// Which formats this view has.
+    formats: String,
+    /// How to prove who you are.
+    auth: String,
+    /// What to call yourself.
+    your_name: String,
+}
+
+impl View {
+    /// The view of what was seen.
+    pub(crate) fn of(seen: Seen) -> Self {
+        let (onboarding, participate) = (words::onboarding(&seen), words::participate(&seen));
+        Self {
+            channel: seen.channel,
+            onboarding,
+            participate,
+            spec: seen.spec.map(|event| event.payload),
+            state: seen.state.map(|event| event.payload),
+            recent_events: seen.recent_events,
+        }
+    }
+
+    /// The text in this format.
+    pub(crate) fn render(&self, format: Format) -> String {
+        let json = || serde_json::to_string(self).expect("strings, numbers and JSON can be written");
+        match format {
+            Format::Json => json(),
+            Format::Yaml => yaml::from_json(&json()),
+            Format::Markdown => markdown::render(self),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What the view says: what a channel is, what to do, who is here, and commands that work as they stand.
+//! Must not know: in which format it is shown.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use super::{Participate, Seen, markdown::one_line};
+use crate::wire::AgentPresence;
+
+/// Most agents that are named; the rest is at `/presence`.
+const AGENTS_NAMED_MAX: usize = 10;
+/// Longest command that takes the work over in one line; past it, it is described.
+const TAKEOVER_CHARS_MAX: usize = 900;
+
+/// `curl` with the token, where one is needed.
+fn curl(seen: &Seen) -> &'static str {
+    if seen.open { "curl -s" } else { "curl -s -H \"Authorization: Bearer $PLENARY_TOKEN\"" }
+}
+
+/// What the reader is called in examples.
+fn me(seen: &Seen) -> &str {
+    if seen.me.is_empty() { "YOUR-NAME" } else { &seen.me }
+}
+
+/// A text as one word of a shell.
+fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// The command that appends an event of this kind.
+fn append(seen: &Seen, kind: &str, payload: &Value) -> String {
+    // Without an author it is signed with the handle.
+    let author = if seen.me.is_empty() { ",\"author\":\"YOUR-NAME\"" } else { "" };
+    let body = format!(r#"{{"kind":"{kind}"{author},"payload":{payload}}}"#);
+    format!("{} -d {} {}/event", curl(seen), shell_word(&body), seen.channel.url)
+}
+
+/// The commands and what goes with them.
+pub(super) fn participate(seen: &Seen) -> Participate {
+    let (curl, url) = (curl(seen), &seen.channel.url);
+    let note = json!({"agent": me(seen), "phase": "working", "note": "what you do"});
+    let auth = if seen.open {
+        "No token is needed here.".to_owned()
+    } else {
+        "Set PLENARY_TOKEN to your token; the answer is 401 otherwise.".to_owned()
+    };
+    let your_name = if seen.me.is_empty() {
+        "Put the stable name that your runtime gives you into `author`; don't invent one.".to_owned()
+    } else {
+        format!("You are {}, unless you give another stable name as `author`.", seen.me)
+    };
+    Participate {
+        read_this: format!("{curl} '{url}?format=markdown'"),
+        read_spec: format!("{curl} {url}/spec"),
+        read_state: format!("{curl} {url}/state"),
+        read_events: format!("{curl} '{url}/events?kind=comms'"),
+        append_event: append(seen, "status", &note),
+        formats:
+            "This view comes as JSON, YAML or Markdown: ?format=json|yaml|markdown, or an Accept header."
+                .into(),
+        auth,
+        your_name,
+    }
+}
+
+/// The text for a newcomer.
+pub(super) fn onboarding(seen: &Seen) -> String {
+    let (cadence, silence, url) = (seen.cadence.0, seen.cadence.silence_seconds_max(), &seen.channel.url);
+    let mut out = format!(
+        "This is an Agent Channel: an append-only log over HTTP in which autonomous agents on different hosts pursue \
+         shared goals. Agents hand each other concepts (goals), not commands; how to reach one is up to you. An event \
+         is {{kind, author, payload}}. Nothing is ever changed or deleted; lists are newest first.\n\n\
+         Kinds: `spec` is the charter and `state` says who holds the work and where each concept stands (of both the \
+         newest one counts, as a whole); `status` is a sign of life; `comms` are messages, results, artifacts; `log` \
+         is detail; others are allowed.\n\n\
+         1. Post a `status` now, at every transition, and every {cadence} s while you hold work. Silent for over \
+         {silence} s means presumed dead.\n\
+         2. Talk and report with `comms`.\n\
+         3. To take or hand over the work, post the next `state`: the newest one with `updated_by`, `handoff` and your \
+         changes, all else kept. Concepts go proposed -> in_progress -> done or abandoned and never change once \
+         finished. The handoff is a lock by agreement only.\n\
+         4. When the mission is over: {curl} -X POST {url}/close\n\n\
+         Also, below this URL: /events/stream follows live (SSE, resumes by Last-Event-ID), /presence says who is \
+         alive, POST /event?validate=1 checks an event without storing it.\n\n",
+        curl = curl(seen),
+    );
+    if seen.state.is_none() {
+        let example = json!({
+            "protocol_version": 2,
+            "updated_by": me(seen),
+            "handoff": {"holder": me(seen), "expected_action": "what comes next"},
+            "concepts": [{"id": "a-slug", "owner": me(seen), "status": "proposed", "concept": "the goal"}],
+            "agents": {me(seen): {"role": "worker", "status": "working"}},
+        });
+        let _ = write!(out, "The first state could be: {example}\n\n");
+    }
+    here(&mut out, seen);
+    handoff(&mut out, seen);
+    if let Some(at) = &seen.channel.closed_at {
+        let _ = write!(out, "\n\nThe channel was closed at {at}: the work here is over.");
+    }
+    out
+}
+
+fn standing(agent: &AgentPresence) -> String {
+    let silent = agent.silent_seconds;
+    match agent.presumed_dead {
+        true => format!("presumed dead, silent for {silent} s"),
+        false => format!("alive, heard {silent} s ago"),
+    }
+}
+
+/// Who was heard, the latest first.
+fn here(out: &mut String, seen: &Seen) {
+    let agents = &seen.presence.agents;
+    if agents.is_empty() {
+        out.push_str("Who is here: nobody has posted a status yet.");
+        return;
+    }
+    out.push_str("Who is here:");
+    for agent in agents.iter().take(AGENTS_NAMED_MAX) {
+        let _ = write!(out, "\n- {}: {}", one_line(&agent.agent), standing(agent));
+    }
+    if let Some(more) = agents.len().checked_sub(AGENTS_NAMED_MAX).filter(|more| *more > 0) {
+        let _ = write!(out, "\n- and {more} more, who were heard before them");
+    }
+}
+
+/// Who holds the work, and what to do when it is presumed dead (CH-2, CH-33).
+fn handoff(out: &mut String, seen: &Seen) {
+    let state = seen.state.as_ref().and_then(|event| serde_json::from_str::<Value>(event.payload.get()).ok());
+    let Some(Value::Object(state)) = state else { return };
+    let handoff = state.get("handoff").and_then(Value::as_object);
+    let Some(holder) =
+        handoff.and_then(|handoff| handoff.get("holder")?.as_str()).filter(|who| !who.is_empty())
+    else {
+        out.push_str("\n\nNobody holds the work.");
+        return;
+    };
+    let heard = seen.presence.agents.iter().find(|agent| agent.agent == holder);
+    // One that never posted a status is as silent as the state that names it is old.
+    let dead = heard
+        .map_or_else(|| seen.cadence.presumes_dead(seen.state_at, seen.now), |agent| agent.presumed_dead);
+    let how = heard.map_or_else(|| "has never posted a status".to_owned(), standing);
+    let _ = write!(out, "\n\nThe work is held by {} ({how}).", one_line(holder));
+    if !dead {
+        return;
+    }
+    let command = append(seen, "state", &taken_over(&state, holder, me(seen)));
+    if command.chars().count() <= TAKEOVER_CHARS_MAX {
+        let _ = write!(
+            out,
+            " THE HOLDER IS PRESUMED DEAD. Whoever takes over posts this, then a `status`:\n{command}"
+        );
+    } else {
+        let (url, me) = (&seen.channel.url, me(seen));
+        let _ = write!(
+            out,
+            " THE HOLDER IS PRESUMED DEAD. Whoever takes over posts a `state`: the payload of {url}/state with \
+             `updated_by` and `handoff.holder` set to {me} and all else kept, then a `status`."
+        );
+    }
+}
+
+/// The next state, in which somebody else holds the work and all else is as it was.
+fn taken_over(state: &Map<String, Value>, holder: &str, me: &str) -> Value {
+    let mut next = state.clone();
+    next.insert("updated_by".into(), me.into());
+    if let Some(Value::Object(handoff)) = next.get_mut("handoff") {
+        handoff.insert("holder".into(), me.into());
+    }
+    if let Some(Value::Object(agents)) = next.get_mut("agents")
+        && let Some(Value::Object(agent)) = agents.get_mut(holder)
+    {
+        agent.insert("status".into(), "dead".into());
+    }
+    Value::Object(next)
+}

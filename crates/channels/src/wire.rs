@@ -1,0 +1,153 @@
+//! What peers of the Agent Channel Protocol get (wire.md 3.1, 3.2, D.6).
+//! Must not know: where it is read from.
+
+use plenary_accounts::Actor;
+use plenary_kernel::TimestampMs;
+use plenary_log::{Fault, StoredEvent};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::{
+    event::{ChannelEvent, EventAppended, corrupt},
+    id::ChannelId,
+    state::{ChannelState, Created},
+};
+
+/// A channel.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Channel {
+    /// Four characters, in upper case.
+    pub id: ChannelId,
+    /// What it is about; may be empty.
+    pub title: String,
+    /// By whom it was created, in its own words.
+    pub created_by: String,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// RFC 3339, UTC; null while it is open.
+    pub closed_at: Option<String>,
+    /// Where it is.
+    pub url: String,
+}
+
+impl Channel {
+    /// The channel as it is; `None` when there is none.
+    pub(crate) fn of(base_url: &str, id: &ChannelId, state: &ChannelState) -> Option<Self> {
+        state.created.as_ref().map(|created| Self::new(base_url, id, created, state.closed_at))
+    }
+
+    pub(crate) fn new(
+        base_url: &str,
+        id: &ChannelId,
+        created: &Created,
+        closed_at: Option<TimestampMs>,
+    ) -> Self {
+        Self {
+            id: id.clone(),
+            title: created.title.clone(),
+            created_by: created.by.clone(),
+            created_at: created.at.rfc3339(),
+            closed_at: closed_at.map(TimestampMs::rfc3339),
+            url: url(base_url, id),
+        }
+    }
+}
+
+/// Where a channel is (CH-8).
+pub(crate) fn url(base_url: &str, id: &ChannelId) -> String {
+    format!("{base_url}/agent-channel/{id}")
+}
+
+/// An event of a channel (CH-10).
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Event {
+    /// Rises over all channels of the server.
+    pub id: u64,
+    /// Its channel.
+    pub channel_id: ChannelId,
+    /// A free string; `spec`, `state`, `status`, `comms` and `log` mean something.
+    pub kind: String,
+    /// By whom, in its own words.
+    pub author: String,
+    /// Who that is by its token; null where none was needed.
+    pub via: Option<String>,
+    /// The object as it was sent.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub payload: Box<RawValue>,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+}
+
+impl Event {
+    /// A stored event as peers see it; `None` for one that the protocol does not call an event.
+    pub(crate) fn of(channel: &ChannelId, stored: &StoredEvent) -> Result<Option<Self>, Fault> {
+        let ChannelEvent::EventAppended(event) = ChannelEvent::decode(stored)? else { return Ok(None) };
+        let EventAppended { kind, author, via, payload, .. } = event;
+        let payload =
+            serde_json::from_slice(&payload).map_err(|error| corrupt(stored, &error.to_string()))?;
+        Ok(Some(Self {
+            id: stored.position.0,
+            channel_id: channel.clone(),
+            kind,
+            author,
+            via: via.as_ref().map(Actor::to_string),
+            payload,
+            created_at: stored.at.rfc3339(),
+        }))
+    }
+}
+
+/// `GET /agent-channel/{id}/presence`: who was heard, the latest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Presence {
+    /// How often an agent that holds work posts a `status`, in seconds.
+    pub cadence_seconds: u64,
+    /// Everyone who ever posted one.
+    pub agents: Vec<AgentPresence>,
+}
+
+/// When one agent was last heard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AgentPresence {
+    /// The author of its statuses.
+    pub agent: String,
+    /// Whose token the last one came with.
+    pub via: Option<String>,
+    /// RFC 3339, UTC.
+    pub last_status_at: String,
+    /// How long ago that was, in whole seconds.
+    pub silent_seconds: u64,
+    /// Silent for more than five cadences (CH-2).
+    pub presumed_dead: bool,
+}
+
+/// `POST /agent-channel/{id}/event?validate=1`: what is wrong with an event that was not stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Verdict {
+    /// Whether nothing is wrong.
+    pub valid: bool,
+    /// Always false.
+    pub stored: bool,
+    /// Everything that is wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Problem {
+    /// The member it is in: `concepts[2].status`.
+    pub field: String,
+    /// What is wrong, and what to do.
+    pub problem: String,
+}
+
+/// What every refusal of this room looks like.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ChannelError")]
+pub struct ErrorBody<'a> {
+    /// What happened, for people.
+    pub detail: &'a str,
+    /// Stable, for machines.
+    pub code: &'a str,
+}

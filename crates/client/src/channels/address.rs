@@ -1,0 +1,94 @@
+//! A channel as people name it: by its id, or by its whole URL (CH-8, CH-29).
+//! Must not know: which server is meant where only an id is given.
+
+use std::{fmt, str::FromStr};
+
+use crate::{BaseUrl, Error, Result};
+
+/// What stands between a server's address and the id.
+const PATH: &str = "/agent-channel/";
+
+/// A channel, and its server where that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelAddress {
+    /// The server, from a whole URL.
+    pub server: Option<BaseUrl>,
+    id: String,
+}
+
+impl ChannelAddress {
+    /// The id, in upper case. Whether it can be one, the server judges.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl fmt::Display for ChannelAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.server {
+            Some(server) => write!(f, "{server}{PATH}{}", self.id),
+            None => f.write_str(&self.id),
+        }
+    }
+}
+
+impl FromStr for ChannelAddress {
+    type Err = Error;
+
+    /// What follows the id in a URL, e.g. `?format=markdown` or `/state`, is passed over.
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = || {
+            Error::Invalid(format!(
+                "`{text}` names no channel; write its id, e.g. VHGC, or its URL, e.g. https://host{PATH}VHGC"
+            ))
+        };
+        let text_only = text.trim();
+        let (server, rest) = match text_only.split_once("://") {
+            None => (None, text_only),
+            Some(_) => {
+                let at = text_only.rfind(PATH).ok_or_else(bad)?;
+                let (server, rest) = text_only.split_at(at);
+                (Some(server.parse()?), rest.strip_prefix(PATH).ok_or_else(bad)?)
+            }
+        };
+        let id = if server.is_some() { rest.split(['/', '?', '#']).next().unwrap_or_default() } else { rest };
+        if id.is_empty() || !id.bytes().all(|octet| octet.is_ascii_alphanumeric()) {
+            return Err(bad());
+        }
+        Ok(Self { server, id: id.to_ascii_uppercase() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ch_8_29_a_channel_is_named_by_its_id_in_any_case_or_by_its_url() {
+        for (text, server, id) in [
+            ("VHGC", None, "VHGC"),
+            (" vhgc ", None, "VHGC"),
+            ("http://127.0.0.1:7420/agent-channel/vhgc", Some("http://127.0.0.1:7420"), "VHGC"),
+            ("https://h.example/agents/agent-channel/VHGC/", Some("https://h.example/agents"), "VHGC"),
+            ("https://h/agent-channel/VHGC?format=yaml", Some("https://h"), "VHGC"),
+            ("https://h/agent-channel/VHGC/state#x", Some("https://h"), "VHGC"),
+        ] {
+            let address: ChannelAddress = text.parse().unwrap();
+            let named = address.server.as_ref().map(ToString::to_string);
+            assert_eq!((named.as_deref(), address.id()), (server, id), "{text}");
+        }
+        let bad = [
+            "",
+            "V/C",
+            "../x",
+            "VHG?",
+            "https://h/VHGC",
+            "https://h/agent-channel/",
+            "ftp://h/agent-channel/V",
+        ];
+        for text in bad {
+            assert!(text.parse::<ChannelAddress>().is_err(), "{text}");
+        }
+    }
+}

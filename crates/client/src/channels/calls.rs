@@ -1,0 +1,258 @@
+//! The channel operations (wire.md 3.2, D.6). Writes carry an `Idempotency-Key` and are repeated on transient failures.
+//! Must not know: how calls travel.
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+use super::{ChannelEvent, Presence};
+use crate::{Client, Error, IdempotencyKey, RawReply, Reply, Result, client::segment};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// A channel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Channel {
+    /// Four characters, in upper case.
+    pub id: String,
+    /// What it is about; may be empty.
+    pub title: String,
+    /// By whom it was created, in its own words.
+    pub created_by: String,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// RFC 3339, UTC; none while it is open.
+    pub closed_at: Option<String>,
+    /// Where it is.
+    pub url: String,
+}
+
+/// An event to append.
+#[derive(Debug, Clone, Serialize)]
+pub struct NewEvent {
+    /// 1 to 64 characters.
+    pub kind: String,
+    /// A stable name; absent: the handle of the token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// A JSON object, sent as it is.
+    pub payload: Box<RawValue>,
+}
+
+/// What is wrong with an event that was checked and not stored.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Verdict {
+    /// Whether nothing is wrong.
+    pub valid: bool,
+    /// Everything that is wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Problem {
+    /// The member it is in: `concepts[2].status`.
+    pub field: String,
+    /// What is wrong, and what to do.
+    pub problem: String,
+}
+
+/// The format of the view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChannelFormat {
+    /// `text/markdown`
+    Markdown,
+    /// `application/yaml`
+    Yaml,
+    /// `application/json`
+    Json,
+}
+
+impl ChannelFormat {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Yaml => "yaml",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// Which events of a channel.
+#[derive(Debug, Clone, Default)]
+pub struct EventsQuery {
+    /// Only of this kind.
+    pub kind: Option<String>,
+    /// At most so many, clamped to 1 to 500; absent: 50.
+    pub limit: Option<u32>,
+    /// Only with a lower id.
+    pub before: Option<u64>,
+    /// Only with a higher id; alone, the ones that follow it directly.
+    pub after: Option<u64>,
+}
+
+/// Where the next page of events begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Older {
+    /// With the events before this id.
+    Before(u64),
+    /// With the events after this id.
+    After(u64),
+}
+
+/// Events of a channel, newest first.
+#[derive(Debug)]
+pub struct EventPage {
+    /// The page.
+    pub reply: Reply<Vec<ChannelEvent>>,
+    /// Where to go on, where there is more.
+    pub next: Option<Older>,
+}
+
+fn at(id: &str) -> String {
+    format!("/agent-channel/{}", segment(id))
+}
+
+/// Reads `<…?limit=50&before_id=7>; rel="next"`.
+fn next(link: &str) -> Option<Older> {
+    let (url, rel) = link.strip_prefix('<')?.split_once('>')?;
+    let parameter = |name: &str| {
+        let query = url.split_once('?')?.1;
+        query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
+    };
+    let older = parameter("before_id").map(Older::Before);
+    older.or_else(|| parameter("after_id").map(Older::After)).filter(|_| rel.contains("next"))
+}
+
+impl Client {
+    /// `POST /agent-channel`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn create_channel(&self, title: &str, created_by: Option<&str>) -> Result<Reply<Channel>> {
+        let body = serde_json::json!({"title": title, "created_by": created_by});
+        self.post_once("/agent-channel", Some(body.to_string().into()), &IdempotencyKey::random()).await
+    }
+
+    /// `GET /agent-channel`: those that the token's owner created or appended to, newest first.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn channels(&self, limit: Option<u32>, include_closed: bool) -> Result<Reply<Vec<Channel>>> {
+        let limit = limit.map(|limit| format!("&limit={limit}")).unwrap_or_default();
+        self.get(&format!("/agent-channel?include_closed={include_closed}{limit}")).await
+    }
+
+    /// `GET /agent-channel/{id}`: the view by which a channel explains itself (CH-5, CH-22).
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn channel_view(&self, id: &str, format: ChannelFormat) -> Result<RawReply> {
+        let path = format!("{}?format={}", at(id), format.as_str());
+        self.raw(Method::GET, &path, None).await?.into_success()
+    }
+
+    /// `GET …/spec`, `GET …/state`: the newest payload of that kind alone (CH-23); 404 `no_event_yet` without one.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn channel_newest(&self, id: &str, kind: &str) -> Result<Reply<Box<RawValue>>> {
+        self.get(&format!("{}/{}", at(id), segment(kind))).await
+    }
+
+    /// `GET …/events`, newest first (CH-11, CH-24).
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn channel_events(&self, id: &str, query: &EventsQuery) -> Result<EventPage> {
+        let EventsQuery { kind, limit, before, after } = query;
+        let parts = [
+            kind.as_ref().map(|kind| format!("kind={}", segment(kind))),
+            limit.map(|limit| format!("limit={limit}")),
+            before.map(|id| format!("before_id={id}")),
+            after.map(|id| format!("after_id={id}")),
+        ];
+        let query: Vec<String> = parts.into_iter().flatten().collect();
+        let path = format!("{}/events?{}", at(id), query.join("&"));
+        let raw = self.raw(Method::GET, &path, None).await?.into_success()?;
+        let next = raw.header("link").and_then(next);
+        Ok(EventPage { reply: Reply::read(raw)?, next })
+    }
+
+    /// `POST …/event` (CH-9, CH-25).
+    ///
+    /// # Errors
+    /// As every call; 409 `channel_closed` where the server takes no more events after closing.
+    pub async fn append_event(&self, id: &str, event: &NewEvent) -> Result<Reply<ChannelEvent>> {
+        self.post_once(&format!("{}/event", at(id)), Some(body(event)?), &IdempotencyKey::random()).await
+    }
+
+    /// `POST …/event?validate=1`: checks an event and stores nothing (CH-31, CH-32).
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn check_event(&self, id: &str, event: &NewEvent) -> Result<Reply<Verdict>> {
+        self.post(&format!("{}/event?validate=1", at(id)), event).await
+    }
+
+    /// `GET …/presence`: who was heard, and who is presumed dead (CH-2).
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn channel_presence(&self, id: &str) -> Result<Reply<Presence>> {
+        self.get(&format!("{}/presence", at(id))).await
+    }
+
+    /// `POST …/close` (CH-27).
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn close_channel(&self, id: &str) -> Result<Reply<Channel>> {
+        self.post_once(&format!("{}/close", at(id)), None, &IdempotencyKey::random()).await
+    }
+
+    async fn post_once<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: Option<Bytes>,
+        key: &IdempotencyKey,
+    ) -> Result<Reply<T>> {
+        let key = HeaderValue::from_str(key.as_str())
+            .map_err(|_| Error::Invalid("the idempotency key cannot stand in a header".into()))?;
+        let headers = [(IDEMPOTENCY_KEY, key)];
+        self.retry()
+            .run(|| async {
+                let raw = self.raw_with(Method::POST, path, &headers, body.clone()).await?;
+                Reply::read(raw.into_success()?)
+            })
+            .await
+    }
+}
+
+fn body(event: &NewEvent) -> Result<Bytes> {
+    serde_json::to_vec(event).map(Bytes::from).map_err(|e| Error::Invalid(format!("not JSON: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ch_24_a_link_says_how_to_go_on() {
+        let link =
+            |query: &str| next(&format!("<https://h/agent-channel/VHGC/events?{query}>; rel=\"next\""));
+        assert_eq!(link("limit=50&kind=a%26before%5Fid%3D1&before_id=7&after_id=3"), Some(Older::Before(7)));
+        assert_eq!(link("limit=50&after_id=3"), Some(Older::After(3)));
+        assert_eq!(link("limit=50"), None);
+        assert_eq!(next("<x?before_id=1>; rel=\"prev\""), None);
+        assert_eq!(next("nonsense"), None);
+    }
+
+    #[test]
+    fn ch_25_a_payload_goes_out_as_it_was_given() {
+        let payload = RawValue::from_string(r#"{"b": 1.10, "a": 1e400}"#.to_owned()).unwrap();
+        let event = NewEvent { kind: "comms".into(), author: None, payload };
+        assert_eq!(body(&event).unwrap(), r#"{"kind":"comms","payload":{"b": 1.10, "a": 1e400}}"#);
+    }
+}

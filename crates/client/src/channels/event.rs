@@ -1,0 +1,43 @@
+//! An event of a channel (CH-10).
+//! Must not know: kinds; the payload stays as it was sent.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::{Error, Result};
+
+/// One event.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ChannelEvent {
+    /// Rises over all channels of the server.
+    pub id: u64,
+    /// Its channel.
+    pub channel_id: String,
+    /// A free string; `spec`, `state`, `status`, `comms` and `log` mean something.
+    pub kind: String,
+    /// By whom, in its own words.
+    pub author: String,
+    /// Who that is by its token.
+    #[serde(default)]
+    pub via: Option<String>,
+    /// The object as it was sent.
+    pub payload: Box<RawValue>,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+}
+
+impl ChannelEvent {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`] when it is none.
+    pub fn read(json: &str) -> Result<Self> {
+        serde_json::from_str(json).map_err(|e| Error::Unreadable(format!("no event of a channel ({e})")))
+    }
+
+    /// Its JSON, on one line; the payload as it was sent.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default().replace(['\n', '\r'], " ")
+    }
+}

@@ -1,0 +1,223 @@
+//! A stream of Server-Sent Events, opened again whenever it breaks or falls silent, behind what was read of it.
+//! Must not know: what an event says.
+
+use std::{collections::VecDeque, time::Duration};
+
+use http::{HeaderValue, Method, Request, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use tokio::time::{Instant, timeout_at};
+
+use crate::{
+    Backoff, Client, Error, Result,
+    sse::{Item, Parser, SseEvent},
+};
+
+/// How long nothing may come before the stream counts as dropped: three keepalives of 15 s (FO-58).
+const SILENCE_MAX: Duration = Duration::from_secs(45);
+/// The first wait before opening again.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+/// The longest: below the default retention of frames, five minutes.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// How to follow.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamOptions {
+    /// Keep trying although the server was never reached; default: the first failure is the caller's.
+    pub wait_for_server: bool,
+    /// How long nothing may come; default 45 s, three keepalives.
+    pub silence_max: Duration,
+}
+
+impl Default for StreamOptions {
+    fn default() -> Self {
+        Self { wait_for_server: false, silence_max: SILENCE_MAX }
+    }
+}
+
+/// What [`Feed::next`] reports.
+pub(crate) enum Heard {
+    /// The stream stands.
+    Opened,
+    /// An event.
+    Event(SseEvent),
+    /// A comment: the server is there.
+    Keepalive,
+    /// The stream is gone and will be opened again by itself.
+    Lost {
+        /// Why, for people.
+        reason: String,
+        /// When the next attempt begins.
+        retry_in: Duration,
+    },
+}
+
+/// Where the stream is.
+pub(crate) struct Paths {
+    /// As long as nothing was read.
+    pub(crate) first: String,
+    /// Once there is an id to resume behind.
+    pub(crate) resumed: String,
+}
+
+struct Open {
+    body: Incoming,
+    parser: Parser,
+    items: VecDeque<Item>,
+    since: Instant,
+    heard: Instant,
+}
+
+enum State {
+    Due(Instant),
+    Open(Box<Open>),
+}
+
+/// A following of one stream. Nothing runs in the background: it works while [`Feed::next`] is awaited.
+pub(crate) struct Feed {
+    client: Client,
+    paths: Paths,
+    after: Option<String>,
+    event_octets_max: usize,
+    options: StreamOptions,
+    state: State,
+    reached: bool,
+    backoff: Backoff,
+}
+
+impl Feed {
+    /// Connects when first awaited, behind `after` where it is given.
+    pub(crate) fn new(
+        client: Client,
+        paths: Paths,
+        after: Option<String>,
+        event_octets_max: usize,
+        options: StreamOptions,
+    ) -> Self {
+        Self {
+            client,
+            paths,
+            after,
+            event_octets_max,
+            options,
+            state: State::Due(Instant::now()),
+            reached: false,
+            backoff: Backoff::new(FIRST_WAIT, LONGEST_WAIT),
+        }
+    }
+
+    /// The next thing to report. May be dropped and called again without losing anything.
+    ///
+    /// # Errors
+    /// For good: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
+    /// reached, [`Error::Unreadable`] when what answers is no event stream.
+    pub(crate) async fn next(&mut self) -> Result<Heard> {
+        match &mut self.state {
+            State::Due(when) => {
+                tokio::time::sleep_until(*when).await;
+                match self.open().await {
+                    Ok(body) => {
+                        self.reached = true;
+                        let now = Instant::now();
+                        let parser = Parser::holding(self.event_octets_max);
+                        let open = Open { body, parser, items: VecDeque::new(), since: now, heard: now };
+                        self.state = State::Open(Box::new(open));
+                        Ok(Heard::Opened)
+                    }
+                    Err(error) if self.tries_again_after(&error) => Ok(self.lost(error.to_string())),
+                    Err(error) => Err(error),
+                }
+            }
+            State::Open(open) => match open.next(self.options.silence_max, &mut self.after).await {
+                Ok(Item::Comment(_)) => Ok(Heard::Keepalive),
+                Ok(Item::Event(event)) => {
+                    self.backoff.reset();
+                    Ok(Heard::Event(event))
+                }
+                Err(reason) => {
+                    if open.since.elapsed() > LONGEST_WAIT {
+                        self.backoff.reset();
+                    }
+                    Ok(self.lost(reason))
+                }
+            },
+        }
+    }
+
+    async fn open(&self) -> Result<Incoming> {
+        let path = if self.after.is_some() { &self.paths.resumed } else { &self.paths.first };
+        let mut request = Request::builder()
+            .method(Method::GET)
+            .uri(self.client.base().http(path)?)
+            .header(header::ACCEPT, "text/event-stream")
+            .header(header::CACHE_CONTROL, "no-store");
+        for (name, value) in self.client.credentials()? {
+            request = request.header(name, value);
+        }
+        // An empty id is none (WHATWG HTML, 9.2.6).
+        if let Some(after) = self.after.as_ref().filter(|after| !after.is_empty()) {
+            let value = HeaderValue::from_str(after)
+                .map_err(|_| Error::Invalid(format!("`{after}` cannot be the id of an event")))?;
+            request = request.header("last-event-id", value);
+        }
+        let request = request.body(Full::default()).map_err(|e| Error::Invalid(e.to_string()))?;
+        let response = self.client.open(request).await?;
+        let kind = response.headers().get(header::CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if !kind.starts_with("text/event-stream") {
+            return Err(Error::Unreadable(format!("no event stream at {path}, but `{kind}`")));
+        }
+        Ok(response.into_body())
+    }
+
+    fn tries_again_after(&self, error: &Error) -> bool {
+        let passing = match error {
+            Error::Refused(refused) => {
+                refused.status >= 500 && refused.status != 501 || refused.status == 429
+            }
+            Error::Network(_) => error.is_transient(),
+            Error::Unreadable(_) | Error::Invalid(_) => false,
+        };
+        passing && (self.reached || self.options.wait_for_server)
+    }
+
+    fn lost(&mut self, reason: String) -> Heard {
+        let retry_in = self.backoff.next_wait();
+        self.state = State::Due(Instant::now() + retry_in);
+        Heard::Lost { reason, retry_in }
+    }
+}
+
+impl Open {
+    /// The next item; `after` moves on with what is handed out, never past it.
+    async fn next(
+        &mut self,
+        silence_max: Duration,
+        after: &mut Option<String>,
+    ) -> std::result::Result<Item, String> {
+        loop {
+            if let Some(item) = self.items.pop_front() {
+                if let Item::Event(SseEvent { id: Some(id), .. }) = &item {
+                    *after = Some(id.clone());
+                }
+                return Ok(item);
+            }
+            if let Some(id) = self.parser.last_id() {
+                *after = Some(id.to_owned());
+            }
+            match timeout_at(self.heard + silence_max, self.body.frame()).await {
+                Err(_) => return Err("the server fell silent".into()),
+                Ok(None) => return Err("the server ended the stream".into()),
+                Ok(Some(Err(error))) => return Err(error.to_string()),
+                Ok(Some(Ok(part))) => {
+                    self.heard = Instant::now();
+                    let mut items = Vec::new();
+                    if let Some(octets) = part.data_ref() {
+                        self.parser.feed(octets, &mut items).map_err(|e| e.to_string())?;
+                    }
+                    self.items.extend(items);
+                }
+            }
+        }
+    }
+}

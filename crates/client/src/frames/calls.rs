@@ -1,0 +1,140 @@
+//! The frame operations (wire.md D.2, D.4, D.5): submit, roster, retention.
+//! Must not know: how calls travel.
+
+use http::{HeaderName, HeaderValue, Method};
+use plenary_kernel::SovereignHandle;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Frame, Scope};
+use crate::{Client, Error, Reply, Result, client::segment};
+
+const INSTRUMENT: HeaderName = HeaderName::from_static("x-agent-instrument");
+const SESSION: HeaderName = HeaderName::from_static("x-agent-session");
+const TOOL: HeaderName = HeaderName::from_static("x-agent-tool");
+
+/// Which session of the principal is speaking or listening; what is absent the server fills in (wire.md D.5).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seat {
+    /// The instrument, e.g. `cc-laptop`; absent: the agent's name.
+    pub instrument: Option<String>,
+    /// The session, 1 to 128 printable ASCII characters without `/ * @`.
+    pub session_id: Option<String>,
+    /// The tool class; absent: what stands before the instrument's first hyphen.
+    pub tool: Option<String>,
+}
+
+impl Seat {
+    fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>> {
+        let parts = [(INSTRUMENT, &self.instrument), (SESSION, &self.session_id), (TOOL, &self.tool)];
+        let given = parts.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        given
+            .map(|(name, value)| {
+                let value = HeaderValue::from_str(value)
+                    .map_err(|_| Error::Invalid(format!("`{value}` cannot stand in {name}")))?;
+                Ok((name, value))
+            })
+            .collect()
+    }
+
+    /// The same as query parameters, each behind `&`.
+    pub(super) fn query(&self) -> String {
+        let parts =
+            [("instrument", &self.instrument), ("session_id", &self.session_id), ("tool", &self.tool)];
+        let given = parts.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        given.map(|(name, value)| format!("&{name}={}", segment(value))).collect()
+    }
+}
+
+/// What became of a submitted frame (FO-56).
+#[derive(Debug, Clone, Deserialize)]
+pub struct Emitted {
+    /// The frame's own id.
+    pub frame_id: String,
+    /// Its id on the streams of the recipient's handle.
+    #[serde(default)]
+    pub event_id: Option<String>,
+    /// To how many subscriptions it was emitted; 0 is no error (FO-55).
+    pub delivered_count: u64,
+}
+
+/// The sessions that are listening (FO-93).
+#[derive(Debug, Clone, Deserialize)]
+pub struct Roster {
+    /// Whose.
+    pub handle: SovereignHandle,
+    /// One entry to a subscription.
+    pub roster: Vec<Member>,
+}
+
+/// One listening session.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Member {
+    /// The principal.
+    pub handle: SovereignHandle,
+    /// The agent whose token it uses.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// Its instrument.
+    pub instrument: String,
+    /// Its tool class.
+    #[serde(default)]
+    pub tool: Option<String>,
+    /// Its id.
+    pub session_id: String,
+    /// Since when it listens.
+    #[serde(default)]
+    pub started_at: Value,
+}
+
+/// How much of a handle's recent traffic the server keeps for whoever comes back (FO-60, FO-88).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Retention {
+    /// So many frames,
+    pub max_events: u64,
+    /// and none older, in milliseconds.
+    pub max_age_ms: u64,
+}
+
+impl Client {
+    /// `POST /frames?scope=…`. Repeated on transient failures: a frame that was emitted twice is dropped once by
+    /// its `frame_id` (FO-83). Without a scope it goes to every session of the recipient.
+    ///
+    /// # Errors
+    /// As every call; refusals carry the codes of FO-73.
+    pub async fn submit_frame(
+        &self,
+        frame: &Frame,
+        scope: Option<&Scope>,
+        seat: &Seat,
+    ) -> Result<Reply<Emitted>> {
+        let path = match scope {
+            None => "/frames".to_owned(),
+            Some(scope) => format!("/frames?scope={}", segment(scope.as_str())),
+        };
+        let body = serde_json::to_vec(frame).map_err(|e| Error::Invalid(format!("not JSON: {e}")))?;
+        let (body, headers) = (bytes::Bytes::from(body), seat.headers()?);
+        self.retry()
+            .run(|| async {
+                let raw = self.raw_with(Method::POST, &path, &headers, Some(body.clone())).await?;
+                Reply::read(raw.into_success()?)
+            })
+            .await
+    }
+
+    /// `GET /handles/{~handle}/roster`: the token's own principal, or any for the operator.
+    ///
+    /// # Errors
+    /// As every call; 403 `scope-unauthorised` for another principal's.
+    pub async fn roster(&self, handle: &SovereignHandle) -> Result<Reply<Roster>> {
+        self.get(&format!("/handles/{}/roster", segment(handle.as_str()))).await
+    }
+
+    /// `GET /handles/{~handle}/retention`.
+    ///
+    /// # Errors
+    /// As [`Client::roster`].
+    pub async fn retention(&self, handle: &SovereignHandle) -> Result<Reply<Retention>> {
+        self.get(&format!("/handles/{}/retention", segment(handle.as_str()))).await
+    }
+}

@@ -1,0 +1,12 @@
+//! What time it is: a frame says when it was made (FO-12), and its reader when it is stale (FO-82).
+//! Must not know: frames.
+
+use plenary_kernel::TimestampMs;
+
+/// The present.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "a client stands outside the server and has no Stamp")]
+pub fn now() -> TimestampMs {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    TimestampMs(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,31 @@
+//! Agent-Channel Fan-Out (wire.md 1): frames, their submission, the per-handle stream, the roster, and what a
+//! listener makes of the lock-shaped frames it has seen.
+//! Must not know: what a person is told about a frame.
+
+mod calls;
+mod clock;
+mod frame;
+mod leases;
+mod payload;
+mod scope;
+mod stream;
+mod uuid;
+mod word;
+
+pub use crate::{
+    feed::StreamOptions,
+    sse::{EVENT_OCTETS_MAX, Item, Parser, SseEvent, TooLong},
+};
+pub use calls::{Emitted, Member, Retention, Roster, Seat};
+pub use clock::now;
+pub use frame::{DEFAULT_HORIZON_MS, Frame, Received, VERSION};
+pub use leases::{Change, Lease, Leases, overlap};
+pub use payload::{
+    Advisory, BindingMoment, Broadcast, DiagnosticRequest, DiagnosticResponse, FlushExecuted, Handover,
+    Hatches, IntentDeclare, IntentWithdraw, LeaseExtend, LockRelease, LockRequest, Payload, Query, Question,
+    QuestionOption, Response, ReturnEvent,
+};
+pub use scope::Scope;
+pub use stream::{FrameStream, Signal, Subscription};
+pub use uuid::Uuid;
+pub use word::{ComputeLocation, ContextCheck, EventClass, Kind, Severity, UnknownWord, Urgency};

@@ -1,0 +1,52 @@
+//! What a session tells others: advisories, broadcasts, handovers.
+//! Must not know: that anyone listens.
+
+use serde::{Deserialize, Serialize};
+
+use crate::frames::EventClass;
+
+/// What the sender is doing (FO-23).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Advisory {
+    /// 1 to 2048 octets.
+    pub advisory_text: String,
+    /// Files it concerns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_refs: Option<Vec<String>>,
+    /// The working tree, at most 512 octets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
+    /// The branch, at most 256 octets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+}
+
+/// What has happened (FO-24).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Broadcast {
+    /// 1 to 2048 octets.
+    pub broadcast_text: String,
+    /// Its coarse class (FO-95).
+    pub event_class: EventClass,
+    /// Branches, change requests or commits it concerns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refs: Option<Vec<String>>,
+}
+
+/// Work passed on (FO-25).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Handover {
+    /// The session that hands over, 1 to 128 octets.
+    pub previous_session_id: String,
+    /// The session that takes over; absent at emission (FO-42).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_session_id: Option<String>,
+    /// At most 8 KiB (wire.md D.5).
+    pub handover_body: String,
+    /// What it points at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pointer_refs: Option<Vec<String>>,
+}

@@ -1,0 +1,176 @@
+//! The closed vocabularies of a frame: kinds, event classes, severities, where and whether something was checked.
+//! Must not know: payloads.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A word outside a closed vocabulary.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no {what}; it is one of {known}")]
+pub struct UnknownWord {
+    /// What was being read.
+    pub what: &'static str,
+    /// What stood there.
+    pub text: String,
+    /// The words there are, separated by commas.
+    pub known: String,
+}
+
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident, $what:literal, { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$doc])* $variant),+ }
+
+        impl $name {
+            /// Every value, in the document's order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownWord;
+
+            fn from_str(text: &str) -> Result<Self, UnknownWord> {
+                Self::ALL.iter().copied().find(|word| word.as_str() == text).ok_or_else(|| {
+                    let known: Vec<&str> = Self::ALL.iter().map(|word| word.as_str()).collect();
+                    UnknownWord { what: $what, text: text.to_owned(), known: known.join(", ") }
+                })
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+words! {
+    /// What a frame is for; the catalogue is closed (FO-17).
+    Kind, "frame kind", {
+        /// What a session is doing.
+        AgentAdvisory = "agent_advisory",
+        /// What has happened.
+        AgentBroadcast = "agent_broadcast",
+        /// Work passed on.
+        AgentHandover = "agent_handover",
+        /// An advisory claim of a resource.
+        AgentLockRequest = "agent_lock_request",
+        /// The end of a claim.
+        AgentLockRelease = "agent_lock_release",
+        /// A claim goes on.
+        AgentLeaseExtend = "agent_lease_extend",
+        /// A question.
+        AgentQuery = "agent_query",
+        /// An answer.
+        AgentResponse = "agent_response",
+        /// The close of a question and its answers.
+        AgentReturnEvent = "agent_return_event",
+        /// A decision asked for.
+        AgentBindingMoment = "agent_binding_moment",
+        /// A symptom reported to a peer.
+        PeerDiagnosticRequest = "peer_diagnostic_request",
+        /// What the peer found.
+        PeerDiagnosticResponse = "peer_diagnostic_response",
+        /// A costly effect is meant.
+        IntentDeclare = "intent_declare",
+        /// It is no longer meant.
+        IntentWithdraw = "intent_withdraw",
+        /// It was carried out for several.
+        FlushExecuted = "flush_executed",
+    }
+}
+
+words! {
+    /// The coarse class of a broadcast.
+    EventClass, "event class", {
+        /// A branch was merged.
+        Merged = "merged",
+        /// Something is out of date.
+        Stale = "stale",
+        /// Something was let go or published.
+        Released = "released",
+        /// Anything else.
+        Other = "other",
+    }
+}
+
+words! {
+    /// How bad a symptom is.
+    Severity, "severity", {
+        /// To be known.
+        Info = "info",
+        /// It works badly.
+        Degraded = "degraded",
+        /// It does not work.
+        Blocked = "blocked",
+    }
+}
+
+words! {
+    /// How soon an intent should be carried out.
+    Urgency, "urgency", {
+        /// In its time.
+        Normal = "normal",
+        /// Now.
+        Urgent = "urgent",
+    }
+}
+
+words! {
+    /// Where the inference behind a frame's content was computed (FO-15).
+    ComputeLocation, "compute location", {
+        /// On a server, for this frame.
+        ServerActive = "server-active",
+        /// On a server, over several sources.
+        ServerAggregate = "server-aggregate",
+        /// It never left the principal's device.
+        LocalOnly = "local-only",
+    }
+}
+
+words! {
+    /// Whether the sender checked that its policy allows the frame here (FO-15).
+    ContextCheck, "context check", {
+        /// It did.
+        Passed = "passed",
+        /// There was nothing to check.
+        Skipped = "skipped",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fo_17_there_are_fifteen_kinds_and_no_sixteenth() {
+        assert_eq!(Kind::ALL.len(), 15);
+        for kind in Kind::ALL {
+            assert_eq!(kind.as_str().parse::<Kind>(), Ok(*kind));
+            assert_eq!(serde_json::to_string(kind).unwrap(), format!("\"{kind}\""));
+        }
+        let error = "agent_gossip".parse::<Kind>().unwrap_err().to_string();
+        assert!(error.contains("agent_gossip") && error.contains("flush_executed"), "{error}");
+    }
+}

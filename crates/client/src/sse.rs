@@ -1,0 +1,224 @@
+//! Server-Sent Events out of octets, however they were cut (WHATWG HTML, "Parsing an event stream").
+//! Must not know: connections, or what an event says.
+
+/// Most octets of one event that are kept unless a parser is made for more: several times the largest frame. Past it
+/// the stream is given up.
+pub const EVENT_OCTETS_MAX: usize = 256 << 10;
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SseEvent {
+    /// The last id the stream has set.
+    pub id: Option<String>,
+    /// The value of the `event` field; empty where there was none.
+    pub name: String,
+    /// The `data` lines, joined by line feeds.
+    pub data: String,
+}
+
+/// What stands in a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// An event.
+    Event(SseEvent),
+    /// A comment, e.g. a keepalive (FO-57).
+    Comment(String),
+}
+
+/// An event is larger than its parser's limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event is larger than {} KiB", .0 >> 10)]
+pub struct TooLong(usize);
+
+/// Reads a stream piece by piece.
+#[derive(Debug)]
+pub struct Parser {
+    octets_max: usize,
+    line: Vec<u8>,
+    /// The octet before ended a line as a carriage return; a line feed now belongs to it.
+    after_return: bool,
+    begun: bool,
+    data: Option<String>,
+    name: String,
+    id: Option<String>,
+    /// The id as the last finished block left it: where to resume.
+    resume: Option<String>,
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Self::holding(EVENT_OCTETS_MAX)
+    }
+}
+
+impl Parser {
+    /// A parser that keeps events of up to so many octets.
+    #[must_use]
+    pub const fn holding(octets_max: usize) -> Self {
+        Self {
+            octets_max,
+            line: Vec::new(),
+            after_return: false,
+            begun: false,
+            data: None,
+            name: String::new(),
+            id: None,
+            resume: None,
+        }
+    }
+
+    /// The id behind which nothing that was finished is asked for again; set also by blocks without data.
+    #[must_use]
+    pub fn last_id(&self) -> Option<&str> {
+        self.resume.as_deref()
+    }
+
+    /// Takes the next octets in and adds what they complete to `items`.
+    ///
+    /// # Errors
+    /// [`TooLong`]; the parser is of no use after it.
+    pub fn feed(&mut self, octets: &[u8], items: &mut Vec<Item>) -> Result<(), TooLong> {
+        for &octet in octets {
+            match octet {
+                b'\n' if self.after_return => self.after_return = false,
+                b'\n' | b'\r' => {
+                    self.after_return = octet == b'\r';
+                    let line = std::mem::take(&mut self.line);
+                    items.extend(self.take_line(&line));
+                }
+                _ => {
+                    self.after_return = false;
+                    self.line.push(octet);
+                }
+            }
+            if self.line.len() + self.data.as_ref().map_or(0, String::len) > self.octets_max {
+                return Err(TooLong(self.octets_max));
+            }
+        }
+        Ok(())
+    }
+
+    fn take_line(&mut self, line: &[u8]) -> Option<Item> {
+        let line = if self.begun { line } else { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) };
+        self.begun = true;
+        let line = String::from_utf8_lossy(line);
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        let (field, value) = line.split_once(':').unwrap_or((&line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "" => return Some(Item::Comment(value.to_owned())),
+            "data" => match &mut self.data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+                None => self.data = Some(value.to_owned()),
+            },
+            "event" => value.clone_into(&mut self.name),
+            "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
+            _ => {}
+        }
+        None
+    }
+
+    fn dispatch(&mut self) -> Option<Item> {
+        let name = std::mem::take(&mut self.name);
+        self.resume.clone_from(&self.id);
+        let data = self.data.take()?;
+        Some(Item::Event(SseEvent { id: self.id.clone(), name, data }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(pieces: &[&[u8]]) -> Vec<Item> {
+        let (mut parser, mut items) = (Parser::default(), Vec::new());
+        for piece in pieces {
+            parser.feed(piece, &mut items).unwrap();
+        }
+        items
+    }
+
+    fn event(id: Option<&str>, name: &str, data: &str) -> Item {
+        Item::Event(SseEvent { id: id.map(str::to_owned), name: name.into(), data: data.into() })
+    }
+
+    #[test]
+    fn events_comments_and_foreign_fields_are_told_apart() {
+        let stream = "\u{feff}: keepalive\n\nid: 1\ndata: {\"a\":1}\n\nid:2\r\nevent: x\r\ndata:one\r\ndata:  two\r\n\
+                      retry: 5\r\rdata\n\nid: no\0pe\ndata: three\n\nevent: lost\n\ndata: not ended";
+        assert_eq!(
+            read(&[stream.as_bytes()]),
+            [
+                Item::Comment("keepalive".into()),
+                event(Some("1"), "", "{\"a\":1}"),
+                event(Some("2"), "x", "one\n two"),
+                event(Some("2"), "", ""),
+                event(Some("2"), "", "three"),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_event_without_end_is_given_up() {
+        let (mut parser, mut items) = (Parser::default(), Vec::new());
+        let line = format!("data: {}\n", "x".repeat(1000));
+        let fed = (0..1000).try_for_each(|_| parser.feed(line.as_bytes(), &mut items));
+        assert_eq!((fed, items.len()), (Err(TooLong(EVENT_OCTETS_MAX)), 0));
+        let long = vec![b'x'; EVENT_OCTETS_MAX + 1];
+        assert_eq!(Parser::default().feed(&long, &mut items), Err(TooLong(EVENT_OCTETS_MAX)));
+        assert_eq!(Parser::holding(EVENT_OCTETS_MAX + 1).feed(&long, &mut items), Ok(()));
+    }
+
+    #[test]
+    fn whoever_resumes_loses_nothing_that_was_not_finished() {
+        let (mut parser, mut items) = (Parser::default(), Vec::new());
+        let mut after = |text: &str| {
+            parser.feed(text.as_bytes(), &mut items).unwrap();
+            parser.last_id().map(str::to_owned)
+        };
+        assert_eq!(after("retry: 1\nid: 7\n"), None);
+        assert_eq!(after("\n").as_deref(), Some("7"), "a block without data sets it too");
+        assert_eq!(after("id: 8\ndata: half").as_deref(), Some("7"));
+        assert_eq!(after("\n\n").as_deref(), Some("8"));
+    }
+
+    /// Lines as streams have them, and any others.
+    fn lines() -> impl Strategy<Value = Vec<u8>> {
+        let line = prop_oneof![
+            "data: ?[a-z{}\": ]{0,20}",
+            "id: ?[0-9\u{0}]{0,4}",
+            "event: ?[a-z]{0,4}",
+            ":.{0,10}",
+            Just(String::new()),
+            "[^\r\n]{0,20}",
+        ];
+        let end = prop_oneof![Just("\n"), Just("\r\n"), Just("\r")];
+        prop::collection::vec((line, end), 0..30).prop_map(|lines| {
+            lines.into_iter().map(|(line, end)| line + end).collect::<String>().into_bytes()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_cutting_gives_the_same(octets in lines(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..20)) {
+            let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(octets.len() + 1)).collect();
+            at.extend([0, octets.len()]);
+            at.sort_unstable();
+            let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &octets[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(read(&pieces), read(&[&octets]));
+        }
+
+        #[test]
+        fn any_octets_end_in_items(octets in prop::collection::vec(any::<u8>(), 0..200)) {
+            let one_by_one: Vec<&[u8]> = octets.chunks(1).collect();
+            prop_assert_eq!(read(&one_by_one), read(&[&octets]));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Which actor a token may say that it is (wire.md D.1, D.4, D.7; AP-57, AP-72).
+//! Must not know: what is attributed.
+
+use plenary_accounts::Actor;
+
+use crate::{lifecycle::ActorType, schema::Creator};
+
+/// Whether tokens are held to their own actors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Attribution {
+    /// An agent or owner speaks as itself only; the operator as anybody.
+    #[default]
+    Own,
+    /// Whoever may write attributes freely.
+    Open,
+}
+
+/// Whether the bearer may say that this actor did it. Only the id is bound, not the type (wire.md D.7).
+#[must_use]
+pub fn speaks_as(by: &Actor, id: &str, attribution: Attribution) -> bool {
+    let is_anybody = matches!(by, Actor::Operator | Actor::Seed);
+    is_anybody || attribution == Attribution::Open || is_own(by, id)
+}
+
+/// Whether an id is one of the bearer's own (wire.md D.1).
+#[must_use]
+pub fn is_own(by: &Actor, id: &str) -> bool {
+    match by {
+        Actor::Operator | Actor::Seed => id == "operator",
+        Actor::Owner(owner) => owner.as_str() == id,
+        Actor::Agent(agent) => {
+            let handle = agent.as_str();
+            [handle, &handle[1..], agent.owner(), agent.name()].contains(&id)
+        }
+    }
+}
+
+/// The actor of a bearer that names none.
+#[must_use]
+pub fn itself(by: &Actor) -> Creator {
+    let (id, kind) = match by {
+        Actor::Operator | Actor::Seed => ("operator".to_owned(), ActorType::Script),
+        Actor::Owner(owner) => (owner.to_string(), ActorType::Human),
+        Actor::Agent(agent) => (agent.to_string(), ActorType::Agent),
+    };
+    Creator { id, kind, session_id: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ap_57_ap_72_a_token_speaks_as_its_own_actor_only() {
+        let (agent, owner) =
+            (Actor::Agent("@nick.cc-laptop".parse().unwrap()), Actor::Owner("nick".parse().unwrap()));
+        for id in ["nick", "cc-laptop", "nick.cc-laptop", "@nick.cc-laptop"] {
+            assert!(speaks_as(&agent, id, Attribution::Own), "{id}");
+            assert_eq!(speaks_as(&owner, id, Attribution::Own), id == "nick", "{id}");
+        }
+        for by in [&agent, &owner] {
+            assert!(!speaks_as(by, "ann", Attribution::Own));
+            assert!(speaks_as(by, "ann", Attribution::Open));
+            assert!(speaks_as(by, &itself(by).id, Attribution::Own));
+        }
+        assert!(speaks_as(&Actor::Operator, "ann", Attribution::Own));
+    }
+}

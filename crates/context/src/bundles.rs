@@ -1,0 +1,251 @@
+//! The two bundles: orientation (section 8.3) and digest (section 8.4; wire.md 0.1).
+//! Must not know: HTTP.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use plenary_accounts::Actor;
+use plenary_kernel::{TimestampMs, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order};
+use serde::Deserialize;
+
+use crate::{
+    Context,
+    focus::{self, Snippet},
+    history::Asked,
+    index::{PACKAGES, QUESTIONS},
+    key,
+    lifecycle::Status,
+    limits::{
+        DIGEST_PACKAGES_MAX, DIGEST_PROJECTS_MAX, FOCUS_PACKAGES_MAX, LIST_MAX, ORIENT_PACKAGES,
+        QUESTIONS_MAX,
+    },
+    moment::Moment,
+    package::state::PackageState,
+    project::state::ProjectState,
+    reading::{Drafts, Held, Listing},
+    wire::{Digest, DigestProject, OpenQuestion, Orientation, Summary, raw},
+};
+
+const DAY_MS: u64 = 86_400_000;
+
+/// What stands in a row of `context.questions`.
+#[derive(Deserialize)]
+struct Questions {
+    package_id: String,
+    created_at: String,
+    draft: bool,
+    questions: Vec<String>,
+}
+
+/// What a digest is asked for.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) focus: Option<&'a str>,
+    pub(crate) window_days: u64,
+    pub(crate) snippets: usize,
+}
+
+impl Context {
+    /// The beginning of a window that ends now.
+    fn since(&self, window_days: u64) -> Moment {
+        let now = self.clock().now().0;
+        Moment::of(TimestampMs(now.saturating_sub(window_days.saturating_mul(DAY_MS))))
+    }
+
+    /// An orientation: the raw recent state of a project.
+    pub(crate) async fn orient(
+        &self,
+        (id, project): (&str, &ProjectState),
+        by: &Actor,
+        window_days: u64,
+    ) -> Result<Orientation, Fault> {
+        let since = self.since(window_days);
+        let listing = Listing { since: Some(since), drafts: Drafts::Own(by), ..Listing::default() };
+        let recent = self.list(id, &listing, ORIENT_PACKAGES).await?;
+        let facts = self.facts(id, &Asked::default(), LIST_MAX).await?;
+        Ok(Orientation {
+            project: project.into(),
+            recent_packages: recent.held.into_iter().map(|held| raw(held.text)).collect(),
+            active_facts: facts.facts.into_iter().map(raw).collect(),
+            open_questions: self.questions(id, since, Drafts::Own(by)).await?,
+            window_days,
+            generated_at: Moment::of(self.clock().now()).to_string(),
+        })
+    }
+
+    /// The open questions of a window, the newest first.
+    async fn questions(
+        &self,
+        project: &str,
+        since: Moment,
+        drafts: Drafts<'_>,
+    ) -> Result<Vec<OpenQuestion>, Fault> {
+        let (prefix, mut after, mut open) = (format!("{project}/"), None::<String>, Vec::new());
+        loop {
+            let rows = self
+                .log()
+                .read_index(QUESTIONS, &prefix, after.as_deref(), QUESTIONS_MAX, Order::Descending)
+                .await?;
+            for row in &rows {
+                let rest = &row.key[prefix.len()..];
+                if rest < since.as_str() {
+                    return Ok(open);
+                }
+                let corrupt = |_| Fault::Corrupt(format!("{} in {QUESTIONS}", row.key));
+                let found: Questions = serde_json::from_slice(&row.value).map_err(corrupt)?;
+                let package = rest.split_once('/').map_or("", |(_, package)| package);
+                if found.draft && self.hides(&key::join(&[project, package]), drafts).await? {
+                    continue;
+                }
+                for question in found.questions {
+                    if open.len() == QUESTIONS_MAX {
+                        return Ok(open);
+                    }
+                    let (package_id, created_at) = (found.package_id.clone(), found.created_at.clone());
+                    open.push(OpenQuestion { question, package_id, created_at });
+                }
+            }
+            match rows.last() {
+                Some(last) if rows.len() == QUESTIONS_MAX => after = Some(last.key.clone()),
+                _ => return Ok(open),
+            }
+        }
+    }
+
+    /// Whether a package that was deposited as a draft still is one, and not the reader's own.
+    async fn hides(&self, id: &str, drafts: Drafts<'_>) -> Result<bool, Fault> {
+        let (state, _) = self.packages().fresh(id).await?;
+        let PackageState(Some(present)) = &*state else { return Ok(true) };
+        Ok(present.status == Status::Draft && !drafts.show(&present.created_by.id))
+    }
+
+    /// A digest of one project, or of all that the bearer may see and that are not archived.
+    pub(crate) async fn digest(
+        &self,
+        one: Option<(String, Arc<ProjectState>)>,
+        by: &Actor,
+        wanted: &Wanted<'_>,
+    ) -> Result<Digest, Fault> {
+        let since = self.since(wanted.window_days);
+        let is_global = one.is_none();
+        let (projects, mut is_cut) = match &one {
+            Some(one) => (vec![one.clone()], false),
+            None => {
+                let visible = self.visible(by, DIGEST_PROJECTS_MAX).await?;
+                let is_cut = visible.len() == DIGEST_PROJECTS_MAX;
+                (visible.into_iter().filter(|(_, project)| project.archived_at.is_none()).collect(), is_cut)
+            }
+        };
+        let (mut counted, mut facts, mut questions) = (Counted::default(), Vec::new(), Vec::new());
+        let (mut snippets, mut counts) = (Vec::new(), Vec::new());
+        for (id, project) in &projects {
+            let before = counted.packages;
+            is_cut |= self.count(id, since, &mut counted).await?;
+            let of_project = self.facts(id, &Asked::default(), LIST_MAX).await?;
+            is_cut |= of_project.next_cursor.is_some();
+            let asked = self.questions(id, since, Drafts::None).await?;
+            if let Some(focus) = wanted.focus {
+                let listing = Listing { since: Some(since), drafts: Drafts::None, ..Listing::default() };
+                let recent = self.list(id, &listing, FOCUS_PACKAGES_MAX).await?;
+                snippets.extend(found(focus, &recent.held));
+            }
+            counts.push(DigestProject {
+                project_id: project.project_id.clone(),
+                packages: counted.packages - before,
+                facts: of_project.facts.len() as u64,
+                open_questions: asked.len() as u64,
+            });
+            facts.extend(of_project.facts);
+            questions.extend(asked);
+        }
+        questions.sort_by(|a: &OpenQuestion, b| b.created_at.cmp(&a.created_at));
+        is_cut |= facts.len() > LIST_MAX || questions.len() > QUESTIONS_MAX;
+        facts.truncate(LIST_MAX);
+        questions.truncate(QUESTIONS_MAX);
+        focus::rank(&mut snippets, wanted.snippets);
+        let text = counted.text(wanted.window_days, facts.len(), questions.len());
+        Ok(Digest {
+            project: one.as_ref().map(|(_, project)| (&**project).into()),
+            focus: wanted.focus.map(str::to_owned),
+            window_days: wanted.window_days,
+            summary: Summary {
+                package_count: counted.packages,
+                by_type: counted.by_type,
+                by_status: counted.by_status,
+                first_at: counted.first.map(|at| at.to_string()),
+                last_at: counted.last.map(|at| at.to_string()),
+                text,
+                truncated: is_cut,
+            },
+            active_facts: facts.into_iter().map(raw).collect(),
+            open_questions: questions,
+            snippets,
+            projects: is_global.then_some(counts),
+            generated_at: Moment::of(self.clock().now()).to_string(),
+        })
+    }
+
+    /// Counts the packages of a window, drafts left out; whether some were not counted.
+    async fn count(&self, project: &str, since: Moment, counted: &mut Counted) -> Result<bool, Fault> {
+        let (prefix, mut after) = (format!("{project}/"), None::<String>);
+        loop {
+            let rows = self
+                .log()
+                .read_index(PACKAGES, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Descending)
+                .await?;
+            for row in &rows {
+                let rest = &row.key[prefix.len()..];
+                if rest < since.as_str() {
+                    return Ok(false);
+                }
+                let at = rest.split_once('/').and_then(|(at, _)| Moment::parse(&format!("{at}Z")));
+                let value = std::str::from_utf8(&row.value).unwrap_or_default();
+                if let (Some(at), Some((status, kind))) = (at, value.split_once(' '))
+                    && status != Status::Draft.as_str()
+                {
+                    counted.add(at, status, kind);
+                }
+                if counted.packages >= DIGEST_PACKAGES_MAX as u64 {
+                    return Ok(true);
+                }
+            }
+            match rows.last() {
+                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+                _ => return Ok(false),
+            }
+        }
+    }
+}
+
+fn found(words: &str, held: &[Held]) -> Vec<Snippet> {
+    held.iter().flat_map(|held| focus::find(words, &held.text)).collect()
+}
+
+/// What a digest counts.
+#[derive(Debug, Default)]
+struct Counted {
+    packages: u64,
+    by_type: BTreeMap<String, u64>,
+    by_status: BTreeMap<String, u64>,
+    first: Option<Moment>,
+    last: Option<Moment>,
+}
+
+impl Counted {
+    fn add(&mut self, at: Moment, status: &str, kind: &str) {
+        self.packages += 1;
+        *self.by_type.entry(kind.to_owned()).or_default() += 1;
+        *self.by_status.entry(status.to_owned()).or_default() += 1;
+        self.first = Some(self.first.map_or(at, |first| first.min(at)));
+        self.last = self.last.max(Some(at));
+    }
+
+    fn text(&self, window_days: u64, facts: usize, questions: usize) -> String {
+        let kinds: Vec<String> = self.by_type.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+        let Self { packages, .. } = self;
+        format!(
+            "{packages} packages in {window_days} days{kinds}; {facts} active facts; {questions} open questions."
+        )
+    }
+}

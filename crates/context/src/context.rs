@@ -1,0 +1,245 @@
+//! The room as everybody else holds it: commands in, states and rows out.
+//! Must not know: HTTP.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use plenary_accounts::Accounts;
+use plenary_engine::{Clock, ExecuteError, Room, Streams};
+use plenary_hub::Observer;
+use plenary_kernel::limits::READ_ROWS_MAX;
+use plenary_log::{Fault, Log, StoredEvent};
+
+use crate::{
+    attribution::Attribution,
+    fact::{
+        command::{AssertFact, InvalidateFact},
+        room::{FactRoom, OnFacts, stream_id},
+    },
+    key,
+    members::Object,
+    package::{
+        command::{DepositPackage, MovePackage},
+        decide::Deposited,
+        room::{Depositing, Moving, PackageRoom, deposit_of},
+    },
+    project::{
+        command::{CreateProject, EditProject},
+        room::{OnProject, ProjectRoom},
+    },
+    rejection::Rejection,
+    session::{
+        command::{EndSession, StartSession},
+        room::{OnSession, SessionRoom},
+    },
+};
+
+/// What an operator may set.
+#[derive(Debug, Clone, Copy)]
+pub struct Config {
+    /// Whether a deposit or an assertion makes a project that there is not (wire.md D.4).
+    pub auto_create_projects: bool,
+    /// Whether tokens are held to their own actors.
+    pub attribution: Attribution,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { auto_create_projects: true, attribution: Attribution::Own }
+    }
+}
+
+/// Why a command of this room was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A normal "no".
+    #[error("rejected")]
+    Rejected(Rejection),
+    /// The store failed.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+impl From<Rejection> for Failure {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}
+
+impl From<ExecuteError<Rejection>> for Failure {
+    fn from(error: ExecuteError<Rejection>) -> Self {
+        match error {
+            ExecuteError::Rejected(rejection) => Self::Rejected(rejection),
+            ExecuteError::KeyReused => Self::Fault(Fault::Corrupt("no command here has a key".into())),
+            ExecuteError::Fault(fault) => Self::Fault(fault),
+        }
+    }
+}
+
+/// The room. Cheap to clone.
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+struct Inner {
+    accounts: Accounts,
+    projects: Streams<ProjectRoom>,
+    packages: Streams<PackageRoom>,
+    facts: Streams<FactRoom>,
+    sessions: Streams<SessionRoom>,
+    config: Config,
+}
+
+impl Context {
+    /// The room in a log.
+    #[must_use]
+    pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts, config: Config) -> Self {
+        Self(Arc::new(Inner {
+            accounts,
+            projects: Streams::new(log.clone(), clock.clone()),
+            packages: Streams::new(log.clone(), clock.clone()),
+            facts: Streams::new(log.clone(), clock.clone()),
+            sessions: Streams::new(log, clock),
+            config,
+        }))
+    }
+
+    pub(crate) fn accounts(&self) -> &Accounts {
+        &self.0.accounts
+    }
+    pub(crate) fn projects(&self) -> &Streams<ProjectRoom> {
+        &self.0.projects
+    }
+    pub(crate) fn packages(&self) -> &Streams<PackageRoom> {
+        &self.0.packages
+    }
+    pub(crate) fn session_states(&self) -> &Streams<SessionRoom> {
+        &self.0.sessions
+    }
+    pub(crate) fn log(&self) -> &Log {
+        self.0.projects.log()
+    }
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        self.0.projects.clock()
+    }
+    pub(crate) fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// Takes note of events that a command wrote beside its own stream, so that the next read sees them.
+    pub(crate) async fn catch_up<R: Room>(&self, streams: &Streams<R>, id: &str) -> Result<(), Fault> {
+        let (_, version) = streams.state(id).await?;
+        for event in self.log().read_stream(&R::stream(id), version, READ_ROWS_MAX).await? {
+            streams.observe(&event);
+        }
+        Ok(())
+    }
+
+    /// Deposits a package. Its project is the one it names.
+    pub(crate) async fn deposit(&self, command: &DepositPackage) -> Result<Deposited, Failure> {
+        let head = &command.package.head;
+        let project = key::part(&head.project_id);
+        let id = key::join(&[&project, &key::part(&head.package_id)]);
+        let depositing = Depositing { context: self, project: &project, command };
+        let done = self.0.packages.execute(&id, &depositing, None).await?;
+        if done.reply.makes_project {
+            self.catch_up(&self.0.projects, &project).await?;
+        }
+        Ok(done.reply)
+    }
+
+    /// Moves a package along its lifecycle. `id` is its stream's.
+    pub(crate) async fn move_package(&self, id: &str, command: &MovePackage) -> Result<(), Failure> {
+        self.0.packages.execute(id, &Moving { context: self, id, command }, None).await?;
+        Ok(())
+    }
+
+    /// What a package has as its `created_by`, as it was sent, if there is one. At least everything that this process has committed.
+    pub(crate) async fn author(&self, project: &str, package_id: &str) -> Result<Option<String>, Fault> {
+        let id = key::join(&[project, &key::part(package_id)]);
+        let (mut state, _) = self.0.packages.state(&id).await?;
+        if state.0.is_none() {
+            self.catch_up(&self.0.packages, &id).await?;
+            (state, _) = self.0.packages.state(&id).await?;
+        }
+        if state.0.is_none() {
+            return Ok(None);
+        }
+        let package = deposit_of(self, &id).await?;
+        Ok(Object::parse(&package).and_then(|object| object.get("created_by")).map(str::to_owned))
+    }
+
+    /// Asserts a fact; the fact as it is kept.
+    pub(crate) async fn assert_fact(&self, command: &AssertFact) -> Result<String, Failure> {
+        let project = key::part(&command.project_id);
+        let id = stream_id(&project, &command.fact.subject, &command.fact.predicate);
+        let asserting = OnFacts { context: self, project: &project, command };
+        let done = self.0.facts.execute(&id, &asserting, None).await?;
+        if done.reply.makes_project {
+            self.catch_up(&self.0.projects, &project).await?;
+        }
+        Ok(done.reply.document)
+    }
+
+    /// Ends the current fact of a subject and predicate; how many ended.
+    pub(crate) async fn invalidate_fact(
+        &self,
+        project: &str,
+        (subject, predicate): (&str, &str),
+        command: &InvalidateFact,
+    ) -> Result<u64, Failure> {
+        let id = stream_id(project, subject, predicate);
+        let invalidating = OnFacts { context: self, project, command };
+        Ok(self.0.facts.execute(&id, &invalidating, None).await?.reply)
+    }
+
+    /// Begins a session.
+    pub(crate) async fn start_session(&self, command: &StartSession) -> Result<(), Failure> {
+        let project = key::part(&command.project_id);
+        let id = key::join(&[&project, &key::part(&command.session_id)]);
+        self.0.sessions.execute(&id, &OnSession { context: self, project: &project, command }, None).await?;
+        Ok(())
+    }
+
+    /// Ends a session, by the parts of its project and itself.
+    pub(crate) async fn end_session(
+        &self,
+        (project, session): (&str, &str),
+        command: &EndSession,
+    ) -> Result<(), Failure> {
+        let id = key::join(&[project, session]);
+        self.0.sessions.execute(&id, &OnSession { context: self, project, command }, None).await?;
+        Ok(())
+    }
+
+    /// Makes a project.
+    pub(crate) async fn create_project(&self, command: &CreateProject) -> Result<(), Failure> {
+        let id = key::part(&command.project_id);
+        self.0.projects.execute(&id, &OnProject { context: self, command }, None).await?;
+        Ok(())
+    }
+
+    /// Changes a project.
+    pub(crate) async fn edit_project(&self, id: &str, command: &EditProject) -> Result<(), Failure> {
+        self.0.projects.execute(id, &OnProject { context: self, command }, None).await?;
+        Ok(())
+    }
+
+    /// Takes note of a committed event, of this process or another.
+    pub fn observe(&self, event: &StoredEvent) {
+        match event.stream.category() {
+            ProjectRoom::CATEGORY => self.0.projects.observe(event),
+            PackageRoom::CATEGORY => self.0.packages.observe(event),
+            FactRoom::CATEGORY => self.0.facts.observe(event),
+            SessionRoom::CATEGORY => self.0.sessions.observe(event),
+            _ => {}
+        }
+    }
+}
+
+impl Observer for Context {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        for event in events {
+            self.observe(event);
+        }
+        Box::pin(std::future::ready(()))
+    }
+}

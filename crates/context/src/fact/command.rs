@@ -1,0 +1,48 @@
+//! What can be asked of a fact's stream.
+//! Must not know: who may ask it.
+
+use plenary_accounts::Authority;
+
+use super::document::Asserted;
+use crate::{attribution::Attribution, moment::Moment};
+
+/// Asserts a fact (section 8.6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AssertFact {
+    /// In whose name.
+    pub authority: Authority,
+    /// The project.
+    pub project_id: String,
+    /// The fact.
+    pub fact: Asserted,
+    /// Whether tokens are held to their own actors.
+    pub attribution: Attribution,
+    /// Whether an unknown project comes into being.
+    pub makes_projects: bool,
+}
+
+/// Ends the current fact of a subject and predicate (section 8.7).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidateFact {
+    /// In whose name.
+    pub authority: Authority,
+    /// Only a fact with this value (AP-67).
+    pub object: Option<String>,
+}
+
+/// What a decider of facts knows of the package that a fact comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// None was named.
+    Unnamed,
+    /// It is not in the project.
+    Absent,
+    /// It is, and this is its `created_by` as it was sent.
+    By(String),
+}
+
+/// The latest moment that a fact may be valid from: now.
+#[must_use]
+pub fn now(stamp: &plenary_kernel::Stamp) -> Moment {
+    Moment::of(stamp.now)
+}

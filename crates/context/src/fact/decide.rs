@@ -1,0 +1,128 @@
+//! Which facts follow each other. Pure: intervals of one subject and predicate never overlap (AP-47, AP-75).
+//! Must not know: how facts are kept.
+
+use plenary_engine::Decision;
+use plenary_kernel::Stamp;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    command::{AssertFact, InvalidateFact, Source, now},
+    document::Ours,
+    event::{FactAsserted, FactEvent, FactInvalidated},
+    state::{FactState, value_digest},
+};
+use crate::{
+    attribution::{itself, speaks_as},
+    moment::Moment,
+    package::decide::enter,
+    project::decide::InProject,
+    rejection::Rejection,
+};
+
+/// What came of an assertion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewFact {
+    /// Whether the project is new.
+    pub makes_project: bool,
+    /// The fact, without the moment it ends.
+    pub document: String,
+}
+
+/// What a decider of facts knows of other streams.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Around {
+    /// The project.
+    pub project: InProject,
+    /// The package that the fact comes from.
+    pub source: Source,
+}
+
+/// Decides `AssertFact`.
+pub fn assert(
+    state: &FactState,
+    around: &Around,
+    command: &AssertFact,
+    stamp: &Stamp,
+) -> Result<Decision<FactEvent, NewFact>, Rejection> {
+    let by = &command.authority.by;
+    let makes_project = enter(&around.project, by, command.makes_projects, |access| access.write)?;
+    let fact = &command.fact;
+    if let Some(actor) = &fact.asserted_by
+        && !speaks_as(by, &actor.id, command.attribution)
+    {
+        return Err(Rejection::NotThatActor("asserted_by.id"));
+    }
+    if around.project.project.archived_at.is_some() {
+        return Err(Rejection::ProjectArchived);
+    }
+    // AP-45: who the source is by asserts what comes of it, unless somebody says so himself.
+    let asserted_by = match (&fact.asserted_by, &around.source) {
+        (_, Source::Absent) => return Err(Rejection::unknown_source()),
+        (_, Source::By(actor)) => actor.clone(),
+        (_, Source::Unnamed) => serde_json::to_string(&itself(by)).expect("an actor can be written"),
+    };
+    let valid_from = valid_from(state, fact.valid_from, now(stamp))?;
+    let fact_id = format!("fact_{:032x}", u128::from(stamp.ulid(0)));
+    let ours = Ours {
+        fact_id: &fact_id,
+        project_id: &command.project_id,
+        valid_from,
+        created_at: now(stamp),
+        asserted_by: &asserted_by,
+    };
+    let document = fact.document(&ours);
+    let event = FactAsserted {
+        by: by.clone(),
+        valid_from,
+        text: fact.valid_from_text.clone(),
+        supersedes: state.current.as_ref().map(|current| current.valid_from),
+        document: document.clone().into(),
+    };
+    Ok(Decision::new(vec![FactEvent::FactAsserted(event)], NewFact { makes_project, document }))
+}
+
+/// Since when a new fact holds: behind the current one, not before the last that ended, not in the future
+/// (wire.md D.7). The server's own choice gives way where the clock is too coarse, or behind.
+fn valid_from(state: &FactState, asked: Option<Moment>, now: Moment) -> Result<Moment, Rejection> {
+    let behind = state.current.as_ref().map(|current| current.valid_from);
+    let Some(asked) = asked else {
+        let earliest = behind.map(Moment::plus_micro).max(state.ended);
+        return Ok(earliest.map_or(now, |earliest| earliest.max(now)));
+    };
+    if behind.is_some_and(|behind| asked <= behind) {
+        return Err(Rejection::InvalidValidFrom("later than that of the current fact"));
+    }
+    if state.ended.is_some_and(|ended| asked < ended) {
+        return Err(Rejection::InvalidValidFrom("not before the end of the last fact"));
+    }
+    // The clock counts milliseconds: what lies within the present one is no future.
+    if asked.in_ms() > now.in_ms() {
+        return Err(Rejection::InvalidValidFrom("not in the future"));
+    }
+    Ok(asked)
+}
+
+/// Decides `InvalidateFact`: how many facts ended, one or none.
+pub fn invalidate(
+    state: &FactState,
+    project: &InProject,
+    command: &InvalidateFact,
+    stamp: &Stamp,
+) -> Result<Decision<FactEvent, u64>, Rejection> {
+    let by = &command.authority.by;
+    enter(project, by, false, |access| access.write)?;
+    if project.project.archived_at.is_some() {
+        return Err(Rejection::ProjectArchived);
+    }
+    let fits = |value: &String| command.object.as_ref().is_none_or(|object| value_digest(object) == *value);
+    let Some(current) = state.current.as_ref().filter(|current| fits(&current.value)) else {
+        return Ok(Decision::unchanged(0));
+    };
+    let event = FactInvalidated {
+        by: by.clone(),
+        valid_from: current.valid_from,
+        // An interval is never empty, whatever the clock says.
+        valid_to: now(stamp).max(current.valid_from.plus_micro()),
+    };
+    Ok(Decision::new(vec![FactEvent::FactInvalidated(event)], 1))
+}

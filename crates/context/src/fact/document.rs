@@ -1,0 +1,212 @@
+//! Facts as JSON: what a client asserts, and the document that comes of it (sections 7.1, 7.2).
+//! Must not know: which fact is current.
+
+use serde_json::Value;
+
+use crate::{
+    limits::{FACT_OCTETS_MAX, TERM_OCTETS_MAX, VALUE_OCTETS_MAX},
+    malformed::Malformed,
+    members::{Object, appended, quoted},
+    moment::Moment,
+    schema::{Creator, creator},
+    shape::Shape,
+};
+
+/// What the server itself says of a fact; a client's members of these names are passed over.
+const OURS: [&str; 5] = ["fact_id", "project_id", "valid_from", "valid_to", "created_at"];
+/// What a fact has besides.
+const KNOWN: [&str; 7] =
+    ["subject", "predicate", "value", "source_package_id", "confidence", "asserted_by", "tags"];
+
+/// What a client asserts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asserted {
+    /// The entity.
+    pub subject: String,
+    /// The property.
+    pub predicate: String,
+    /// Its value; numbers are strings too (AP-42).
+    pub value: String,
+    /// The package it comes from.
+    pub source_package_id: Option<String>,
+    /// Who asserts it.
+    pub asserted_by: Option<Creator>,
+    /// Since when it holds.
+    pub valid_from: Option<Moment>,
+    /// The same as it was written.
+    pub valid_from_text: Option<String>,
+    /// The members as they were sent.
+    raw: String,
+}
+
+impl Asserted {
+    /// Reads what is to be asserted in a project. `text` has passed the strict check of JSON.
+    ///
+    /// # Errors
+    /// `invalid_schema` with the first field that does not fit.
+    pub fn read(text: &str, project_id: &str) -> Result<Self, Malformed> {
+        let value: Value =
+            serde_json::from_str(text).map_err(|_| Malformed::whole("The body must be a JSON object."))?;
+        let shape = Shape::root(&value)?;
+        if text.len() > FACT_OCTETS_MAX {
+            return Err(Malformed::whole("The fact is larger than a fact may be."));
+        }
+        if shape.any("project_id").is_some() && shape.text("project_id")? != project_id {
+            return shape.wrong("project_id", "the project of the path");
+        }
+        let subject = shape.bounded("subject", TERM_OCTETS_MAX)?.to_owned();
+        let predicate = shape.bounded("predicate", TERM_OCTETS_MAX)?.to_owned();
+        let value = shape.text("value")?;
+        if value.len() > VALUE_OCTETS_MAX {
+            return shape.wrong("value", "a string of at most 65536 bytes");
+        }
+        if let Some(confidence) = shape.any("confidence")
+            && !confidence.as_f64().is_some_and(|number| (0.0..=1.0).contains(&number))
+        {
+            return shape.wrong("confidence", "a number from 0 to 1");
+        }
+        shape.texts("tags")?;
+        let asserted_by = match shape.any("asserted_by") {
+            None | Some(Value::Null) => None,
+            Some(by) => Some(creator("asserted_by", by)?),
+        };
+        let valid_from = match shape.any("valid_from") {
+            None | Some(Value::Null) => None,
+            Some(_) => Some(shape.moment("valid_from")?),
+        };
+        let valid_from_text = valid_from.map(|_| shape.text("valid_from")).transpose()?.map(str::to_owned);
+        Ok(Self {
+            value: value.to_owned(),
+            source_package_id: shape.id_or_null("source_package_id")?.map(str::to_owned),
+            subject,
+            predicate,
+            asserted_by,
+            valid_from,
+            valid_from_text,
+            raw: text.to_owned(),
+        })
+    }
+
+    /// The fact as it is kept: every member it was sent with, the defaults of the others (AP-44), what the server says,
+    /// and no `valid_to`.
+    #[must_use]
+    pub fn document(&self, ours: &Ours<'_>) -> String {
+        let sent = Object::parse(&self.raw);
+        let sent =
+            |name: &str| sent.as_ref().and_then(|object| object.get(name)).filter(|raw| *raw != "null");
+        let mut text = String::from("{}");
+        for (name, value) in [
+            ("fact_id", quoted(ours.fact_id)),
+            ("project_id", quoted(ours.project_id)),
+            ("subject", quoted(&self.subject)),
+            ("predicate", quoted(&self.predicate)),
+            ("value", quoted(&self.value)),
+            ("valid_from", quoted(&self.valid_from_text.clone().unwrap_or_else(|| ours.valid_from.micros()))),
+            ("created_at", quoted(&ours.created_at.micros())),
+            ("source_package_id", self.source_package_id.as_deref().map_or("null".to_owned(), quoted)),
+            ("confidence", sent("confidence").unwrap_or("1.0").to_owned()),
+            ("asserted_by", sent("asserted_by").unwrap_or(ours.asserted_by).to_owned()),
+            ("tags", sent("tags").unwrap_or("[]").to_owned()),
+        ] {
+            text = appended(&text, name, &value);
+        }
+        let further = Object::parse(&self.raw);
+        let further = further.iter().flat_map(Object::iter);
+        for (name, value) in further.filter(|(name, _)| !OURS.contains(name) && !KNOWN.contains(name)) {
+            text.pop();
+            text.push_str(&format!(",{}:{value}}}", quoted(name)));
+        }
+        text
+    }
+}
+
+/// What the server says of a fact.
+#[derive(Debug, Clone, Copy)]
+pub struct Ours<'a> {
+    /// Its id.
+    pub fact_id: &'a str,
+    /// Its project.
+    pub project_id: &'a str,
+    /// Since when it holds.
+    pub valid_from: Moment,
+    /// When it was recorded.
+    pub created_at: Moment,
+    /// Who asserts it, as JSON, where the client did not say.
+    pub asserted_by: &'a str,
+}
+
+/// A kept fact as it goes out: with the moment it ended, or null.
+#[must_use]
+pub fn shown(document: &str, valid_to: Option<&str>) -> String {
+    appended(document, "valid_to", &valid_to.map_or("null".to_owned(), quoted))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(value: &Value) -> String {
+        Asserted::read(&value.to_string(), "p").unwrap_err().field.unwrap()
+    }
+
+    #[test]
+    fn ap_41_to_ap_44_what_a_fact_may_be() {
+        let with = |name: &str, value: Value| {
+            let mut fact = json!({"subject": "s", "predicate": "p", "value": "v"});
+            fact[name] = value;
+            fact
+        };
+        for (name, value) in [
+            ("subject", json!("")),
+            ("predicate", json!(null)),
+            ("value", json!(97.0)),
+            ("value", json!(null)),
+            ("confidence", json!(1.1)),
+            ("confidence", json!(-0.1)),
+            ("confidence", json!("1")),
+            ("confidence", json!(null)),
+            ("valid_from", json!("2026-04-10")),
+            ("source_package_id", json!(1)),
+            ("tags", json!({})),
+            ("asserted_by", json!("nick")),
+            ("project_id", json!("q")),
+            ("value", json!("x".repeat(VALUE_OCTETS_MAX + 1))),
+            ("subject", json!("x".repeat(TERM_OCTETS_MAX + 1))),
+        ] {
+            assert_eq!(refused(&with(name, value)), name);
+        }
+        assert_eq!(refused(&with("tags", json!([1]))), "tags[0]");
+        assert_eq!(refused(&with("asserted_by", json!({"id": "a", "type": "x"}))), "asserted_by.type");
+        for (name, value) in [
+            ("value", json!("")),
+            ("confidence", json!(0)),
+            ("valid_from", json!(null)),
+            ("asserted_by", json!(null)),
+            ("project_id", json!("p")),
+        ] {
+            Asserted::read(&with(name, value).to_string(), "p").unwrap();
+        }
+    }
+
+    #[test]
+    fn ap_44_ap_89_defaults_are_shown_and_further_members_kept() {
+        let by = r#"{"id":"nick","type":"human"}"#;
+        let at = Moment::parse("2026-04-10T12:00:00Z").unwrap();
+        let ours =
+            Ours { fact_id: "fact_1", project_id: "p", valid_from: at, created_at: at, asserted_by: by };
+        let text = r#"{"value":"\u0039","subject":"s","predicate":"p","x-a":{"b":[1.50]},"fact_id":"mine","tags":null}"#;
+        let text = text.replace(",\"tags\":null", "");
+        let document = Asserted::read(&text, "p").unwrap().document(&ours);
+        assert_eq!(
+            shown(&document, None),
+            concat!(
+                r#"{"fact_id":"fact_1","project_id":"p","subject":"s","predicate":"p","value":"9","#,
+                r#""valid_from":"2026-04-10T12:00:00.000000Z","created_at":"2026-04-10T12:00:00.000000Z","#,
+                r#""source_package_id":null,"confidence":1.0,"asserted_by":{"id":"nick","type":"human"},"#,
+                r#""tags":[],"x-a":{"b":[1.50]},"valid_to":null}"#
+            )
+        );
+    }
+}

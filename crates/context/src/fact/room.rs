@@ -1,0 +1,133 @@
+//! Facts as the engine sees them.
+//! Must not know: HTTP.
+
+use bytes::Bytes;
+use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+
+use super::{
+    command::{AssertFact, InvalidateFact, Source},
+    decide::{self, Around, NewFact},
+    event::FactEvent,
+    state::FactState,
+};
+use crate::{
+    Context,
+    index::{CURRENT, FACTS, ended},
+    key,
+    moment::Moment,
+    project::{decide::InProject, room::made_beside},
+    rejection::Rejection,
+};
+
+/// The streams `context.fact/<project>/<subject>/<predicate>`.
+#[derive(Debug)]
+pub struct FactRoom;
+
+impl Room for FactRoom {
+    type State = FactState;
+    type Event = FactEvent;
+    const CATEGORY: &'static str = "context.fact";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &FactEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<FactEvent, Fault> {
+        FactEvent::decode(event)
+    }
+    fn evolve(state: &mut FactState, _: Version, _: TimestampMs, event: &FactEvent) {
+        state.evolve(event);
+    }
+    fn index(id: &str, event: &FactEvent) -> Vec<IndexOp> {
+        let since = |moment: Moment| key::join(&[id, moment.as_str()]);
+        let end = |since_when: Moment, at: String| IndexOp::Put {
+            name: FACTS,
+            key: ended(&since(since_when)),
+            value: Bytes::from(at),
+        };
+        match event {
+            FactEvent::FactAsserted(event) => {
+                let value = || event.document.clone();
+                let begins = || event.text.clone().unwrap_or_else(|| event.valid_from.micros());
+                let ended = event.supersedes.map(|earlier| end(earlier, begins()));
+                let put = |name, key| IndexOp::Put { name, key, value: value() };
+                ended
+                    .into_iter()
+                    .chain([put(FACTS, since(event.valid_from)), put(CURRENT, id.to_owned())])
+                    .collect()
+            }
+            FactEvent::FactInvalidated(event) => vec![
+                end(event.valid_from, event.valid_to.micros()),
+                IndexOp::Delete { name: CURRENT, key: id.to_owned() },
+            ],
+        }
+    }
+}
+
+/// The stream's id of a subject and predicate.
+pub(crate) fn stream_id(project: &str, subject: &str, predicate: &str) -> String {
+    key::join(&[project, &key::part(subject), &key::part(predicate)])
+}
+
+/// A command on facts with what it asks.
+pub(crate) struct OnFacts<'a, C> {
+    pub(crate) context: &'a Context,
+    /// The project's part of the stream's name.
+    pub(crate) project: &'a str,
+    pub(crate) command: &'a C,
+}
+
+impl Command<FactRoom> for OnFacts<'_, AssertFact> {
+    type Reply = NewFact;
+    type Rejection = Rejection;
+    type Facts = Around;
+
+    async fn facts(&self, _: &FactState) -> Result<Facts<Around>, Fault> {
+        let mut conditions = Vec::new();
+        let project = self.context.in_project(self.project, &self.command.authority, &mut conditions).await?;
+        // A package is never taken away and keeps its author: what is known of it needs no condition.
+        let source = match &self.command.fact.source_package_id {
+            None => Source::Unnamed,
+            Some(id) => self.context.author(self.project, id).await?.map_or(Source::Absent, Source::By),
+        };
+        Ok(Facts { value: Around { project, source }, conditions })
+    }
+    fn decide(
+        &self,
+        state: &FactState,
+        _: Version,
+        around: &Around,
+        stamp: &Stamp,
+    ) -> Result<Decision<FactEvent, NewFact>, Rejection> {
+        decide::assert(state, around, self.command, stamp)
+    }
+    fn beside(&self, decided: &Decision<FactEvent, NewFact>, _: &Stamp) -> Beside {
+        if !decided.reply.makes_project {
+            return Beside::default();
+        }
+        made_beside(self.project, &self.command.project_id, &self.command.authority.by)
+    }
+}
+
+impl Command<FactRoom> for OnFacts<'_, InvalidateFact> {
+    type Reply = u64;
+    type Rejection = Rejection;
+    type Facts = InProject;
+
+    async fn facts(&self, _: &FactState) -> Result<Facts<InProject>, Fault> {
+        let mut conditions = Vec::new();
+        let value = self.context.in_project(self.project, &self.command.authority, &mut conditions).await?;
+        Ok(Facts { value, conditions })
+    }
+    fn decide(
+        &self,
+        state: &FactState,
+        _: Version,
+        project: &InProject,
+        stamp: &Stamp,
+    ) -> Result<Decision<FactEvent, u64>, Rejection> {
+        decide::invalidate(state, project, self.command, stamp)
+    }
+}

@@ -1,0 +1,188 @@
+//! Facts as they are read: what is current, what was at a moment, what there was (AP-46, AP-47, AP-51, AP-85).
+//! Must not know: HTTP.
+
+use plenary_kernel::limits::READ_ROWS_MAX;
+use plenary_log::{Fault, Order};
+use serde_json::Value;
+
+use crate::{
+    Context,
+    fact::document::shown,
+    index::{CURRENT, FACTS},
+    key,
+    limits::{LIST_OCTETS_MAX, SCAN_ROWS_MAX},
+    members::Object,
+    moment::Moment,
+};
+
+/// Which facts of a project are listed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked<'a> {
+    pub(crate) subject: Option<&'a str>,
+    pub(crate) predicate: Option<&'a str>,
+    /// Those that were current at a moment.
+    pub(crate) as_of: Option<Moment>,
+    /// Those that have ended too.
+    pub(crate) include_ended: bool,
+    pub(crate) min_confidence: Option<f64>,
+    pub(crate) tag: Option<&'a str>,
+    pub(crate) cursor: Option<&'a str>,
+}
+
+/// A page of facts, each as JSON.
+#[derive(Debug, Default)]
+pub(crate) struct FactPage {
+    pub(crate) facts: Vec<String>,
+    pub(crate) next_cursor: Option<String>,
+}
+
+/// A fact that was read, and whether it has ended.
+struct Row {
+    key: String,
+    document: String,
+    end: Option<String>,
+}
+
+impl Row {
+    /// Whether another one is of the same subject and predicate.
+    fn is_followed_by(&self, key: &str) -> bool {
+        let of = |key: &str| key.rsplit_once('/').map_or(0, |(of, _)| of.len());
+        of(&self.key) == of(key) && self.key[..of(key)] == key[..of(key)]
+    }
+}
+
+impl Context {
+    /// Facts of a project, by subject, predicate and time.
+    pub(crate) async fn facts(
+        &self,
+        project: &str,
+        asked: &Asked<'_>,
+        limit: usize,
+    ) -> Result<FactPage, Fault> {
+        let index = if asked.include_ended || asked.as_of.is_some() { FACTS } else { CURRENT };
+        let base = format!("{project}/");
+        let prefix = match asked.subject.map(key::part) {
+            None => base.clone(),
+            Some(subject) => {
+                let predicate = asked.predicate.map(key::part).unwrap_or_default();
+                format!("{base}{subject}/{predicate}")
+            }
+        };
+        let mut after = asked.cursor.map(|cursor| format!("{base}{cursor}"));
+        let (mut taken, mut scanned) = (Taken::new(asked, limit, base.len()), 0);
+        // Whether a fact has ended stands behind it, so each waits for the row after it.
+        let mut waits = None::<Row>;
+        loop {
+            let rows = self
+                .log()
+                .read_index(index, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                .await?;
+            scanned += rows.len();
+            for row in &rows {
+                if let Some(of) = row.key.strip_suffix("/end") {
+                    if let Some(fact) = waits.as_mut().filter(|fact| fact.key == of) {
+                        fact.end = Some(text(&row.value)?.to_owned());
+                    }
+                    continue;
+                }
+                let document = text(&row.value)?.to_owned();
+                if let Some(mut fact) = waits.take() {
+                    // A successor that came between two reads of a long list ends what was read before it.
+                    if index == FACTS && fact.end.is_none() && fact.is_followed_by(&row.key) {
+                        fact.end = began(&document);
+                    }
+                    if taken.is_full_with(fact) {
+                        return Ok(taken.page);
+                    }
+                }
+                waits = Some(Row { key: row.key.clone(), document, end: None });
+            }
+            match rows.last() {
+                Some(last) if rows.len() == READ_ROWS_MAX && scanned < SCAN_ROWS_MAX => {
+                    after = Some(last.key.clone());
+                }
+                last => {
+                    let goes_on = rows.len() == READ_ROWS_MAX;
+                    // What stands behind the last row is not known here: the next page begins with it again.
+                    if goes_on && taken.last.is_none() {
+                        taken.last = last.map(|row| row.key[base.len()..].to_owned());
+                    }
+                    if let Some(fact) = waits.filter(|_| !goes_on)
+                        && taken.is_full_with(fact)
+                    {
+                        return Ok(taken.page);
+                    }
+                    taken.page.next_cursor = taken.last.filter(|_| goes_on);
+                    return Ok(taken.page);
+                }
+            }
+        }
+    }
+}
+
+/// The facts of a page so far.
+struct Taken<'a> {
+    asked: &'a Asked<'a>,
+    predicate: Option<String>,
+    limit: usize,
+    /// How long the part of the key is that stands in no cursor.
+    base: usize,
+    page: FactPage,
+    /// Octets of the facts in it.
+    octets: usize,
+    /// The cursor behind the last fact that was looked at.
+    last: Option<String>,
+}
+
+impl<'a> Taken<'a> {
+    fn new(asked: &'a Asked<'a>, limit: usize, base: usize) -> Self {
+        let (predicate, page) = (asked.predicate.map(key::part), FactPage::default());
+        Self { asked, predicate, limit, base, page, octets: 0, last: None }
+    }
+
+    /// Takes a fact if it is asked for; true, and the page goes on, when there is no room for it.
+    fn is_full_with(&mut self, fact: Row) -> bool {
+        let Row { key, document, end } = fact;
+        // Another predicate may begin with the one that is asked for.
+        let is_asked = self.predicate.as_deref().is_none_or(|wanted| key.split('/').nth(2) == Some(wanted));
+        if is_asked && self.asked.is_at(&key, end.as_deref()) && self.asked.fits(&document) {
+            if self.page.facts.len() == self.limit || self.octets >= LIST_OCTETS_MAX {
+                self.page.next_cursor.clone_from(&self.last);
+                return true;
+            }
+            self.octets += document.len();
+            self.page.facts.push(shown(&document, end.as_deref()));
+        }
+        self.last = Some(key[self.base..].to_owned());
+        false
+    }
+}
+
+/// Since when a fact holds, as it stands there.
+fn began(document: &str) -> Option<String> {
+    serde_json::from_str(Object::parse(document)?.get("valid_from")?).ok()
+}
+
+fn text(octets: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(octets).map_err(|_| Fault::Corrupt("a fact in an index is no text".to_owned()))
+}
+
+impl Asked<'_> {
+    /// Whether the fact was current at the moment that is asked for: `valid_from <= t < valid_to` (AP-51).
+    fn is_at(&self, key: &str, end: Option<&str>) -> bool {
+        let Some(at) = self.as_of else { return true };
+        let has_begun = key.rsplit('/').next().is_some_and(|since| since <= at.as_str());
+        has_begun && end.and_then(Moment::parse).is_none_or(|end| at < end)
+    }
+
+    fn fits(&self, document: &str) -> bool {
+        if self.min_confidence.is_none() && self.tag.is_none() {
+            return true;
+        }
+        let fact: Value = serde_json::from_str(document).unwrap_or_default();
+        let confidence = fact["confidence"].as_f64().unwrap_or(1.0);
+        let tags = fact["tags"].as_array().map_or(&[][..], Vec::as_slice);
+        self.min_confidence.is_none_or(|least| confidence >= least)
+            && self.tag.is_none_or(|wanted| tags.iter().any(|tag| tag == wanted))
+    }
+}

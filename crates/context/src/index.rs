@@ -1,0 +1,35 @@
+//! The indexes of this room. Every key begins with the part of its project but where it says otherwise; `moment` is
+//! the text of [`Moment::as_str`](crate::moment::Moment::as_str), so that byte order is time order.
+
+/// All projects: `<project>`.
+pub(crate) const PROJECTS: &str = "context.projects";
+/// The projects of an owner: `<owner>/<project>`.
+pub(crate) const PROJECTS_OF: &str = "context.projects_of";
+/// The projects that are shared with an entry: `<entry>/<project>`.
+pub(crate) const SHARED: &str = "context.shared";
+/// The packages of a project: `<project>/<moment>/<package>`, the value `<status> <type>`.
+pub(crate) const PACKAGES: &str = "context.packages";
+/// Those that are not complete: `<project>/<status>/<moment>/<package>`.
+pub(crate) const PENDING: &str = "context.pending";
+/// In which projects an id stands: `<package>/<project>`.
+pub(crate) const PACKAGE_IDS: &str = "context.package_ids";
+/// Those with a parent: `<project>/<parent>/<moment>/<package>`.
+pub(crate) const CHILDREN: &str = "context.children";
+/// Those with open questions: `<project>/<moment>/<package>`, the value the questions.
+pub(crate) const QUESTIONS: &str = "context.questions";
+/// Those of a session: `<project>/<session>/<moment>/<package>`, the value the id.
+pub(crate) const OF_SESSION: &str = "context.of_session";
+/// The current facts: `<project>/<subject>/<predicate>`, the value the fact.
+pub(crate) const CURRENT: &str = "context.current";
+/// All facts: `<project>/<subject>/<predicate>/<moment>`, the value the fact; directly behind it, where it has ended,
+/// the same key with `/end`, the value a moment. In one index, so that one read sees a supersession whole (AP-49).
+pub(crate) const FACTS: &str = "context.facts";
+/// The sessions of a project: `<project>/<moment>/<session>`.
+pub(crate) const SESSIONS: &str = "context.sessions";
+/// The same by callsign: `<project>/<callsign>/<moment>/<session>`.
+pub(crate) const CALLSIGNS: &str = "context.callsigns";
+
+/// The key of a fact's end.
+pub(crate) fn ended(key: &str) -> String {
+    format!("{key}/end")
+}

@@ -1,0 +1,50 @@
+//! How free text stands in names of streams and in keys of indexes: without a `/`, and bounded.
+//! Must not know: what the text names.
+
+use std::fmt::Write as _;
+
+use plenary_kernel::json::digest;
+
+use crate::limits::KEY_PART_OCTETS_MAX;
+
+/// A text as one part of a key. Two texts have the same part only if they are the same text: what is too long
+/// stands as `~` and its SHA-256, and no other part begins so.
+#[must_use]
+pub fn part(text: &str) -> String {
+    let mut part = String::with_capacity(text.len());
+    for octet in text.bytes() {
+        if octet.is_ascii_alphanumeric() || matches!(octet, b'_' | b'-' | b'.') {
+            part.push(char::from(octet));
+        } else {
+            let _ = write!(part, "%{octet:02X}");
+        }
+        if part.len() > KEY_PART_OCTETS_MAX {
+            return format!("~{}", hex::encode(digest(text.as_bytes())));
+        }
+    }
+    part
+}
+
+/// Parts as one key.
+#[must_use]
+pub fn join(parts: &[&str]) -> String {
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ap_20_any_text_is_a_part_of_its_own() {
+        assert_eq!(part("pkg_1a.b-C"), "pkg_1a.b-C");
+        assert_eq!(part("a/b c~é"), "a%2Fb%20c%7E%C3%A9");
+        assert_eq!(part("a%2Fb"), "a%252Fb");
+        assert_eq!(part(""), "");
+        let (long, longer) = ("x".repeat(KEY_PART_OCTETS_MAX + 1), "x".repeat(KEY_PART_OCTETS_MAX + 2));
+        assert_eq!(part(&long).len(), 65);
+        assert!(part(&long).starts_with('~'));
+        assert_ne!(part(&long), part(&longer));
+        assert_eq!(part(&"x".repeat(KEY_PART_OCTETS_MAX)).len(), KEY_PART_OCTETS_MAX);
+    }
+}

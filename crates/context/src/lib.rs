@@ -1,0 +1,38 @@
+//! The Agentic Protocol: context packages, facts, reviews, orientation (wire.md section 0, decisions D.4, D.7).
+//! Must not know: another protocol, or any database.
+
+pub mod access;
+pub mod attribution;
+mod authority;
+mod bundles;
+mod context;
+pub mod document;
+pub mod fact;
+pub mod focus;
+pub mod hash;
+mod history;
+mod index;
+pub mod key;
+pub mod lifecycle;
+pub mod limits;
+pub mod malformed;
+pub mod members;
+pub mod moment;
+pub mod package;
+mod parameters;
+pub mod project;
+mod provenance;
+mod reading;
+mod refusals;
+pub mod rejection;
+mod routes;
+pub mod schema;
+pub mod session;
+mod shape;
+mod stored;
+#[cfg(test)]
+mod tests;
+pub mod wire;
+
+pub use context::{Config, Context, Failure};
+pub use routes::{operations, routes};

@@ -1,0 +1,56 @@
+//! The limits of this room by name, each with what happens past it.
+
+/// Longest package, project and session id, in octets of UTF-8; past it 400 `invalid_schema`.
+pub const ID_OCTETS_MAX: usize = 1_024;
+/// Longest part of a stream's name or an index key; a longer text stands there as its digest.
+pub const KEY_PART_OCTETS_MAX: usize = 200;
+/// Longest title, in characters (AP-22); past it 400 `invalid_schema`.
+pub const TITLE_CHARACTERS_MAX: usize = 200;
+/// Longest subject or predicate of a fact, in octets; past it 400 `invalid_schema`.
+pub const TERM_OCTETS_MAX: usize = 4_096;
+/// Longest value of a fact, in octets; past it 400 `invalid_schema`.
+pub const VALUE_OCTETS_MAX: usize = 64 << 10;
+/// Largest fact with all its members, in octets; past it 400 `invalid_schema`.
+pub const FACT_OCTETS_MAX: usize = 128 << 10;
+/// Longest note of a flag or a review, in octets; past it 400 `invalid_schema`.
+pub const NOTE_OCTETS_MAX: usize = 16 << 10;
+/// Most steps of a package's review; past it only the one to `complete` is taken, and others are 409 `too_many_steps`.
+pub const STEPS_MAX: u32 = 1_000;
+/// Most members of a project; past it 409 `project_full`.
+pub const MEMBERS_MAX: usize = 1_000;
+/// Most entries of a list in one answer; past it 400 `invalid_parameter`. More is behind `next_cursor`.
+pub const LIST_MAX: usize = 1_000;
+/// Octets of packages or facts in one answer, after which the list goes on behind `next_cursor`.
+pub const LIST_OCTETS_MAX: usize = 16 << 20;
+/// Packages of `mode=latest` without `limit` (AP-58).
+pub const LATEST_DEFAULT: usize = 5;
+/// Days that orient and orchestrate look back on without `window_days` (AP-61).
+pub const WINDOW_DAYS_DEFAULT: u64 = 14;
+/// Most days of a window; past it 400 `invalid_parameter`.
+pub const WINDOW_DAYS_MAX: u64 = 36_500;
+/// Packages of an orientation.
+pub const ORIENT_PACKAGES: usize = 20;
+/// Open questions of an orientation and of a digest; older ones are left out.
+pub const QUESTIONS_MAX: usize = 100;
+/// Packages that a digest counts; past it the oldest of the window are left out, and the summary says so.
+pub const DIGEST_PACKAGES_MAX: usize = 100_000;
+/// Newest packages of the window that a digest looks for its focus in.
+pub const FOCUS_PACKAGES_MAX: usize = 200;
+/// Snippets of a digest without `snippets` (AP-62).
+pub const SNIPPETS_DEFAULT: usize = 25;
+/// Most snippets of a digest; past it 400 `invalid_parameter`.
+pub const SNIPPETS_MAX: usize = 200;
+/// Characters of a snippet.
+pub const SNIPPET_CHARACTERS: usize = 400;
+/// Projects of a digest over all projects; the rest is left out, and the summary says so.
+pub const DIGEST_PROJECTS_MAX: usize = 200;
+/// Reads of packages that go on at the same time for one answer.
+pub const READS_AT_ONCE: usize = 16;
+/// Index rows that one answer looks through; past it the list goes on behind `next_cursor`.
+pub const SCAN_ROWS_MAX: usize = 10_000;
+/// Most projects of a list; the rest is left out.
+pub const PROJECTS_LISTED_MAX: usize = 10_000;
+/// Longest name of a project, in characters; past it 400 `invalid_schema`.
+pub const NAME_CHARACTERS_MAX: usize = 200;
+/// Longest description and largest settings of a project, in octets; past it 400 `invalid_schema`.
+pub const ABOUT_OCTETS_MAX: usize = 16 << 10;

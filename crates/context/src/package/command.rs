@@ -1,0 +1,43 @@
+//! What can be asked of a package's stream.
+//! Must not know: who may ask it.
+
+use plenary_accounts::Authority;
+
+use crate::{
+    attribution::Attribution,
+    lifecycle::{ReviewType, Status},
+    schema::Package,
+};
+
+/// Deposits a package (section 8.1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DepositPackage {
+    /// In whose name.
+    pub authority: Authority,
+    /// The package.
+    pub package: Package,
+    /// Whether tokens are held to their own actors.
+    pub attribution: Attribution,
+    /// Whether an unknown project comes into being.
+    pub makes_projects: bool,
+}
+
+/// Moves a package along its lifecycle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MovePackage {
+    /// In whose name.
+    pub authority: Authority,
+    /// Where to.
+    pub step: Step,
+    /// Why, for the review log (wire.md 0.4 row 18).
+    pub note: Option<String>,
+}
+
+/// A step of the lifecycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Asks for a review (section 8.5).
+    Flag(ReviewType),
+    /// Reviews.
+    Review(Status),
+}

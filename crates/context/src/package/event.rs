@@ -1,0 +1,105 @@
+//! What stands on a package's stream, and its stored form. The forms are frozen.
+//! Must not know: what follows from it.
+
+use bytes::Bytes;
+use plenary_accounts::Actor;
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    hash::ContentHash,
+    lifecycle::{ReviewType, Status},
+    moment::Moment,
+    schema::Creator,
+    stored::{read, unknown, written},
+};
+
+/// An event of a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PackageEvent {
+    /// It was deposited. Always the first event.
+    PackageDeposited(PackageDeposited),
+    /// Somebody asked for its review.
+    PackageFlagged(PackageMoved),
+    /// Somebody reviewed it.
+    PackageReviewed(PackageMoved),
+}
+
+/// See [`PackageEvent::PackageDeposited`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackageDeposited {
+    /// Who did it, whoever the package says that it is by.
+    pub by: Actor,
+    /// Its id.
+    pub package_id: String,
+    /// Its content hash.
+    pub hash: ContentHash,
+    /// Its state.
+    pub status: Status,
+    /// Who is to review it.
+    pub review_type: ReviewType,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub package_type: String,
+    /// When it says that it was made.
+    pub created_at: Moment,
+    /// Who it says that it is by.
+    pub created_by: Creator,
+    /// What it says that it corrects or continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Whether it has open questions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
+    /// The package as it was sent.
+    #[serde(skip)]
+    pub raw: Bytes,
+}
+
+/// A step along the lifecycle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackageMoved {
+    /// Who took it.
+    pub by: Actor,
+    /// Where from.
+    pub from: Status,
+    /// Where to.
+    pub status: Status,
+    /// Who is to review it now.
+    pub review_type: ReviewType,
+    /// The content hash with both.
+    pub hash: ContentHash,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The package's type and time, which never change: indexes need them.
+    #[serde(rename = "type")]
+    pub package_type: String,
+    /// See above.
+    pub created_at: Moment,
+}
+
+impl PackageEvent {
+    /// The stored form.
+    #[must_use]
+    pub fn encode(&self) -> NewEvent {
+        match self {
+            Self::PackageDeposited(event) => written("PackageDeposited", event, event.raw.clone()),
+            Self::PackageFlagged(event) => written("PackageFlagged", event, Bytes::new()),
+            Self::PackageReviewed(event) => written("PackageReviewed", event, Bytes::new()),
+        }
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored.kind {
+            "PackageDeposited" => {
+                let event: PackageDeposited = read(stored)?;
+                Self::PackageDeposited(PackageDeposited { raw: stored.payload.clone(), ..event })
+            }
+            "PackageFlagged" => Self::PackageFlagged(read(stored)?),
+            "PackageReviewed" => Self::PackageReviewed(read(stored)?),
+            _ => return unknown(stored),
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! Packages as the engine sees them.
+//! Must not know: HTTP.
+
+use bytes::Bytes;
+use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_log::{Batch, Fault, IndexOp, NewEvent, StoredEvent};
+
+use super::{
+    command::{DepositPackage, MovePackage},
+    decide::{self, Deposited},
+    event::{PackageDeposited, PackageEvent},
+    state::PackageState,
+};
+use crate::{
+    Context,
+    index::{CHILDREN, OF_SESSION, PACKAGE_IDS, PACKAGES, PENDING, QUESTIONS},
+    key,
+    lifecycle::Status,
+    members::{Object, quoted},
+    moment::Moment,
+    project::{decide::InProject, room::made_beside},
+    rejection::Rejection,
+};
+
+/// The streams `context.package/<project>/<package>`.
+#[derive(Debug)]
+pub struct PackageRoom;
+
+impl Room for PackageRoom {
+    type State = PackageState;
+    type Event = PackageEvent;
+    const CATEGORY: &'static str = "context.package";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &PackageEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<PackageEvent, Fault> {
+        PackageEvent::decode(event)
+    }
+    fn evolve(state: &mut PackageState, _: Version, _: TimestampMs, event: &PackageEvent) {
+        state.evolve(event);
+    }
+    fn index(id: &str, event: &PackageEvent) -> Vec<IndexOp> {
+        let (project, package) = id.split_once('/').unwrap_or((id, ""));
+        match event {
+            PackageEvent::PackageDeposited(event) => deposited(project, package, event),
+            PackageEvent::PackageFlagged(event) | PackageEvent::PackageReviewed(event) => {
+                let at = event.created_at;
+                let mut ops = vec![
+                    listed(project, package, at, event.status, &event.package_type),
+                    IndexOp::Delete { name: PENDING, key: pending(project, package, at, event.from) },
+                ];
+                ops.extend(awaits(project, package, at, event.status));
+                ops
+            }
+        }
+    }
+}
+
+fn listed(project: &str, package: &str, at: Moment, status: Status, package_type: &str) -> IndexOp {
+    let value = format!("{} {package_type}", status.as_str());
+    IndexOp::Put { name: PACKAGES, key: key::join(&[project, at.as_str(), package]), value: value.into() }
+}
+
+fn pending(project: &str, package: &str, at: Moment, status: Status) -> String {
+    key::join(&[project, status.as_str(), at.as_str(), package])
+}
+
+fn awaits(project: &str, package: &str, at: Moment, status: Status) -> Option<IndexOp> {
+    let key = pending(project, package, at, status);
+    (status != Status::Complete).then(|| IndexOp::Put { name: PENDING, key, value: Bytes::new() })
+}
+
+fn deposited(project: &str, package: &str, event: &PackageDeposited) -> Vec<IndexOp> {
+    let at = event.created_at;
+    let below = |of: &str| key::join(&[project, &key::part(of), at.as_str(), package]);
+    let mut ops = vec![
+        listed(project, package, at, event.status, &event.package_type),
+        IndexOp::Put { name: PACKAGE_IDS, key: key::join(&[package, project]), value: Bytes::new() },
+    ];
+    ops.extend(awaits(project, package, at, event.status));
+    if let Some(parent) = &event.parent {
+        ops.push(IndexOp::Put { name: CHILDREN, key: below(parent), value: Bytes::new() });
+    }
+    if let Some(session) = &event.created_by.session_id {
+        let value = Bytes::from(event.package_id.clone());
+        ops.push(IndexOp::Put { name: OF_SESSION, key: below(session), value });
+    }
+    if event.asks {
+        let text = std::str::from_utf8(&event.raw).unwrap_or_default();
+        let object = Object::parse(text);
+        let member = |name| object.as_ref().and_then(|object| object.get(name));
+        let questions = member("open_questions").unwrap_or("[]");
+        let created_at = member("created_at").unwrap_or("\"\"");
+        let value = format!(
+            "{{\"package_id\":{},\"created_at\":{created_at},\"draft\":{},\"questions\":{questions}}}",
+            quoted(&event.package_id),
+            event.status == Status::Draft
+        );
+        let key = key::join(&[project, at.as_str(), package]);
+        ops.push(IndexOp::Put { name: QUESTIONS, key, value: value.into() });
+    }
+    ops
+}
+
+/// `DepositPackage` with what it asks.
+pub(crate) struct Depositing<'a> {
+    pub(crate) context: &'a Context,
+    /// The project's part of the stream's name.
+    pub(crate) project: &'a str,
+    pub(crate) command: &'a DepositPackage,
+}
+
+impl Command<PackageRoom> for Depositing<'_> {
+    type Reply = Deposited;
+    type Rejection = Rejection;
+    type Facts = InProject;
+
+    async fn facts(&self, _: &PackageState) -> Result<Facts<InProject>, Fault> {
+        let mut conditions = Vec::new();
+        let value = self.context.in_project(self.project, &self.command.authority, &mut conditions).await?;
+        Ok(Facts { value, conditions })
+    }
+    fn decide(
+        &self,
+        state: &PackageState,
+        _: Version,
+        facts: &InProject,
+        _: &Stamp,
+    ) -> Result<Decision<PackageEvent, Deposited>, Rejection> {
+        decide::deposit(state, facts, self.command)
+    }
+    fn beside(&self, decided: &Decision<PackageEvent, Deposited>, _: &Stamp) -> Beside {
+        if !decided.reply.makes_project {
+            return Beside::default();
+        }
+        made_beside(self.project, &self.command.package.head.project_id, &self.command.authority.by)
+    }
+}
+
+/// `MovePackage` with what it asks.
+pub(crate) struct Moving<'a> {
+    pub(crate) context: &'a Context,
+    /// The stream's id.
+    pub(crate) id: &'a str,
+    pub(crate) command: &'a MovePackage,
+}
+
+impl Command<PackageRoom> for Moving<'_> {
+    type Reply = ();
+    type Rejection = Rejection;
+    /// The project, and the package as it was sent.
+    type Facts = (InProject, String);
+
+    async fn facts(&self, state: &PackageState) -> Result<Facts<(InProject, String)>, Fault> {
+        let mut conditions = Vec::new();
+        let project = self.id.split_once('/').map_or(self.id, |(project, _)| project);
+        let project = self.context.in_project(project, &self.command.authority, &mut conditions).await?;
+        let deposited =
+            if state.0.is_some() { deposit_of(self.context, self.id).await? } else { String::new() };
+        Ok(Facts { value: (project, deposited), conditions })
+    }
+    fn decide(
+        &self,
+        state: &PackageState,
+        _: Version,
+        (project, deposited): &(InProject, String),
+        _: &Stamp,
+    ) -> Result<Decision<PackageEvent, ()>, Rejection> {
+        decide::go(state, project, deposited, self.command)
+    }
+}
+
+/// A package as it was sent. Its state may be ahead of the disk: then what is queued is waited for.
+pub(crate) async fn deposit_of(context: &Context, id: &str) -> Result<String, Fault> {
+    let (log, stream) = (context.log(), PackageRoom::stream(id));
+    let mut first = log.read_stream(&stream, Version::ZERO, 1).await?;
+    if first.is_empty() {
+        log.append(Batch::default()).await?;
+        first = log.read_stream(&stream, Version::ZERO, 1).await?;
+    }
+    let Some(first) = first.first() else { return Err(Fault::Overloaded) };
+    String::from_utf8(first.payload.to_vec())
+        .map_err(|_| Fault::Corrupt(format!("the first event of {stream} is no text")))
+}

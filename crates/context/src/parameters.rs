@@ -1,0 +1,89 @@
+//! Parameters of the query: each stands once, or the request is refused.
+//! Must not know: what a parameter means.
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use percent_encoding::percent_decode_str;
+
+use crate::{malformed::Malformed, moment::Moment};
+
+/// The query of a request; a value that is no UTF-8 is `None`.
+pub(crate) struct Parameters(Vec<(String, Option<String>)>);
+
+impl<S: Sync> FromRequestParts<S> for Parameters {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let pairs = parts.uri.query().unwrap_or_default().split('&');
+        let pair = |pair: &str| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((decoded(name)?, decoded(value)))
+        };
+        Ok(Self(pairs.filter_map(pair).collect()))
+    }
+}
+
+/// A part of a query as text (`application/x-www-form-urlencoded`); octets that are no text name nothing.
+fn decoded(part: &str) -> Option<String> {
+    let spaced = part.replace('+', " ");
+    percent_decode_str(&spaced).decode_utf8().ok().map(|text| text.into_owned())
+}
+
+impl Parameters {
+    /// The parameter of a name.
+    ///
+    /// # Errors
+    /// `invalid_parameter` when it stands twice, or is no UTF-8.
+    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Malformed> {
+        let mut values = self.0.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_deref());
+        match (values.next(), values.next()) {
+            (None, _) => Ok(None),
+            (Some(Some(value)), None) => Ok(Some(value)),
+            (Some(None), None) => Err(Malformed::parameter(name, "UTF-8")),
+            (Some(_), Some(_)) => Err(Malformed::parameter(name, "sent once")),
+        }
+    }
+
+    /// A parameter that has to be there, and not empty.
+    pub(crate) fn required(&self, name: &str) -> Result<&str, Malformed> {
+        self.one(name)?.filter(|value| !value.is_empty()).ok_or_else(|| Malformed::parameter(name, "given"))
+    }
+
+    /// A whole number within bounds.
+    pub(crate) fn number(&self, name: &str, default: u64, low: u64, high: u64) -> Result<u64, Malformed> {
+        let Some(text) = self.one(name)? else { return Ok(default) };
+        let digits = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+        let number = text.parse().ok().filter(|number| digits && (low..=high).contains(number));
+        number.ok_or_else(|| Malformed::parameter(name, &format!("a whole number from {low} to {high}")))
+    }
+
+    /// The same, for a count of things in memory.
+    pub(crate) fn count(
+        &self,
+        name: &str,
+        default: usize,
+        low: usize,
+        high: usize,
+    ) -> Result<usize, Malformed> {
+        let number = self.number(name, default as u64, low as u64, high as u64)?;
+        Ok(usize::try_from(number).unwrap_or(high))
+    }
+
+    /// A switch: `true`, `1`, `false`, `0`.
+    pub(crate) fn switch(&self, name: &str) -> Result<bool, Malformed> {
+        match self.one(name)? {
+            None | Some("false" | "0") => Ok(false),
+            Some("true" | "1") => Ok(true),
+            Some(_) => Err(Malformed::parameter(name, "true or false")),
+        }
+    }
+
+    /// A moment in UTC, or a day, which is its first moment.
+    pub(crate) fn moment(&self, name: &str) -> Result<Option<Moment>, Malformed> {
+        let Some(text) = self.one(name)? else { return Ok(None) };
+        let moment = Moment::parse(text).or_else(|| Moment::parse(&format!("{text}T00:00:00Z")));
+        moment.map(Some).ok_or_else(|| Malformed::parameter(name, "an RFC 3339 time in UTC, or a day"))
+    }
+}

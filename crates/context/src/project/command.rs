@@ -1,0 +1,45 @@
+//! What can be asked of a project.
+//! Must not know: who may ask it.
+
+use plenary_accounts::Authority;
+use plenary_kernel::{AllowEntry, OwnerName};
+
+use super::event::About;
+use crate::access::Role;
+
+/// Makes a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateProject {
+    /// In whose name.
+    pub authority: Authority,
+    /// Its id.
+    pub project_id: String,
+    /// Whose it is to be, where that is not the bearer's owner; only the operator may say so.
+    pub owner: Option<OwnerName>,
+    /// What it is about.
+    pub about: About,
+}
+
+/// Changes a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditProject {
+    /// In whose name.
+    pub authority: Authority,
+    /// What is changed.
+    pub edit: Edit,
+}
+
+/// A change of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    /// What it is about.
+    Describe(About),
+    /// Somebody's role.
+    Share(AllowEntry, Role),
+    /// Nobody's role any more.
+    Unshare(AllowEntry),
+    /// Takes no more writes.
+    Archive,
+    /// Takes writes again.
+    Unarchive,
+}

@@ -1,0 +1,114 @@
+//! What may become of a project. Pure.
+//! Must not know: what is in it.
+
+use plenary_accounts::Actor;
+use plenary_engine::Decision;
+use plenary_kernel::OwnerName;
+
+use super::{
+    command::{CreateProject, Edit, EditProject},
+    event::{About, MemberRemoved, MemberSet, ProjectCreated, ProjectDescribed, ProjectEvent, Switched},
+    state::ProjectState,
+};
+use crate::{limits::MEMBERS_MAX, rejection::Rejection};
+
+/// What a decider in a project knows of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InProject {
+    /// Whether the bearer's token is still valid.
+    pub authority_holds: bool,
+    /// The project; the default where there is none.
+    pub project: std::sync::Arc<ProjectState>,
+}
+
+/// The owner whose projects a bearer makes.
+fn owner_of(by: &Actor) -> Option<OwnerName> {
+    match by {
+        Actor::Operator | Actor::Seed => None,
+        Actor::Owner(owner) => Some(owner.clone()),
+        Actor::Agent(agent) => Some(agent.owner_name()),
+    }
+}
+
+/// A project that comes into being because something is put into it (wire.md D.4).
+#[must_use]
+pub fn made_for(project_id: &str, by: &Actor) -> ProjectEvent {
+    ProjectEvent::ProjectCreated(ProjectCreated {
+        project_id: project_id.to_owned(),
+        by: by.clone(),
+        owner: owner_of(by),
+        about: About::default(),
+    })
+}
+
+/// Decides `CreateProject`.
+pub fn create(
+    state: &ProjectState,
+    authority_holds: bool,
+    command: &CreateProject,
+) -> Result<Decision<ProjectEvent, ()>, Rejection> {
+    if !authority_holds {
+        return Err(Rejection::Revoked);
+    }
+    let by = &command.authority.by;
+    if command.owner.is_some() && *by != Actor::Operator && command.owner != owner_of(by) {
+        return Err(Rejection::NotPermitted);
+    }
+    if state.exists() {
+        return Err(Rejection::ProjectExists);
+    }
+    let event = ProjectCreated {
+        project_id: command.project_id.clone(),
+        by: by.clone(),
+        owner: command.owner.clone().or_else(|| owner_of(by)),
+        about: command.about.clone(),
+    };
+    Ok(Decision::new(vec![ProjectEvent::ProjectCreated(event)], ()))
+}
+
+/// Decides `EditProject`: the owner's agents describe, only the owner shares and archives (wire.md D.7).
+pub fn edit(
+    state: &ProjectState,
+    authority_holds: bool,
+    command: &EditProject,
+) -> Result<Decision<ProjectEvent, ()>, Rejection> {
+    if !authority_holds {
+        return Err(Rejection::Revoked);
+    }
+    let by = command.authority.by.clone();
+    let access = state.access(&by);
+    if !access.read {
+        return Err(Rejection::ProjectNotFound);
+    }
+    let may = if matches!(command.edit, Edit::Describe(_)) { access.edit } else { access.govern };
+    if !may {
+        return Err(Rejection::NotPermitted);
+    }
+    let event = match &command.edit {
+        Edit::Describe(_) if state.archived_at.is_some() => return Err(Rejection::ProjectArchived),
+        Edit::Describe(about) if *about == About::default() => None,
+        Edit::Describe(about) => {
+            Some(ProjectEvent::ProjectDescribed(ProjectDescribed { by, about: about.clone() }))
+        }
+        Edit::Share(member, role) if state.members.get(member) == Some(role) => None,
+        Edit::Share(member, _)
+            if state.members.len() >= MEMBERS_MAX && !state.members.contains_key(member) =>
+        {
+            return Err(Rejection::ProjectFull);
+        }
+        Edit::Share(member, role) => {
+            Some(ProjectEvent::MemberSet(MemberSet { by, member: member.clone(), role: *role }))
+        }
+        Edit::Unshare(member) => state
+            .members
+            .contains_key(member)
+            .then(|| ProjectEvent::MemberRemoved(MemberRemoved { by, member: member.clone() })),
+        Edit::Archive => {
+            state.archived_at.is_none().then_some(ProjectEvent::ProjectArchived(Switched { by }))
+        }
+        Edit::Unarchive => {
+            state.archived_at.is_some().then_some(ProjectEvent::ProjectUnarchived(Switched { by }))
+        }
+    };
+    Ok(Decision::new(event.into_iter().collect(), ()))
+}

@@ -1,0 +1,125 @@
+//! What stands on a project's stream, and its stored form. The forms are frozen.
+//! Must not know: what follows from it.
+
+use bytes::Bytes;
+use plenary_accounts::Actor;
+use plenary_kernel::{AllowEntry, OwnerName};
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    access::Role,
+    stored::{read, unknown, written},
+};
+
+/// An event of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProjectEvent {
+    /// It came into being.
+    ProjectCreated(ProjectCreated),
+    /// What it is about has changed.
+    ProjectDescribed(ProjectDescribed),
+    /// Somebody has a role in it.
+    MemberSet(MemberSet),
+    /// Somebody has none any more.
+    MemberRemoved(MemberRemoved),
+    /// It takes no writes.
+    ProjectArchived(Switched),
+    /// It takes writes again.
+    ProjectUnarchived(Switched),
+}
+
+/// What a project is about. What is absent stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whatever clients keep with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Map<String, Value>>,
+}
+
+/// See [`ProjectEvent::ProjectCreated`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectCreated {
+    /// Its id.
+    pub project_id: String,
+    /// Who made it.
+    pub by: Actor,
+    /// Whose it is; nobody's but the operator's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<OwnerName>,
+    /// What it is about.
+    #[serde(flatten)]
+    pub about: About,
+}
+
+/// See [`ProjectEvent::ProjectDescribed`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectDescribed {
+    /// Who did it.
+    pub by: Actor,
+    /// What has changed.
+    #[serde(flatten)]
+    pub about: About,
+}
+
+/// See [`ProjectEvent::MemberSet`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberSet {
+    /// Who did it.
+    pub by: Actor,
+    /// Whose role.
+    pub member: AllowEntry,
+    /// The role.
+    pub role: Role,
+}
+
+/// See [`ProjectEvent::MemberRemoved`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberRemoved {
+    /// Who did it.
+    pub by: Actor,
+    /// Whose role.
+    pub member: AllowEntry,
+}
+
+/// Archived or unarchived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switched {
+    /// Who did it.
+    pub by: Actor,
+}
+
+impl ProjectEvent {
+    /// The stored form.
+    #[must_use]
+    pub fn encode(&self) -> NewEvent {
+        match self {
+            Self::ProjectCreated(event) => written("ProjectCreated", event, Bytes::new()),
+            Self::ProjectDescribed(event) => written("ProjectDescribed", event, Bytes::new()),
+            Self::MemberSet(event) => written("MemberSet", event, Bytes::new()),
+            Self::MemberRemoved(event) => written("MemberRemoved", event, Bytes::new()),
+            Self::ProjectArchived(event) => written("ProjectArchived", event, Bytes::new()),
+            Self::ProjectUnarchived(event) => written("ProjectUnarchived", event, Bytes::new()),
+        }
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored.kind {
+            "ProjectCreated" => Self::ProjectCreated(read(stored)?),
+            "ProjectDescribed" => Self::ProjectDescribed(read(stored)?),
+            "MemberSet" => Self::MemberSet(read(stored)?),
+            "MemberRemoved" => Self::MemberRemoved(read(stored)?),
+            "ProjectArchived" => Self::ProjectArchived(read(stored)?),
+            "ProjectUnarchived" => Self::ProjectUnarchived(read(stored)?),
+            _ => return unknown(stored),
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! Projects as the engine sees them.
+//! Must not know: HTTP.
+
+use bytes::Bytes;
+use plenary_accounts::Authority;
+use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_log::{Condition, Fault, IndexOp, NewEvent, StoredEvent};
+
+use super::{
+    command::{CreateProject, EditProject},
+    decide::{self, InProject},
+    event::ProjectEvent,
+    state::ProjectState,
+};
+use crate::{
+    Context, authority,
+    index::{PROJECTS, PROJECTS_OF, SHARED},
+    key,
+    rejection::Rejection,
+};
+
+/// The streams `context.project/<project>`.
+#[derive(Debug)]
+pub struct ProjectRoom;
+
+impl Room for ProjectRoom {
+    type State = ProjectState;
+    type Event = ProjectEvent;
+    const CATEGORY: &'static str = "context.project";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &ProjectEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<ProjectEvent, Fault> {
+        ProjectEvent::decode(event)
+    }
+    fn evolve(state: &mut ProjectState, _: Version, at: TimestampMs, event: &ProjectEvent) {
+        state.evolve(at, event);
+    }
+    fn index(id: &str, event: &ProjectEvent) -> Vec<IndexOp> {
+        let put = |name, key| IndexOp::Put { name, key, value: Bytes::new() };
+        let member = |entry: &str| key::join(&[&key::part(entry), id]);
+        match event {
+            ProjectEvent::ProjectCreated(event) => {
+                let owned =
+                    event.owner.as_ref().map(|owner| put(PROJECTS_OF, key::join(&[owner.as_str(), id])));
+                owned.into_iter().chain([put(PROJECTS, id.to_owned())]).collect()
+            }
+            ProjectEvent::MemberSet(event) => vec![put(SHARED, member(event.member.as_str()))],
+            ProjectEvent::MemberRemoved(event) => {
+                vec![IndexOp::Delete { name: SHARED, key: member(event.member.as_str()) }]
+            }
+            ProjectEvent::ProjectDescribed(_)
+            | ProjectEvent::ProjectArchived(_)
+            | ProjectEvent::ProjectUnarchived(_) => Vec::new(),
+        }
+    }
+}
+
+/// A project that comes into being in the append of what is put into it. The append is held to its absence.
+pub(crate) fn made_beside(id: &str, project_id: &str, by: &plenary_accounts::Actor) -> Beside {
+    let event = decide::made_for(project_id, by);
+    Beside {
+        events: vec![(ProjectRoom::stream(id), event.encode())],
+        index: ProjectRoom::index(id, &event),
+        rows: Vec::new(),
+    }
+}
+
+impl Context {
+    /// What a command in a project goes by, with the versions that hold it to that. A project that this process does
+    /// not know is asked of the store.
+    pub(crate) async fn in_project(
+        &self,
+        id: &str,
+        authority: &Authority,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<InProject, Fault> {
+        let authority_holds = authority::holds(self.accounts(), authority, conditions).await?;
+        let (mut project, mut version) = self.projects().state(id).await?;
+        if !project.exists() {
+            self.catch_up(self.projects(), id).await?;
+            (project, version) = self.projects().state(id).await?;
+        }
+        conditions.push(Condition { stream: ProjectRoom::stream(id), expected: version });
+        Ok(InProject { authority_holds, project })
+    }
+}
+
+/// A command on a project with what it asks.
+pub(crate) struct OnProject<'a, C> {
+    pub(crate) context: &'a Context,
+    pub(crate) command: &'a C,
+}
+
+macro_rules! on_project {
+    ($command:ty, $decide:path) => {
+        impl Command<ProjectRoom> for OnProject<'_, $command> {
+            type Reply = ();
+            type Rejection = Rejection;
+            /// Whether the bearer's token is still valid.
+            type Facts = bool;
+
+            async fn facts(&self, _: &ProjectState) -> Result<Facts<bool>, Fault> {
+                let mut conditions = Vec::new();
+                let accounts = self.context.accounts();
+                let value = authority::holds(accounts, &self.command.authority, &mut conditions).await?;
+                Ok(Facts { value, conditions })
+            }
+            fn decide(
+                &self,
+                state: &ProjectState,
+                _: Version,
+                holds: &bool,
+                _: &Stamp,
+            ) -> Result<Decision<ProjectEvent, ()>, Rejection> {
+                $decide(state, *holds, self.command)
+            }
+        }
+    };
+}
+
+on_project!(CreateProject, decide::create);
+on_project!(EditProject, decide::edit);

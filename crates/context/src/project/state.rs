@@ -1,0 +1,78 @@
+//! A project: the fold of its stream.
+//! Must not know: what is in it.
+
+use std::collections::BTreeMap;
+
+use plenary_accounts::Actor;
+use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::event::{About, ProjectEvent};
+use crate::access::{Access, Role};
+
+/// A project. The default is an id that nobody has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectState {
+    /// Its id.
+    pub project_id: String,
+    /// When it was made.
+    pub created_at: Option<TimestampMs>,
+    /// Whose it is.
+    pub owner: Option<OwnerName>,
+    /// A name for people.
+    pub name: Option<String>,
+    /// What it is.
+    pub description: String,
+    /// Whatever clients keep with it.
+    pub settings: Map<String, Value>,
+    /// Since when it takes no writes (AP-2).
+    pub archived_at: Option<TimestampMs>,
+    /// Who of other owners may do what.
+    pub members: BTreeMap<AllowEntry, Role>,
+}
+
+impl ProjectState {
+    /// Whether there is such a project.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.created_at.is_some()
+    }
+
+    /// What the bearer of a token may do; nothing where there is no project.
+    #[must_use]
+    pub fn access(&self, by: &Actor) -> Access {
+        if !self.exists() {
+            return Access::default();
+        }
+        Access::of(by, self.owner.as_ref(), self.members.iter())
+    }
+
+    fn describe(&mut self, about: &About) {
+        let About { name, description, settings } = about.clone();
+        self.name = name.or(self.name.take());
+        self.description = description.unwrap_or_else(|| std::mem::take(&mut self.description));
+        self.settings = settings.unwrap_or_else(|| std::mem::take(&mut self.settings));
+    }
+
+    /// The project after an event.
+    pub fn evolve(&mut self, at: TimestampMs, event: &ProjectEvent) {
+        match event {
+            ProjectEvent::ProjectCreated(event) => {
+                self.project_id.clone_from(&event.project_id);
+                self.created_at = Some(at);
+                self.owner.clone_from(&event.owner);
+                self.describe(&event.about);
+            }
+            ProjectEvent::ProjectDescribed(event) => self.describe(&event.about),
+            ProjectEvent::MemberSet(event) => {
+                self.members.insert(event.member.clone(), event.role);
+            }
+            ProjectEvent::MemberRemoved(event) => {
+                self.members.remove(&event.member);
+            }
+            ProjectEvent::ProjectArchived(_) => self.archived_at = Some(at),
+            ProjectEvent::ProjectUnarchived(_) => self.archived_at = None,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Sessions as they are read: with the packages that were made in them (AP-13, AP-15).
+//! Must not know: HTTP.
+
+use plenary_kernel::limits::READ_ROWS_MAX;
+use plenary_log::{Fault, Order};
+
+use crate::{
+    Context,
+    index::{CALLSIGNS, OF_SESSION, SESSIONS},
+    key,
+    limits::LIST_MAX,
+    wire::{Session, Sessions},
+};
+
+impl Context {
+    /// A session by the parts of its project and itself.
+    pub(crate) async fn session(&self, project: &str, session: &str) -> Result<Option<Session>, Fault> {
+        let (state, _) = self.session_states().fresh(&key::join(&[project, session])).await?;
+        let Some(started) = &state.started else { return Ok(None) };
+        let name = self.project(project).await?.project_id.clone();
+        let prefix = format!("{project}/{session}/");
+        let rows = self.log().read_index(OF_SESSION, &prefix, None, LIST_MAX, Order::Ascending).await?;
+        Ok(Some(Session {
+            session_id: started.session_id.clone(),
+            project_id: name,
+            actor_id: started.actor_id.clone(),
+            actor_type: started.actor_type,
+            callsign: Some(started.callsign.clone()),
+            started_at: started.started_at.to_string(),
+            ended_at: state.ended_at.map(|at| at.to_string()),
+            packages_deposited: rows
+                .iter()
+                .map(|row| String::from_utf8_lossy(&row.value).into_owned())
+                .collect(),
+        }))
+    }
+
+    /// The sessions of a project, the newest first.
+    pub(crate) async fn sessions(
+        &self,
+        project: &str,
+        callsign: Option<&str>,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Sessions, Fault> {
+        let (index, prefix) = match callsign {
+            Some(callsign) => (CALLSIGNS, format!("{project}/{}/", key::part(callsign))),
+            None => (SESSIONS, format!("{project}/")),
+        };
+        let after = cursor.map(|cursor| format!("{prefix}{cursor}"));
+        let max = limit.min(READ_ROWS_MAX);
+        let rows = self.log().read_index(index, &prefix, after.as_deref(), max, Order::Descending).await?;
+        let mut sessions = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let session = row.key.rsplit('/').next().unwrap_or_default();
+            sessions.extend(self.session(project, session).await?);
+        }
+        let last = rows.last().filter(|_| rows.len() == max);
+        let next_cursor = last.map(|row| row.key[prefix.len()..].to_owned());
+        Ok(Sessions { sessions, next_cursor })
+    }
+}

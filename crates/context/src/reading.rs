@@ -1,0 +1,303 @@
+//! Packages as they are read: one stream each, and lists from index rows in reverse order.
+//! Must not know: HTTP.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use futures_util::future::try_join_all;
+use plenary_accounts::Actor;
+use plenary_engine::Room;
+use plenary_kernel::{Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, StoredEvent};
+
+use crate::{
+    Context, Failure,
+    attribution::is_own,
+    document::Document,
+    hash::ContentHash,
+    index::{CHILDREN, PACKAGE_IDS, PACKAGES, PENDING, PROJECTS, PROJECTS_OF, SHARED},
+    key,
+    lifecycle::Status,
+    limits::{LIST_OCTETS_MAX, READS_AT_ONCE, SCAN_ROWS_MAX},
+    moment::Moment,
+    package::{
+        event::PackageEvent,
+        room::PackageRoom,
+        state::{PackageState, Present},
+    },
+    project::state::ProjectState,
+    rejection::Rejection,
+};
+
+/// A package as it stands now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// The package, without its hash.
+    pub(crate) text: String,
+    /// What is known of it.
+    pub(crate) present: Present,
+    /// Whether it is what its hash says (AP-38, AP-99).
+    pub(crate) is_sound: bool,
+}
+
+/// A package of a list, and the cursor behind it.
+type Listed = (Held, String);
+
+/// Which packages of a project are listed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Listing<'a> {
+    pub(crate) status: Option<Status>,
+    pub(crate) package_type: Option<&'a str>,
+    pub(crate) parent: Option<&'a str>,
+    /// Not older than this.
+    pub(crate) since: Option<Moment>,
+    /// Whose drafts are listed.
+    pub(crate) drafts: Drafts<'a>,
+    /// Behind what an earlier page ended with.
+    pub(crate) cursor: Option<&'a str>,
+}
+
+/// Whose drafts are listed (wire.md 0.4 row 13, D.7).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Drafts<'a> {
+    /// Everybody's.
+    #[default]
+    All,
+    /// Those of the bearer's own actors.
+    Own(&'a Actor),
+    /// Nobody's.
+    None,
+}
+
+impl Drafts<'_> {
+    /// Whether drafts by this actor are listed.
+    pub(crate) fn show(self, created_by: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Own(by) => is_own(by, created_by),
+            Self::None => false,
+        }
+    }
+}
+
+/// A page of a list.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) held: Vec<Held>,
+    pub(crate) next_cursor: Option<String>,
+}
+
+impl Page {
+    fn of(listed: Vec<Listed>, has_more: bool) -> Self {
+        let next_cursor = listed.last().filter(|_| has_more).map(|(_, cursor)| cursor.clone());
+        Self { held: listed.into_iter().map(|(held, _)| held).collect(), next_cursor }
+    }
+}
+
+impl Context {
+    /// A project that the bearer may read, as any process has committed it.
+    pub(crate) async fn readable(
+        &self,
+        project_id: &str,
+        by: &Actor,
+    ) -> Result<(String, Arc<ProjectState>), Failure> {
+        let id = key::part(project_id);
+        let project = self.project(&id).await?;
+        if project.access(by).read { Ok((id, project)) } else { Err(Rejection::ProjectNotFound.into()) }
+    }
+
+    /// A project by its part.
+    pub(crate) async fn project(&self, id: &str) -> Result<Arc<ProjectState>, Fault> {
+        Ok(self.projects().fresh(id).await?.0)
+    }
+
+    /// Where a package stands: the id of its stream (wire.md D.7).
+    pub(crate) async fn locate(
+        &self,
+        package_id: &str,
+        project_id: Option<&str>,
+        by: &Actor,
+    ) -> Result<String, Failure> {
+        let package = key::part(package_id);
+        if let Some(project_id) = project_id {
+            let (project, _) = self.readable(project_id, by).await?;
+            return Ok(key::join(&[&project, &package]));
+        }
+        let (prefix, mut after, mut found) = (format!("{package}/"), None::<String>, None);
+        loop {
+            let rows = self
+                .log()
+                .read_index(PACKAGE_IDS, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                .await?;
+            for row in &rows {
+                let project = &row.key[prefix.len()..];
+                if self.project(project).await?.access(by).read
+                    && found.replace(key::join(&[project, &package])).is_some()
+                {
+                    return Err(Rejection::AmbiguousPackageId.into());
+                }
+            }
+            match rows.last() {
+                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+                _ => return found.ok_or_else(|| Rejection::PackageNotFound.into()),
+            }
+        }
+    }
+
+    /// A package by the id of its stream. One that is damaged is reported.
+    pub(crate) async fn package(&self, id: &str) -> Result<Held, Failure> {
+        let held = self.held(id).await?.ok_or(Rejection::PackageNotFound)?;
+        if held.is_sound { Ok(held) } else { Err(Rejection::Damaged.into()) }
+    }
+
+    /// Everything that was written about a package.
+    pub(crate) async fn history(&self, id: &str) -> Result<Vec<StoredEvent>, Fault> {
+        let (stream, mut events) = (PackageRoom::stream(id), Vec::<StoredEvent>::new());
+        loop {
+            let after = events.last().map_or(Version::ZERO, |event| event.version);
+            let page = self.log().read_stream(&stream, after, READ_ROWS_MAX).await?;
+            let is_last = page.len() < READ_ROWS_MAX;
+            events.extend(page);
+            if is_last {
+                return Ok(events);
+            }
+        }
+    }
+
+    async fn held(&self, id: &str) -> Result<Option<Held>, Fault> {
+        let (mut state, mut deposited) = (PackageState::default(), None);
+        for stored in self.history(id).await? {
+            let event = PackageEvent::decode(&stored)?;
+            state.evolve(&event);
+            if let PackageEvent::PackageDeposited(event) = event {
+                deposited = Some(event.raw);
+            }
+        }
+        let (Some(present), Some(deposited)) = (state.0, deposited) else { return Ok(None) };
+        let deposited = std::str::from_utf8(&deposited)
+            .map_err(|_| Fault::Corrupt(format!("the package {id} is no text")))?;
+        let text = Document { deposited, status: present.status, review_type: present.review_type }.text();
+        let is_sound = ContentHash::of_text(&text) == Some(present.hash);
+        if !is_sound {
+            tracing::error!(package = id, "a stored package is not what its hash says; it is quarantined");
+        }
+        Ok(Some(Held { text, present, is_sound }))
+    }
+
+    /// Packages of a project, the newest first.
+    pub(crate) async fn list(
+        &self,
+        project: &str,
+        listing: &Listing<'_>,
+        limit: usize,
+    ) -> Result<Page, Fault> {
+        let (index, prefix) = match (listing.parent, listing.status) {
+            (Some(parent), _) => (CHILDREN, format!("{project}/{}/", key::part(parent))),
+            (None, Some(status)) if status != Status::Complete => {
+                (PENDING, format!("{project}/{}/", status.as_str()))
+            }
+            (None, _) => (PACKAGES, format!("{project}/")),
+        };
+        let mut after = listing.cursor.map(|cursor| format!("{prefix}{cursor}"));
+        let (mut listed, mut octets, mut scanned) = (Vec::<Listed>::new(), 0, 0);
+        loop {
+            let max = (limit + 1 - listed.len()).clamp(READS_AT_ONCE, READ_ROWS_MAX);
+            let rows =
+                self.log().read_index(index, &prefix, after.as_deref(), max, Order::Descending).await?;
+            scanned += rows.len();
+            let in_window =
+                |key: &str| listing.since.is_none_or(|since| &key[prefix.len()..] >= since.as_str());
+            for chunk in rows.chunks(READS_AT_ONCE) {
+                let wanted = chunk.iter().filter(|row| {
+                    index != PACKAGES || listing.status.is_none_or(|status| is_listed(&row.value, status))
+                });
+                let reads = wanted.filter(|row| in_window(&row.key)).map(|row| async move {
+                    let package = row.key.rsplit('/').next().unwrap_or_default();
+                    Ok::<_, Fault>((row, self.held(&key::join(&[project, package])).await?))
+                });
+                for (row, one) in try_join_all(reads).await? {
+                    let Some(one) = one.filter(|one| one.is_sound && listing.takes(one)) else { continue };
+                    if listed.len() == limit || octets >= LIST_OCTETS_MAX {
+                        return Ok(Page::of(listed, true));
+                    }
+                    octets += one.text.len();
+                    listed.push((one, row.key[prefix.len()..].to_owned()));
+                }
+            }
+            match rows.last() {
+                Some(last) if rows.len() == max && in_window(&last.key) => {
+                    if scanned >= SCAN_ROWS_MAX {
+                        let next_cursor = Some(last.key[prefix.len()..].to_owned());
+                        return Ok(Page { next_cursor, ..Page::of(listed, false) });
+                    }
+                    after = Some(last.key.clone());
+                }
+                _ => return Ok(Page::of(listed, false)),
+            }
+        }
+    }
+}
+
+fn is_listed(value: &[u8], status: Status) -> bool {
+    value.split(|octet| *octet == b' ').next() == Some(status.as_str().as_bytes())
+}
+
+impl Listing<'_> {
+    fn takes(&self, held: &Held) -> bool {
+        let Present { status, package_type, created_by, .. } = &held.present;
+        self.status.is_none_or(|wanted| wanted == *status)
+            && self.package_type.is_none_or(|wanted| wanted == package_type)
+            && (*status != Status::Draft || self.drafts.show(&created_by.id))
+    }
+}
+
+impl Context {
+    /// The projects that the bearer may see, by their parts.
+    pub(crate) async fn visible(
+        &self,
+        by: &Actor,
+        max: usize,
+    ) -> Result<Vec<(String, Arc<ProjectState>)>, Fault> {
+        let sources = match by {
+            Actor::Operator | Actor::Seed => vec![(PROJECTS, String::new())],
+            Actor::Owner(owner) => {
+                vec![
+                    (PROJECTS_OF, format!("{owner}/")),
+                    (SHARED, format!("{}/", key::part(&format!("@{owner}.*")))),
+                ]
+            }
+            Actor::Agent(agent) => vec![
+                (PROJECTS_OF, format!("{}/", agent.owner())),
+                (SHARED, format!("{}/", key::part(agent.as_str()))),
+                (SHARED, format!("{}/", key::part(&format!("@{}.*", agent.owner())))),
+            ],
+        };
+        let mut parts = BTreeSet::new();
+        for (index, prefix) in sources {
+            let mut after = None::<String>;
+            loop {
+                let rows = self
+                    .log()
+                    .read_index(index, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                    .await?;
+                parts.extend(rows.iter().map(|row| row.key[prefix.len()..].to_owned()));
+                match rows.last() {
+                    Some(last) if rows.len() == READ_ROWS_MAX && parts.len() < max => {
+                        after = Some(last.key.clone())
+                    }
+                    _ => break,
+                }
+            }
+        }
+        let mut visible = Vec::new();
+        for part in parts {
+            let project = self.project(&part).await?;
+            if project.access(by).read {
+                visible.push((part, project));
+            }
+            if visible.len() == max {
+                break;
+            }
+        }
+        Ok(visible)
+    }
+}

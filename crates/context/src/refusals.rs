@@ -1,0 +1,184 @@
+//! One exhaustive mapping from what went wrong to what the peer is told: `{"error":{code, message, field?, capability?}}`
+//! (wire.md D.3, 0.1).
+//! Must not know: which request is answered.
+
+use std::borrow::Cow;
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use plenary_accounts::fault_refusal;
+use plenary_edge::refused;
+use plenary_kernel::{Class, Refusal};
+use plenary_log::Fault;
+
+use crate::{
+    Failure,
+    malformed::Malformed,
+    rejection::Rejection,
+    wire::{ContextError, ContextErrorDetail},
+};
+
+/// A refusal on its way out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refused {
+    class: Class,
+    code: &'static str,
+    message: Cow<'static, str>,
+    field: Option<String>,
+    capability: Option<&'static str>,
+}
+
+impl Refused {
+    fn new(class: Class, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { class, code, message: message.into(), field: None, capability: None }
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let Self { class, code, message, field, capability } = self;
+        let body = ContextError {
+            error: ContextErrorDetail {
+                code,
+                message: &message,
+                field: field.as_deref(),
+                capability,
+                kind: capability.map(|_| "not_implemented"),
+            },
+        };
+        let Ok(json) = serde_json::to_vec(&body) else {
+            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        };
+        let mut response = refused(class, json);
+        if matches!(class, Class::TooMany | Class::Unavailable) {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+impl From<Malformed> for Refused {
+    fn from(malformed: Malformed) -> Self {
+        let Malformed { code, field, message } = malformed;
+        Self { field, ..Self::new(Class::Malformed, code.as_str(), message) }
+    }
+}
+
+impl From<Rejection> for Refused {
+    fn from(rejection: Rejection) -> Self {
+        let at = |field: &str, refused: Self| Self { field: Some(field.to_owned()), ..refused };
+        let lacks = |capability, refused: Self| Self { capability: Some(capability), ..refused };
+        match rejection {
+            Rejection::Malformed(malformed) => malformed.into(),
+            Rejection::InvalidTransition { from, to } => {
+                let text = format!("A package does not go from {} to {}.", from.as_str(), to.as_str());
+                Self::new(Class::Malformed, "invalid_transition", text)
+            }
+            Rejection::InvalidValidFrom(expected) => {
+                let text = format!("`valid_from` must be {expected}.");
+                at("valid_from", Self::new(Class::Malformed, "invalid_valid_from", text))
+            }
+            Rejection::NotThatActor(field) => {
+                let text = format!("`{field}` must be an id of the agent or owner whose token is sent.");
+                at(field, Self::new(Class::Forbidden, "unauthorized", text))
+            }
+            Rejection::SearchNotSupported => {
+                let text = "This server has no search.";
+                lacks("hybrid_search", Self::new(Class::NotImplemented, "search_not_supported", text))
+            }
+            Rejection::NotImplemented(capability) => {
+                let text = format!("This server has no {capability}.");
+                lacks(capability, Self::new(Class::NotImplemented, "not_implemented", text))
+            }
+            Rejection::Revoked
+            | Rejection::ProjectNotFound
+            | Rejection::PackageNotFound
+            | Rejection::SessionNotFound
+            | Rejection::AmbiguousPackageId
+            | Rejection::NotPermitted
+            | Rejection::ProjectArchived
+            | Rejection::ProjectExists
+            | Rejection::ProjectFull
+            | Rejection::DuplicatePackageId
+            | Rejection::TooManySteps
+            | Rejection::SessionEnded
+            | Rejection::Damaged => {
+                let (class, code, text) = plain(&rejection);
+                Self::new(class, code, text)
+            }
+        }
+    }
+}
+
+/// What is said of a refusal that needs no more words than its own.
+fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
+    match rejection {
+        Rejection::Revoked => (Class::Unauthenticated, "invalid_authorization", "The token was revoked."),
+        Rejection::ProjectNotFound => (Class::NotFound, "project_not_found", "There is no such project."),
+        Rejection::PackageNotFound => (Class::NotFound, "package_not_found", "There is no such package."),
+        Rejection::SessionNotFound => (Class::NotFound, "session_not_found", "There is no such session."),
+        Rejection::AmbiguousPackageId => (
+            Class::Conflict,
+            "ambiguous_package_id",
+            "Several projects have a package of this id; add ?project=.",
+        ),
+        Rejection::NotPermitted => {
+            (Class::Forbidden, "unauthorized", "The token may not do this in the project.")
+        }
+        Rejection::ProjectArchived => (
+            Class::Forbidden,
+            "project_archived",
+            "The project is archived and takes no writes until it is unarchived.",
+        ),
+        Rejection::ProjectExists => {
+            (Class::Conflict, "project_exists", "The project id is taken; use another.")
+        }
+        Rejection::ProjectFull => {
+            (Class::Conflict, "project_full", "The project has as many members as it may have.")
+        }
+        Rejection::DuplicatePackageId => (
+            Class::Conflict,
+            "duplicate_package_id",
+            "The package id is taken by other content; deposit a new package with parent_package_id.",
+        ),
+        Rejection::TooManySteps => (
+            Class::Conflict,
+            "too_many_steps",
+            "The package has gone as many steps as it may; it can only be completed.",
+        ),
+        Rejection::SessionEnded => (Class::Conflict, "session_ended", "The session has ended already."),
+        Rejection::Damaged => (
+            Class::Internal,
+            "content_damaged",
+            "The stored package is not what was deposited; it is quarantined.",
+        ),
+        Rejection::Malformed(_)
+        | Rejection::NotThatActor(_)
+        | Rejection::InvalidTransition { .. }
+        | Rejection::InvalidValidFrom(_)
+        | Rejection::SearchNotSupported
+        | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { class, code, message } = refusal;
+        Self::new(class, code, message)
+    }
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        fault_refusal(&fault).into()
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Rejected(rejection) => rejection.into(),
+            Failure::Fault(fault) => fault.into(),
+        }
+    }
+}

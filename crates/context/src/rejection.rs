@@ -1,0 +1,74 @@
+//! A normal "no" of this room.
+//! Must not know: HTTP; `refusals.rs` gives each its status and code.
+
+use crate::{
+    lifecycle::Status,
+    malformed::{Code, Malformed},
+};
+
+/// A normal "no".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rejection {
+    /// The token was revoked before the command was carried out.
+    Revoked,
+    /// The request is not of its shape.
+    Malformed(Malformed),
+    /// There is no such project for this token.
+    ProjectNotFound,
+    /// There is no such package in it.
+    PackageNotFound,
+    /// There is no such session in it.
+    SessionNotFound,
+    /// The id stands in several projects that the token may read (wire.md D.7).
+    AmbiguousPackageId,
+    /// The token may not do this in the project.
+    NotPermitted,
+    /// The token may not act as that actor; the field that names it.
+    NotThatActor(&'static str),
+    /// The project takes no writes until it is unarchived (AP-56).
+    ProjectArchived,
+    /// The project's id is taken.
+    ProjectExists,
+    /// The project has as many members as it may have.
+    ProjectFull,
+    /// The package's id is taken by other content (AP-84).
+    DuplicatePackageId,
+    /// There is no way between these states (AP-64).
+    InvalidTransition {
+        /// The present state.
+        from: Status,
+        /// The one that was asked for.
+        to: Status,
+    },
+    /// The package has gone as many steps as it may; only the last is left.
+    TooManySteps,
+    /// The fact would overlap another one, or lies in the future (wire.md D.7).
+    InvalidValidFrom(&'static str),
+    /// The session has ended.
+    SessionEnded,
+    /// What is stored is not what was deposited (AP-38, AP-39).
+    Damaged,
+    /// There is no index for it (AP-60).
+    SearchNotSupported,
+    /// It needs what is not there; the capability's name (AP-79).
+    NotImplemented(&'static str),
+}
+
+impl Rejection {
+    /// A fact names a package that is not in its project.
+    #[must_use]
+    pub fn unknown_source() -> Self {
+        Malformed {
+            code: Code::InvalidSchema,
+            field: Some("source_package_id".to_owned()),
+            message: "`source_package_id` names no package of this project.".to_owned(),
+        }
+        .into()
+    }
+}
+
+impl From<Malformed> for Rejection {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}

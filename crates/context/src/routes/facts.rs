@@ -1,0 +1,191 @@
+//! Facts: assert, ask, invalidate (sections 8.6, 8.7).
+
+use axum::{Json, extract::State, response::Response};
+use http::{Method, StatusCode};
+use plenary_edge::{Operation, Received};
+use plenary_kernel::Class;
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use super::{Bearer, Path, in_project, json, list, text, writing};
+use crate::{
+    Context,
+    fact::{
+        command::{AssertFact, InvalidateFact},
+        document::{Asserted, shown},
+    },
+    history::Asked,
+    key,
+    limits::LIST_MAX,
+    malformed::Malformed,
+    parameters::Parameters,
+    refusals::Refused,
+    wire::Invalidated,
+};
+
+/// What is asserted. Every other member is kept.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Asserted` reads")]
+struct NewFact {
+    /// The entity.
+    subject: String,
+    /// The property.
+    predicate: String,
+    /// Its value; a number is a string too.
+    value: String,
+    /// The package it comes from, of the same project.
+    source_package_id: Option<String>,
+    /// 0 to 1; 1 when absent.
+    confidence: Option<f64>,
+    /// `{id, type, session_id?}`; the source's author when absent, else the token's bearer.
+    asserted_by: Option<Map<String, Value>>,
+    /// Free labels.
+    tags: Option<Vec<String>>,
+    /// RFC 3339 UTC; now when absent.
+    valid_from: Option<String>,
+}
+
+/// A fact.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what is kept as octets")]
+struct Fact {
+    /// `fact_` and 32 hex digits.
+    fact_id: String,
+    /// The project.
+    project_id: String,
+    /// What was asserted.
+    #[serde(flatten)]
+    asserted: NewFact,
+    /// When it was recorded.
+    created_at: String,
+    /// When it ended; null while it is current.
+    valid_to: Option<String>,
+}
+
+/// Facts of a project.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what is kept as octets")]
+struct Facts {
+    /// By subject, predicate and time.
+    facts: Vec<Fact>,
+    /// Where the list goes on.
+    next_cursor: Option<String>,
+}
+
+/// The query of a list of facts.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct FactQuery {
+    /// Only of this subject.
+    subject: Option<String>,
+    /// Only with this predicate.
+    predicate: Option<String>,
+    /// What was current then: RFC 3339 UTC, or a day.
+    as_of: Option<String>,
+    /// Those that have ended too.
+    include_ended: Option<bool>,
+    /// Only of this confidence or more.
+    min_confidence: Option<f64>,
+    /// Only with this tag.
+    tag: Option<String>,
+    /// 1 to 1000; 1000 when absent.
+    limit: Option<u64>,
+    /// The `next_cursor` of an earlier page.
+    cursor: Option<String>,
+}
+
+/// Which facts end.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct InvalidateQuery {
+    /// Of this subject.
+    subject: String,
+    /// With this predicate.
+    predicate: String,
+    /// Only with this value.
+    object: Option<String>,
+}
+
+pub(super) fn operations() -> Vec<Operation<Context>> {
+    let facts = "/v1/projects/{project_id}/facts";
+    let assert_doc = writing(in_project("context.assert_fact", Method::POST, facts, "Assert a fact"))
+        .description("Ends the current fact of the same subject and predicate in the same write.")
+        .success(StatusCode::CREATED)
+        .request::<NewFact>()
+        .reply::<Fact>()
+        .errors(Class::Malformed, &["invalid_valid_from"]);
+    let list_doc = in_project("context.facts", Method::GET, facts, "List facts: now, at a moment, or ever")
+        .query::<FactQuery>()
+        .reply::<Facts>()
+        .errors(Class::Malformed, &["invalid_parameter"]);
+    let end_doc =
+        in_project("context.invalidate_fact", Method::DELETE, facts, "End a fact without a successor")
+            .query::<InvalidateQuery>()
+            .reply::<Invalidated>()
+            .errors(Class::Malformed, &["invalid_parameter"])
+            .errors(Class::Forbidden, &["unauthorized", "project_archived"]);
+    vec![
+        Operation::new(assert_doc, assert),
+        Operation::new(list_doc, ask),
+        Operation::new(end_doc, invalidate),
+    ]
+}
+
+async fn assert(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+    received: Received,
+) -> Result<Response, Refused> {
+    let fact = Asserted::read(&text(received)?, &project_id)?;
+    if project_id.is_empty() || project_id.len() > crate::limits::ID_OCTETS_MAX {
+        return Err(Malformed::field("project_id", "a string of 1 to 1024 bytes").into());
+    }
+    let config = context.config();
+    let command = AssertFact {
+        authority,
+        project_id,
+        fact,
+        attribution: config.attribution,
+        makes_projects: config.auto_create_projects,
+    };
+    let document = context.assert_fact(&command).await?;
+    Ok(json(StatusCode::CREATED, shown(&document, None)))
+}
+
+async fn ask(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+    parameters: Parameters,
+) -> Result<Response, Refused> {
+    let least = |text: &str| {
+        let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+        number.ok_or_else(|| Malformed::parameter("min_confidence", "a number from 0 to 1"))
+    };
+    let asked = Asked {
+        subject: parameters.one("subject")?,
+        predicate: parameters.one("predicate")?,
+        as_of: parameters.moment("as_of")?,
+        include_ended: parameters.switch("include_ended")?,
+        min_confidence: parameters.one("min_confidence")?.map(least).transpose()?,
+        tag: parameters.one("tag")?,
+        cursor: parameters.one("cursor")?,
+    };
+    let limit = parameters.count("limit", LIST_MAX, 1, LIST_MAX)?;
+    let (project, _) = context.readable(&project_id, &authority.by).await?;
+    let page = context.facts(&project, &asked, limit).await?;
+    Ok(list("facts", &page.facts, page.next_cursor.as_deref()))
+}
+
+async fn invalidate(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<Invalidated>, Refused> {
+    let of = (parameters.required("subject")?, parameters.required("predicate")?);
+    let command = InvalidateFact { authority, object: parameters.one("object")?.map(str::to_owned) };
+    let invalidated = context.invalidate_fact(&key::part(&project_id), of, &command).await?;
+    Ok(Json(Invalidated { invalidated }))
+}

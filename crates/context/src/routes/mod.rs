@@ -1,0 +1,127 @@
+//! The public operations of the Agentic Protocol: parse, ask, translate the answer (wire.md D.2, D.7, 0.2).
+
+mod absent;
+mod facts;
+mod packages;
+mod projects;
+mod reading;
+mod sessions;
+
+use axum::{
+    Router,
+    extract::{FromRef, FromRequestParts},
+    response::Response,
+};
+use http::{HeaderValue, Method, StatusCode, header, request::Parts};
+use plenary_accounts::{Accounts, Authority, Credentials, identify};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
+use plenary_kernel::{Class, Refusal};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{Context, malformed::Malformed, refusals::Refused, wire::ContextError};
+
+impl FromRef<Context> for Accounts {
+    fn from_ref(context: &Context) -> Self {
+        context.accounts().clone()
+    }
+}
+
+/// The routes of this room.
+pub fn routes(context: Context, metrics: &Metrics) -> Result<Router, RegistryFault> {
+    Ok(plenary_edge::routes(operations(), metrics)?.with_state(context))
+}
+
+/// The operations of this room.
+#[must_use]
+pub fn operations() -> Vec<Operation<Context>> {
+    let mut operations = packages::operations();
+    operations.extend(facts::operations());
+    operations.extend(projects::operations());
+    operations.extend(sessions::operations());
+    operations.extend(reading::operations());
+    operations.extend(absent::operations());
+    operations
+}
+
+/// An operation that any token may ask for.
+fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary)
+        .auth(Auth::Any)
+        .error_body::<ContextError<'_>>()
+        .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+}
+
+/// The same in a project.
+fn in_project(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    doc(id, method, path, summary)
+        .path_parameter::<String>("project_id", "The project, percent-encoded")
+        .errors(Class::NotFound, &["project_not_found"])
+}
+
+/// An operation that writes what it is sent.
+fn writing(doc: OperationDoc) -> OperationDoc {
+    doc.errors(Class::Malformed, &["invalid_json", "invalid_schema"])
+        .errors(Class::Forbidden, &["unauthorized", "project_archived"])
+        .errors(Class::TooLarge, &["body_too_large"])
+}
+
+/// In whose name a request is made.
+pub(super) struct Bearer(Authority);
+
+impl FromRequestParts<Context> for Bearer {
+    type Rejection = Refused;
+    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, Refused> {
+        Ok(Self(identify(parts, context.accounts(), Credentials::Header).await?.into()))
+    }
+}
+
+/// The parts of a path that are named; what is no UTF-8 names nothing.
+pub(super) struct Path<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<Context> for Path<T> {
+    type Rejection = Refused;
+    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, Refused> {
+        match axum::extract::Path::from_request_parts(parts, context).await {
+            Ok(axum::extract::Path(named)) => Ok(Self(named)),
+            Err(_) => Err(Malformed::parameter("path", "UTF-8, percent-encoded").into()),
+        }
+    }
+}
+
+/// The text of a body that has to be there.
+fn text(received: Received) -> Result<String, Refused> {
+    let body: StrictJson = received.0?;
+    if body.is_empty() {
+        return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
+    }
+    String::from_utf8(body.bytes().to_vec()).map_err(|_| Malformed::whole("The body must be UTF-8.").into())
+}
+
+/// A body that has to be there, as a value.
+fn value(received: Received) -> Result<Value, Refused> {
+    let text = text(received)?;
+    serde_json::from_str(&text).map_err(|_| Malformed::whole("The body must be a JSON object.").into())
+}
+
+/// A body that may be left out.
+fn value_or_empty(received: Received) -> Result<Value, Refused> {
+    let body = received.0?;
+    if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { value(Received(Ok(body))) }
+}
+
+/// JSON as it is.
+fn json(status: StatusCode, json: String) -> Response {
+    let mut response = Response::new(json.into());
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+/// A list of JSON texts under a name, and where it goes on.
+fn list(name: &str, items: &[String], next_cursor: Option<&str>) -> Response {
+    let next = next_cursor
+        .map_or(String::new(), |cursor| format!(",\"next_cursor\":{}", crate::members::quoted(cursor)));
+    json(StatusCode::OK, format!("{{\"{name}\":[{}]{next}}}", items.join(",")))
+}

@@ -1,0 +1,379 @@
+//! Packages: deposit, pull, flag, review (sections 8.1, 8.2, 8.5).
+
+use axum::{Json, extract::State, response::Response};
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use plenary_edge::{Operation, OperationDoc, Received};
+use plenary_kernel::{Class, rfc3339::Utc};
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use super::{Bearer, Path, doc, in_project, json, list, text, value, writing};
+use crate::{
+    Context,
+    document::with_hash,
+    hash::ContentHash,
+    lifecycle::{ReviewType, Status},
+    limits::{LATEST_DEFAULT, LIST_MAX, NOTE_OCTETS_MAX},
+    malformed::Malformed,
+    package::{
+        command::{DepositPackage, MovePackage, Step},
+        event::{PackageEvent, PackageMoved},
+    },
+    parameters::Parameters,
+    reading::Listing,
+    refusals::Refused,
+    rejection::Rejection,
+    schema::Package,
+    shape::Shape,
+    wire::{ReviewStep, Reviews},
+};
+
+/// A package, and its hash beside its members.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what is kept as octets")]
+struct ContextPackage {
+    /// Unique within the project.
+    package_id: String,
+    /// The project.
+    project_id: String,
+    /// `0.1`.
+    relay_version: String,
+    /// 1 to 200 characters.
+    title: String,
+    /// Its state.
+    status: Status,
+    /// One of the named types, or `x-…`.
+    package_type: String,
+    /// Who is to review it.
+    review_type: ReviewType,
+    /// RFC 3339 UTC.
+    created_at: String,
+    /// `{id, type, session_id?}`.
+    created_by: Map<String, Value>,
+    /// In answers: `sha256:<hex>`. In a deposit: a claim that is verified.
+    content_hash: Option<String>,
+    /// Every other member is kept as it is.
+    #[serde(flatten)]
+    further: Map<String, Value>,
+}
+
+/// Packages of a project.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what is kept as octets")]
+struct Packages {
+    /// Newest first, without their hashes.
+    packages: Vec<ContextPackage>,
+    /// Where the list goes on.
+    next_cursor: Option<String>,
+}
+
+/// The query of a list.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct ListQuery {
+    /// `latest`.
+    mode: Option<String>,
+    /// 1 to 1000; 5 when absent.
+    limit: Option<u64>,
+    /// Only those in this state.
+    status: Option<Status>,
+    /// Only those of this type.
+    package_type: Option<String>,
+    /// Only those with this parent.
+    parent: Option<String>,
+    /// The `next_cursor` of an earlier page.
+    cursor: Option<String>,
+}
+
+/// Which project's package is meant.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct OfProject {
+    /// The project, where the id stands in several.
+    project: Option<String>,
+}
+
+/// A flag.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Shape` reads")]
+struct Flag {
+    /// `human` or `agent`.
+    review_type: ReviewType,
+    /// Why; kept in the review log.
+    note: Option<String>,
+}
+
+/// A review.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Shape` reads")]
+struct Review {
+    /// `complete`, `revision_requested` or `awaiting_review`.
+    status: Status,
+    /// Why; kept in the review log.
+    note: Option<String>,
+}
+
+fn one(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    doc(id, method, path, summary)
+        .path_parameter::<String>("package_id", "The package, percent-encoded")
+        .query::<OfProject>()
+        .errors(Class::NotFound, &["package_not_found", "project_not_found"])
+        .errors(Class::Conflict, &["ambiguous_package_id"])
+}
+
+pub(super) fn operations() -> Vec<Operation<Context>> {
+    let packages = "/v1/projects/{project_id}/packages";
+    let deposit_doc = writing(in_project("context.deposit", Method::POST, packages, "Deposit a package"))
+        .description(
+            "Kept, hashed and returned exactly as sent. The same id again: 200 with an equal package, else 409. 201 \
+             when it is new.",
+        )
+        .success(StatusCode::CREATED)
+        .request::<ContextPackage>()
+        .reply::<ContextPackage>()
+        .errors(Class::Malformed, &["hash_mismatch"])
+        .errors(Class::Conflict, &["duplicate_package_id"]);
+    let list_doc = in_project("context.pull", Method::GET, packages, "List packages, newest first")
+        .query::<ListQuery>()
+        .reply::<Packages>()
+        .errors(Class::Malformed, &["invalid_parameter"])
+        .errors(Class::NotImplemented, &["search_not_supported"]);
+    let reviews_doc = in_project(
+        "context.awaiting_review",
+        Method::GET,
+        "/v1/projects/{project_id}/reviews",
+        "List the packages that await review",
+    )
+    .query::<ListQuery>()
+    .reply::<Packages>();
+    let get_doc = one("context.get", Method::GET, "/v1/packages/{package_id}", "Show a package")
+        .reply::<ContextPackage>()
+        .errors(Class::Internal, &["content_damaged"]);
+    let flag_doc =
+        writing(one("context.flag", Method::POST, "/v1/packages/{package_id}/flag", "Ask for a review"))
+            .request::<Flag>()
+            .reply::<ContextPackage>()
+            .errors(Class::Malformed, &["invalid_transition"])
+            .errors(Class::Conflict, &["too_many_steps"]);
+    let review_doc =
+        writing(one("context.review", Method::POST, "/v1/packages/{package_id}/review", "Review a package"))
+            .request::<Review>()
+            .reply::<ContextPackage>()
+            .errors(Class::Malformed, &["invalid_transition"])
+            .errors(Class::Conflict, &["too_many_steps"]);
+    let log_doc = one(
+        "context.reviews",
+        Method::GET,
+        "/v1/packages/{package_id}/reviews",
+        "Show a package's review log",
+    )
+    .reply::<Reviews>();
+    vec![
+        Operation::new(deposit_doc, deposit),
+        Operation::new(list_doc, pull),
+        Operation::new(reviews_doc, awaiting),
+        Operation::new(get_doc, get),
+        Operation::new(flag_doc, flag),
+        Operation::new(review_doc, review),
+        Operation::new(log_doc, log),
+    ]
+}
+
+/// A package with its hash beside it, in the header, and as the entity tag (wire.md D.7).
+fn shown(status: StatusCode, package: &str, hash: ContentHash) -> Response {
+    let mut response = json(status, with_hash(package, hash));
+    for (name, text) in
+        [(HeaderName::from_static("x-content-hash"), hash.to_string()), (header::ETAG, format!("\"{hash}\""))]
+    {
+        response.headers_mut().insert(name, HeaderValue::try_from(text).expect("a hash is ASCII"));
+    }
+    response
+}
+
+async fn deposit(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+    received: Received,
+) -> Result<Response, Refused> {
+    let package = Package::read(&text(received)?)?;
+    if package.head.project_id != project_id {
+        return Err(Malformed::field("project_id", "the project of the path").into());
+    }
+    let by = authority.by.clone();
+    let config = context.config();
+    let command = DepositPackage {
+        authority,
+        package,
+        attribution: config.attribution,
+        makes_projects: config.auto_create_projects,
+    };
+    let done = context.deposit(&command).await?;
+    let Package { head, raw, .. } = &command.package;
+    if done.is_new {
+        let package = std::str::from_utf8(raw).unwrap_or_default();
+        return Ok(shown(StatusCode::CREATED, package, done.hash));
+    }
+    let id = context.locate(&head.package_id, Some(&project_id), &by).await?;
+    let held = context.package(&id).await?;
+    Ok(shown(StatusCode::OK, &held.text, held.present.hash))
+}
+
+/// The list that a query asks for.
+async fn page(
+    context: &Context,
+    Bearer(authority): Bearer,
+    project_id: &str,
+    parameters: &Parameters,
+    status: Option<Status>,
+) -> Result<Response, Refused> {
+    let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;
+    let listing = Listing {
+        status,
+        package_type: parameters.one("package_type")?,
+        parent: parameters.one("parent")?,
+        cursor: parameters.one("cursor")?,
+        ..Listing::default()
+    };
+    let (project, _) = context.readable(project_id, &authority.by).await?;
+    let page = context.list(&project, &listing, limit).await?;
+    let packages: Vec<String> = page.held.into_iter().map(|held| held.text).collect();
+    Ok(list("packages", &packages, page.next_cursor.as_deref()))
+}
+
+async fn pull(
+    State(context): State<Context>,
+    bearer: Bearer,
+    Path(project_id): Path<String>,
+    parameters: Parameters,
+) -> Result<Response, Refused> {
+    match parameters.one("mode")? {
+        None | Some("latest") => {}
+        Some("relevant") => {
+            context.readable(&project_id, &bearer.0.by).await?;
+            parameters.required("query")?;
+            return Err(Rejection::SearchNotSupported.into());
+        }
+        Some(_) => return Err(Malformed::parameter("mode", "latest or relevant").into()),
+    }
+    let wrong =
+        || Malformed::parameter("status", "one of draft, complete, awaiting_review, revision_requested");
+    let status = parameters.one("status")?.map(|word| Status::parse(word).ok_or_else(wrong)).transpose()?;
+    page(&context, bearer, &project_id, &parameters, status).await
+}
+
+/// AP-87.
+async fn awaiting(
+    State(context): State<Context>,
+    bearer: Bearer,
+    Path(project_id): Path<String>,
+    parameters: Parameters,
+) -> Result<Response, Refused> {
+    page(&context, bearer, &project_id, &parameters, Some(Status::AwaitingReview)).await
+}
+
+async fn get(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(package_id): Path<String>,
+    parameters: Parameters,
+) -> Result<Response, Refused> {
+    let id = context.locate(&package_id, parameters.one("project")?, &authority.by).await?;
+    let held = context.package(&id).await?;
+    Ok(shown(StatusCode::OK, &held.text, held.present.hash))
+}
+
+async fn step(
+    context: &Context,
+    Bearer(authority): Bearer,
+    package_id: &str,
+    parameters: &Parameters,
+    (step, note): (Step, Option<String>),
+) -> Result<Response, Refused> {
+    let id = context.locate(package_id, parameters.one("project")?, &authority.by).await?;
+    context.move_package(&id, &MovePackage { authority, step, note }).await?;
+    let held = context.package(&id).await?;
+    Ok(shown(StatusCode::OK, &held.text, held.present.hash))
+}
+
+fn note(shape: &Shape<'_>) -> Result<Option<String>, Malformed> {
+    let note = shape.text_or_null("note")?;
+    if note.is_some_and(|note| note.len() > NOTE_OCTETS_MAX) {
+        return shape.wrong("note", "a string of at most 16384 bytes");
+    }
+    Ok(note.map(str::to_owned))
+}
+
+async fn flag(
+    State(context): State<Context>,
+    bearer: Bearer,
+    Path(package_id): Path<String>,
+    parameters: Parameters,
+    received: Received,
+) -> Result<Response, Refused> {
+    let body = value(received)?;
+    let shape = Shape::root(&body)?;
+    let reviewer =
+        |word: &str| ReviewType::parse(word).filter(|review_type| *review_type != ReviewType::None);
+    let review_type = shape.word("review_type", reviewer, "human or agent")?;
+    let wanted = (Step::Flag(review_type), note(&shape)?);
+    step(&context, bearer, &package_id, &parameters, wanted).await
+}
+
+async fn review(
+    State(context): State<Context>,
+    bearer: Bearer,
+    Path(package_id): Path<String>,
+    parameters: Parameters,
+    received: Received,
+) -> Result<Response, Refused> {
+    let body = value(received)?;
+    let shape = Shape::root(&body)?;
+    let expected = "one of complete, revision_requested, awaiting_review";
+    let wanted = (Step::Review(shape.word("status", Status::parse, expected)?), note(&shape)?);
+    step(&context, bearer, &package_id, &parameters, wanted).await
+}
+
+async fn log(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(package_id): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<Reviews>, Refused> {
+    let id = context.locate(&package_id, parameters.one("project")?, &authority.by).await?;
+    let mut reviews = Vec::new();
+    for stored in context.history(&id).await? {
+        let at = Utc(stored.at).to_string();
+        reviews.push(match PackageEvent::decode(&stored)? {
+            PackageEvent::PackageDeposited(event) => ReviewStep {
+                action: "deposit",
+                from: None,
+                status: event.status.as_str(),
+                review_type: event.review_type.as_str(),
+                note: None,
+                by: event.by.to_string(),
+                at,
+                content_hash: event.hash.to_string(),
+            },
+            PackageEvent::PackageFlagged(event) => moved("flag", event, at),
+            PackageEvent::PackageReviewed(event) => moved("review", event, at),
+        });
+    }
+    if reviews.is_empty() {
+        return Err(Rejection::PackageNotFound.into());
+    }
+    Ok(Json(Reviews { reviews }))
+}
+
+fn moved(action: &'static str, event: PackageMoved, at: String) -> ReviewStep {
+    ReviewStep {
+        action,
+        from: Some(event.from.as_str()),
+        status: event.status.as_str(),
+        review_type: event.review_type.as_str(),
+        note: event.note,
+        by: event.by.to_string(),
+        at,
+        content_hash: event.hash.to_string(),
+    }
+}

@@ -1,0 +1,249 @@
+//! Projects: make, list, share, archive (wire.md D.4, D.7).
+
+use axum::{Json, extract::State};
+use http::{Method, StatusCode};
+use plenary_accounts::Authority;
+use plenary_edge::{Operation, Received};
+use plenary_kernel::{AllowEntry, Class, OwnerName};
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use super::{Bearer, Path, doc, in_project, value, writing};
+use crate::{
+    Context,
+    access::Role,
+    key,
+    limits::{ABOUT_OCTETS_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_MAX},
+    malformed::Malformed,
+    project::{
+        command::{CreateProject, Edit, EditProject},
+        event::About,
+    },
+    refusals::Refused,
+    shape::Shape,
+    wire::{Member, Members, Project, Projects},
+};
+
+/// A new project.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Shape` reads")]
+struct NewProject {
+    /// Its id.
+    project_id: String,
+    /// Whose it is to be; for the operator only.
+    owner_id: Option<OwnerName>,
+    /// What it is about.
+    #[serde(flatten)]
+    about: AboutProject,
+}
+
+/// What a project is about; what is absent stays.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Shape` reads")]
+struct AboutProject {
+    /// A name for people.
+    name: Option<String>,
+    /// What it is.
+    description: Option<String>,
+    /// Whatever clients keep with it.
+    settings: Option<Map<String, Value>>,
+}
+
+/// A role.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Shape` reads")]
+struct NewRole {
+    /// What the member may do.
+    role: Role,
+}
+
+pub(super) fn operations() -> Vec<Operation<Context>> {
+    let (project, members) = ("/v1/projects/{project_id}", "/v1/projects/{project_id}/members");
+    let member = "/v1/projects/{project_id}/members/{member}";
+    let create_doc = writing(doc("context.create_project", Method::POST, "/v1/projects", "Make a project"))
+        .success(StatusCode::CREATED)
+        .request::<NewProject>()
+        .reply::<Project>()
+        .errors(Class::Conflict, &["project_exists"]);
+    let list_doc =
+        doc("context.projects", Method::GET, "/v1/projects", "List the projects that one may read")
+            .reply::<Projects>();
+    let edit_doc = writing(in_project("context.edit_project", Method::PATCH, project, "Describe a project"))
+        .request::<AboutProject>()
+        .reply::<Project>();
+    let of_member = |id, method, summary| {
+        in_project(id, method, member, summary)
+            .path_parameter::<AllowEntry>("member", "`@owner.name`, or `@owner.*`")
+            .errors(Class::Forbidden, &["unauthorized"])
+    };
+    let share_doc = of_member("context.share", Method::PUT, "Give somebody a role in a project")
+        .request::<NewRole>()
+        .reply::<Member>()
+        .errors(Class::Malformed, &["invalid_schema"])
+        .errors(Class::Conflict, &["project_full"]);
+    let unshare_doc = of_member("context.unshare", Method::DELETE, "Take somebody's role away")
+        .success(StatusCode::NO_CONTENT)
+        .errors(Class::Malformed, &["invalid_schema"]);
+    let switch = |id, path, summary| {
+        in_project(id, Method::POST, path, summary)
+            .reply::<Project>()
+            .errors(Class::Forbidden, &["unauthorized"])
+    };
+    vec![
+        Operation::new(create_doc, create),
+        Operation::new(list_doc, list),
+        Operation::new(
+            in_project("context.project", Method::GET, project, "Show a project").reply::<Project>(),
+            get,
+        ),
+        Operation::new(edit_doc, describe),
+        Operation::new(
+            in_project("context.members", Method::GET, members, "List who has a role").reply::<Members>(),
+            roles,
+        ),
+        Operation::new(share_doc, share),
+        Operation::new(unshare_doc, unshare),
+        Operation::new(
+            switch("context.archive", "/v1/projects/{project_id}/archive", "Take no more writes"),
+            archive,
+        ),
+        Operation::new(
+            switch("context.unarchive", "/v1/projects/{project_id}/unarchive", "Take writes again"),
+            unarchive,
+        ),
+    ]
+}
+
+fn about(shape: &Shape<'_>) -> Result<About, Malformed> {
+    let name = shape.text_if("name")?;
+    if name.is_some_and(|name| !(1..=NAME_CHARACTERS_MAX).contains(&name.chars().count())) {
+        return shape.wrong("name", "1 to 200 characters");
+    }
+    let description = shape.text_if("description")?;
+    if description.is_some_and(|text| text.len() > ABOUT_OCTETS_MAX) {
+        return shape.wrong("description", "a string of at most 16384 bytes");
+    }
+    let settings = match shape.any("settings") {
+        None => None,
+        Some(Value::Object(settings)) => Some(settings.clone()),
+        Some(_) => return shape.wrong("settings", "an object"),
+    };
+    if settings.as_ref().is_some_and(|settings| {
+        serde_json::to_vec(settings).map_or(usize::MAX, |json| json.len()) > ABOUT_OCTETS_MAX
+    }) {
+        return shape.wrong("settings", "an object of at most 16384 bytes");
+    }
+    Ok(About { name: name.map(str::to_owned), description: description.map(str::to_owned), settings })
+}
+
+/// A project after it was changed.
+async fn shown(context: &Context, id: &str) -> Result<Json<Project>, Refused> {
+    Ok(Json((&*context.project(id).await?).into()))
+}
+
+async fn create(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    received: Received,
+) -> Result<(StatusCode, Json<Project>), Refused> {
+    let body = value(received)?;
+    let shape = Shape::root(&body)?;
+    let project_id = shape.id("project_id")?.to_owned();
+    let owner = match shape.text_or_null("owner_id")? {
+        None => None,
+        Some(_) => Some(shape.word("owner_id", |text| text.parse().ok(), "an owner's name")?),
+    };
+    let command = CreateProject { authority, project_id, owner, about: about(&shape)? };
+    context.create_project(&command).await?;
+    Ok((StatusCode::CREATED, shown(&context, &key::part(&command.project_id)).await?))
+}
+
+async fn list(State(context): State<Context>, Bearer(authority): Bearer) -> Result<Json<Projects>, Refused> {
+    let visible = context.visible(&authority.by, PROJECTS_LISTED_MAX).await?;
+    Ok(Json(Projects { projects: visible.iter().map(|(_, project)| (&**project).into()).collect() }))
+}
+
+async fn get(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+) -> Result<Json<Project>, Refused> {
+    let (_, project) = context.readable(&project_id, &authority.by).await?;
+    Ok(Json((&*project).into()))
+}
+
+async fn edit(
+    context: &Context,
+    authority: Authority,
+    project_id: &str,
+    edit: Edit,
+) -> Result<Json<Project>, Refused> {
+    let id = key::part(project_id);
+    context.edit_project(&id, &EditProject { authority, edit }).await?;
+    shown(context, &id).await
+}
+
+async fn describe(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+    received: Received,
+) -> Result<Json<Project>, Refused> {
+    let body = value(received)?;
+    let about = about(&Shape::root(&body)?)?;
+    edit(&context, authority, &project_id, Edit::Describe(about)).await
+}
+
+async fn archive(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+) -> Result<Json<Project>, Refused> {
+    edit(&context, authority, &project_id, Edit::Archive).await
+}
+
+async fn unarchive(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+) -> Result<Json<Project>, Refused> {
+    edit(&context, authority, &project_id, Edit::Unarchive).await
+}
+
+async fn roles(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+) -> Result<Json<Members>, Refused> {
+    let (_, project) = context.readable(&project_id, &authority.by).await?;
+    let member = |(member, role): (&AllowEntry, &Role)| Member { member: member.to_string(), role: *role };
+    Ok(Json(Members { members: project.members.iter().map(member).collect() }))
+}
+
+fn entry(text: &str) -> Result<AllowEntry, Malformed> {
+    text.parse().map_err(|_| Malformed::field("member", "@owner.name or @owner.*"))
+}
+
+async fn share(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path((project_id, member)): Path<(String, String)>,
+    received: Received,
+) -> Result<Json<Member>, Refused> {
+    let body = value(received)?;
+    let role = Shape::root(&body)?.word("role", Role::parse, "one of reader, writer, reviewer")?;
+    let member = entry(&member)?;
+    let edit = Edit::Share(member.clone(), role);
+    context.edit_project(&key::part(&project_id), &EditProject { authority, edit }).await?;
+    Ok(Json(Member { member: member.to_string(), role }))
+}
+
+async fn unshare(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path((project_id, member)): Path<(String, String)>,
+) -> Result<StatusCode, Refused> {
+    let edit = Edit::Unshare(entry(&member)?);
+    context.edit_project(&key::part(&project_id), &EditProject { authority, edit }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,115 @@
+//! Orientation, digest, and what this server does of the protocol (sections 8.3, 8.4, 11.5).
+
+use axum::{Json, extract::State};
+use http::Method;
+use plenary_edge::{Auth, Operation};
+use plenary_kernel::Class;
+use schemars::JsonSchema;
+
+use super::{Bearer, Path, doc, in_project};
+use crate::{
+    Context,
+    bundles::Wanted,
+    limits::{SNIPPETS_DEFAULT, SNIPPETS_MAX, WINDOW_DAYS_DEFAULT, WINDOW_DAYS_MAX},
+    parameters::Parameters,
+    refusals::Refused,
+    schema::RELAY_VERSION,
+    wire::{Capabilities, Conformance, Digest, Implementation, Orientation},
+};
+
+/// The query of an orientation.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct OrientQuery {
+    /// How many days to look back on; 14 when absent.
+    window_days: Option<u64>,
+}
+
+/// The query of a digest.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct DigestQuery {
+    /// The project; all that one may read when absent.
+    project: Option<String>,
+    /// What the snippets are to be about.
+    focus: Option<String>,
+    /// 0 to 200; 25 when absent.
+    snippets: Option<u64>,
+    /// How many days to look back on; 14 when absent.
+    window_days: Option<u64>,
+}
+
+pub(super) fn operations() -> Vec<Operation<Context>> {
+    let orient_doc = in_project(
+        "context.orient",
+        Method::GET,
+        "/v1/projects/{project_id}/orient",
+        "What a new session begins with",
+    )
+    .query::<OrientQuery>()
+    .reply::<Orientation>()
+    .errors(Class::Malformed, &["invalid_parameter"]);
+    let digest_doc = doc("context.orchestrate", Method::GET, "/v1/orchestrate", "A digest across packages")
+        .query::<DigestQuery>()
+        .reply::<Digest>()
+        .errors(Class::Malformed, &["invalid_parameter"])
+        .errors(Class::NotFound, &["project_not_found"]);
+    let conformance_doc = doc(
+        "context.conformance",
+        Method::GET,
+        "/v1/conformance",
+        "What this server does of the Agentic Protocol",
+    )
+    .auth(Auth::None)
+    .reply::<Conformance>();
+    vec![
+        Operation::new(orient_doc, orient),
+        Operation::new(digest_doc, orchestrate),
+        Operation::new(conformance_doc, conformance),
+    ]
+}
+
+async fn orient(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<Orientation>, Refused> {
+    let window_days = parameters.number("window_days", WINDOW_DAYS_DEFAULT, 1, WINDOW_DAYS_MAX)?;
+    let (id, project) = context.readable(&project_id, &authority.by).await?;
+    Ok(Json(context.orient((&id, &project), &authority.by, window_days).await?))
+}
+
+async fn orchestrate(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    parameters: Parameters,
+) -> Result<Json<Digest>, Refused> {
+    let wanted = Wanted {
+        focus: parameters.one("focus")?.filter(|focus| !focus.trim().is_empty()),
+        window_days: parameters.number("window_days", WINDOW_DAYS_DEFAULT, 1, WINDOW_DAYS_MAX)?,
+        snippets: parameters.count("snippets", SNIPPETS_DEFAULT, 0, SNIPPETS_MAX)?,
+    };
+    let one = match parameters.one("project")? {
+        Some(project_id) => Some(context.readable(project_id, &authority.by).await?),
+        None => None,
+    };
+    Ok(Json(context.digest(one, &authority.by, &wanted).await?))
+}
+
+/// AP-78, AP-88, AP-91: what is said here is what is there.
+async fn conformance() -> Json<Conformance> {
+    Json(Conformance {
+        protocol_version: RELAY_VERSION,
+        conformance_level: "L3",
+        capabilities: Capabilities {
+            hybrid_search: false,
+            semantic_search: false,
+            keyword_search: false,
+            realtime: false,
+            blob_storage: false,
+            export: false,
+        },
+        implementation: Implementation { name: "Plenary", version: env!("CARGO_PKG_VERSION") },
+    })
+}

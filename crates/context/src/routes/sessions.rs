@@ -1,0 +1,145 @@
+//! Sessions: begin, end, find by callsign (section 5.5, wire.md D.7).
+
+use axum::{Json, extract::State};
+use http::{Method, StatusCode};
+use plenary_edge::{Operation, Received};
+use plenary_kernel::Class;
+use schemars::JsonSchema;
+
+use super::{Bearer, Path, in_project, value_or_empty, writing};
+use crate::{
+    Context, key,
+    lifecycle::ActorType,
+    limits::LIST_MAX,
+    parameters::Parameters,
+    refusals::Refused,
+    rejection::Rejection,
+    session::{
+        callsign::callsign,
+        command::{EndSession, StartSession},
+    },
+    shape::Shape,
+    wire::{Session, Sessions},
+};
+
+/// A new session.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Shape` reads")]
+struct NewSession {
+    /// Who works in it; the token's bearer when absent.
+    actor_id: Option<String>,
+    /// What that is.
+    actor_type: Option<ActorType>,
+}
+
+/// The end of a session.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Shape` reads")]
+struct SessionEnd {
+    /// RFC 3339 UTC; now when absent.
+    ended_at: Option<String>,
+}
+
+/// The query of a list of sessions.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct SessionQuery {
+    /// Only with this callsign.
+    callsign: Option<String>,
+    /// 1 to 1000; 100 when absent.
+    limit: Option<u64>,
+    /// The `next_cursor` of an earlier page.
+    cursor: Option<String>,
+}
+
+pub(super) fn operations() -> Vec<Operation<Context>> {
+    let (sessions, session) =
+        ("/v1/projects/{project_id}/sessions", "/v1/projects/{project_id}/sessions/{session_id}");
+    let start_doc = writing(in_project("context.start_session", Method::POST, sessions, "Begin a session"))
+        .success(StatusCode::CREATED)
+        .optional_request::<NewSession>()
+        .reply::<Session>();
+    let list_doc = in_project("context.sessions", Method::GET, sessions, "List sessions, newest first")
+        .query::<SessionQuery>()
+        .reply::<Sessions>()
+        .errors(Class::Malformed, &["invalid_parameter"]);
+    let get_doc = in_project("context.session", Method::GET, session, "Show a session")
+        .reply::<Session>()
+        .errors(Class::NotFound, &["session_not_found"]);
+    let end_doc = writing(in_project("context.end_session", Method::PATCH, session, "End a session"))
+        .optional_request::<SessionEnd>()
+        .reply::<Session>()
+        .errors(Class::NotFound, &["session_not_found"])
+        .errors(Class::Conflict, &["session_ended"]);
+    vec![
+        Operation::new(start_doc, start),
+        Operation::new(list_doc, list),
+        Operation::new(get_doc, get),
+        Operation::new(end_doc, end),
+    ]
+}
+
+async fn start(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+    received: Received,
+) -> Result<(StatusCode, Json<Session>), Refused> {
+    let body = value_or_empty(received)?;
+    let shape = Shape::root(&body)?;
+    let bits = u128::from(context.clock().stamp().ulid(0));
+    let actor_type = match shape.text_or_null("actor_type")? {
+        None => None,
+        Some(_) => Some(shape.word("actor_type", ActorType::parse, "one of human, agent, script")?),
+    };
+    let command = StartSession {
+        authority,
+        project_id: project_id.clone(),
+        session_id: format!("sess_{bits:032x}"),
+        callsign: callsign(bits),
+        actor_id: shape.id_or_null("actor_id")?.map(str::to_owned),
+        actor_type,
+        attribution: context.config().attribution,
+    };
+    context.start_session(&command).await?;
+    let session = context.session(&key::part(&project_id), &key::part(&command.session_id)).await?;
+    Ok((StatusCode::CREATED, Json(session.ok_or(Rejection::SessionNotFound)?)))
+}
+
+async fn list(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+    parameters: Parameters,
+) -> Result<Json<Sessions>, Refused> {
+    let limit = parameters.count("limit", 100, 1, LIST_MAX)?;
+    let (callsign, cursor) = (parameters.one("callsign")?, parameters.one("cursor")?);
+    let (project, _) = context.readable(&project_id, &authority.by).await?;
+    Ok(Json(context.sessions(&project, callsign, cursor, limit).await?))
+}
+
+async fn get(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path((project_id, session_id)): Path<(String, String)>,
+) -> Result<Json<Session>, Refused> {
+    let (project, _) = context.readable(&project_id, &authority.by).await?;
+    let session = context.session(&project, &key::part(&session_id)).await?;
+    Ok(Json(session.ok_or(Rejection::SessionNotFound)?))
+}
+
+async fn end(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path((project_id, session_id)): Path<(String, String)>,
+    received: Received,
+) -> Result<Json<Session>, Refused> {
+    let body = value_or_empty(received)?;
+    let shape = Shape::root(&body)?;
+    let ended_at = shape.any("ended_at").map(|_| shape.moment("ended_at")).transpose()?;
+    let (project, session) = (key::part(&project_id), key::part(&session_id));
+    let command = EndSession { authority, ended_at, attribution: context.config().attribution };
+    context.end_session((&project, &session), &command).await?;
+    let session = context.session(&project, &session).await?;
+    Ok(Json(session.ok_or(Rejection::SessionNotFound)?))
+}

@@ -1,0 +1,231 @@
+//! The schema of a context package (sections 6.1 to 6.5): what is refused, and what the server goes by.
+//! Unknown members at every depth are nobody's business here (AP-18, AP-89).
+//! Must not know: whether the package may be deposited.
+
+use bytes::Bytes;
+use plenary_kernel::limits::JSON_INTEGER_MAX;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    hash::ContentHash,
+    lifecycle::{ActorType, ReviewType, Status},
+    limits::TITLE_CHARACTERS_MAX,
+    malformed::{Code, Malformed},
+    members::Object,
+    moment::Moment,
+    shape::Shape,
+};
+
+/// The named package types (AP-29).
+pub const PACKAGE_TYPES: [&str; 8] = [
+    "standard",
+    "milestone",
+    "decision",
+    "handoff",
+    "auto_deposit",
+    "analysis",
+    "question",
+    "orchestrator_report",
+];
+/// The version of the protocol (AP-21, AP-92).
+pub const RELAY_VERSION: &str = "0.1";
+/// The sibling of a package's members that carries its hash, and is never part of it (AP-37).
+pub const CONTENT_HASH: &str = "content_hash";
+
+/// Who a package or a fact says that it is by (section 6.2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Creator {
+    /// The actor.
+    pub id: String,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub kind: ActorType,
+    /// The session it worked in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+}
+
+/// What the server goes by in a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// Unique within the project.
+    pub package_id: String,
+    /// The project.
+    pub project_id: String,
+    /// The state it is deposited in.
+    pub status: Status,
+    /// One of [`PACKAGE_TYPES`], or `x-…`.
+    pub package_type: String,
+    /// Who is to review it.
+    pub review_type: ReviewType,
+    /// When it says that it was made.
+    pub created_at: Moment,
+    /// By whom.
+    pub created_by: Creator,
+    /// What it corrects or continues.
+    pub parent_package_id: Option<String>,
+    /// Whether it has open questions.
+    pub asks: bool,
+}
+
+/// A package that is what the schema says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Package {
+    /// What the server goes by.
+    pub head: Head,
+    /// The package as it was sent, without a claimed hash.
+    pub raw: Bytes,
+    /// Its content hash.
+    pub hash: ContentHash,
+}
+
+impl Package {
+    /// Reads a package. `text` has passed the strict check of JSON.
+    ///
+    /// # Errors
+    /// `invalid_schema` with the first field that does not fit; `hash_mismatch` for a claimed hash that is not it.
+    pub fn read(text: &str) -> Result<Self, Malformed> {
+        let mut value: Value =
+            serde_json::from_str(text).map_err(|_| Malformed::whole("The body must be a JSON object."))?;
+        let head = head(&Shape::root(&value)?)?;
+        let claim = value.as_object_mut().and_then(|members| members.remove(CONTENT_HASH));
+        let hash = ContentHash::of(&value);
+        let object =
+            Object::parse(text).ok_or_else(|| Malformed::whole("The body must be a JSON object."))?;
+        let raw = match claim {
+            None => object.text().to_owned(),
+            Some(claim) => {
+                holds(&claim, hash)?;
+                object.without(CONTENT_HASH)
+            }
+        };
+        Ok(Self { head, raw: raw.into(), hash })
+    }
+}
+
+/// Verifies a claimed hash; null claims nothing.
+fn holds(claim: &Value, hash: ContentHash) -> Result<(), Malformed> {
+    if claim.is_null() {
+        return Ok(());
+    }
+    let Some(claimed) = claim.as_str().and_then(ContentHash::parse) else {
+        return Err(Malformed::field(CONTENT_HASH, "sha256:<64 hex digits>"));
+    };
+    if claimed == hash {
+        return Ok(());
+    }
+    Err(Malformed {
+        code: Code::HashMismatch,
+        field: Some(CONTENT_HASH.to_owned()),
+        message: format!("The package hashes to {hash}; what is claimed is another."),
+    })
+}
+
+/// Whether a word is a package type (AP-29, AP-30, AP-90).
+fn is_package_type(word: &str) -> bool {
+    PACKAGE_TYPES.contains(&word) || word.strip_prefix("x-").is_some_and(|rest| !rest.is_empty())
+}
+
+fn head(shape: &Shape<'_>) -> Result<Head, Malformed> {
+    for name in [
+        "package_id",
+        "project_id",
+        "relay_version",
+        "title",
+        "status",
+        "package_type",
+        "review_type",
+        "created_at",
+        "created_by",
+    ] {
+        shape.required(name)?;
+    }
+    let (package_id, project_id) = (shape.id("package_id")?, shape.id("project_id")?);
+    if shape.text("relay_version")? != RELAY_VERSION {
+        return shape.wrong("relay_version", "\"0.1\"");
+    }
+    if !(1..=TITLE_CHARACTERS_MAX).contains(&shape.text("title")?.chars().count()) {
+        return shape.wrong("title", "1 to 200 characters");
+    }
+    let status =
+        shape.word("status", Status::parse, "one of draft, complete, awaiting_review, revision_requested")?;
+    let package_type = shape.text("package_type")?;
+    if !is_package_type(package_type) {
+        return shape.wrong("package_type", &format!("one of {}, or x-…", PACKAGE_TYPES.join(", ")));
+    }
+    let review_type = shape.word("review_type", ReviewType::parse, "one of none, human, agent")?;
+    let created_at = shape.moment("created_at")?;
+    let created_by = creator("created_by", shape.required("created_by")?)?;
+    let (parent_package_id, asks) = optional(shape)?;
+    Ok(Head {
+        package_id: package_id.to_owned(),
+        project_id: project_id.to_owned(),
+        status,
+        package_type: package_type.to_owned(),
+        review_type,
+        created_at,
+        created_by,
+        parent_package_id,
+        asks,
+    })
+}
+
+/// Reads an actor below a path (AP-26 to AP-28).
+pub(crate) fn creator(path: &str, value: &Value) -> Result<Creator, Malformed> {
+    let shape = Shape::at(path, value)?;
+    Ok(Creator {
+        id: shape.id("id")?.to_owned(),
+        kind: shape.word("type", ActorType::parse, "one of human, agent, script")?,
+        session_id: shape.id_or_null("session_id")?.map(str::to_owned),
+    })
+}
+
+/// The members that may be absent (AP-31, AP-32): the parent, and whether there are open questions.
+fn optional(shape: &Shape<'_>) -> Result<(Option<String>, bool), Malformed> {
+    for name in ["description", "handoff_note", "content_md"] {
+        shape.text_if(name)?;
+    }
+    for name in ["topic", "artifact_type", "storage_path"] {
+        shape.text_or_null(name)?;
+    }
+    for name in ["tags", "decisions_made"] {
+        shape.texts(name)?;
+    }
+    let asks = !shape.texts("open_questions")?.is_empty();
+    if let Some(next) = shape.text_or_null("estimated_next_actor")?
+        && !matches!(next, "human" | "agent")
+    {
+        return shape.wrong("estimated_next_actor", "human, agent or null");
+    }
+    shape.integer_if("significance", 1..=10, "an integer from 1 to 10")?;
+    match shape.any("deliverables") {
+        None => {}
+        Some(Value::Array(items)) => {
+            for (nth, item) in items.iter().enumerate() {
+                deliverable(&Shape::at(&format!("deliverables[{nth}]"), item)?)?;
+            }
+        }
+        Some(_) => return shape.wrong("deliverables", "an array of objects"),
+    }
+    let parent = shape.id_or_null("parent_package_id")?;
+    Ok((parent.map(str::to_owned), asks))
+}
+
+/// AP-33, AP-34.
+fn deliverable(shape: &Shape<'_>) -> Result<(), Malformed> {
+    shape.text("path")?;
+    shape.text("type")?;
+    if let Some(hash) = shape.text_if("hash")? {
+        let fits = hash.split_once(':').is_some_and(|(algorithm, digits)| {
+            !algorithm.is_empty()
+                && algorithm.bytes().all(|octet| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet))
+                && !digits.is_empty()
+                && digits.bytes().all(|octet| octet.is_ascii_hexdigit())
+        });
+        if !fits {
+            return shape.wrong("hash", "<algorithm>:<hex digits>");
+        }
+    }
+    shape.integer_if("size_bytes", 0..=JSON_INTEGER_MAX, "an integer from 0")
+}

@@ -1,0 +1,36 @@
+//! What can be asked of a session.
+//! Must not know: who may ask it.
+
+use plenary_accounts::Authority;
+
+use crate::{attribution::Attribution, lifecycle::ActorType, moment::Moment};
+
+/// Begins a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartSession {
+    /// In whose name.
+    pub authority: Authority,
+    /// The project.
+    pub project_id: String,
+    /// Its id.
+    pub session_id: String,
+    /// Its callsign.
+    pub callsign: String,
+    /// Who works in it; the bearer itself when absent.
+    pub actor_id: Option<String>,
+    /// What that is.
+    pub actor_type: Option<ActorType>,
+    /// Whether tokens are held to their own actors.
+    pub attribution: Attribution,
+}
+
+/// Ends a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndSession {
+    /// In whose name.
+    pub authority: Authority,
+    /// When it ended; now when absent.
+    pub ended_at: Option<Moment>,
+    /// Whether tokens are held to their own actors.
+    pub attribution: Attribution,
+}

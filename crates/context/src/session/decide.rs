@@ -1,0 +1,71 @@
+//! What may become of a session. Pure.
+//! Must not know: what is made in it.
+
+use plenary_engine::Decision;
+use plenary_kernel::Stamp;
+
+use super::{
+    command::{EndSession, StartSession},
+    event::{SessionEnded, SessionEvent, SessionStarted},
+    state::SessionState,
+};
+use crate::{
+    attribution::{itself, speaks_as},
+    malformed::Malformed,
+    moment::Moment,
+    package::decide::enter,
+    project::decide::InProject,
+    rejection::Rejection,
+};
+
+/// Decides `StartSession`: for whoever may deposit (AP-13, AP-14).
+pub fn start(
+    project: &InProject,
+    command: &StartSession,
+    stamp: &Stamp,
+) -> Result<Decision<SessionEvent, ()>, Rejection> {
+    let by = &command.authority.by;
+    enter(project, by, false, |access| access.write)?;
+    let itself = itself(by);
+    let actor_id = command.actor_id.clone().unwrap_or(itself.id);
+    if !speaks_as(by, &actor_id, command.attribution) {
+        return Err(Rejection::NotThatActor("actor_id"));
+    }
+    if project.project.archived_at.is_some() {
+        return Err(Rejection::ProjectArchived);
+    }
+    let event = SessionStarted {
+        by: by.clone(),
+        session_id: command.session_id.clone(),
+        actor_id,
+        actor_type: command.actor_type.unwrap_or(itself.kind),
+        callsign: command.callsign.clone(),
+        started_at: Moment::of(stamp.now),
+    };
+    Ok(Decision::new(vec![SessionEvent::SessionStarted(event)], ()))
+}
+
+/// Decides `EndSession`: for whoever it is, and once. The same end again is no error.
+pub fn end(
+    state: &SessionState,
+    project: &InProject,
+    command: &EndSession,
+    stamp: &Stamp,
+) -> Result<Decision<SessionEvent, ()>, Rejection> {
+    let by = &command.authority.by;
+    enter(project, by, false, |access| access.write)?;
+    let Some(started) = &state.started else { return Err(Rejection::SessionNotFound) };
+    if started.by != *by && !speaks_as(by, &started.actor_id, command.attribution) {
+        return Err(Rejection::NotPermitted);
+    }
+    if let Some(ended_at) = state.ended_at {
+        let is_same = command.ended_at.is_none_or(|asked| asked == ended_at);
+        return if is_same { Ok(Decision::unchanged(())) } else { Err(Rejection::SessionEnded) };
+    }
+    let ended_at = command.ended_at.unwrap_or_else(|| Moment::of(stamp.now).max(started.started_at));
+    if ended_at < started.started_at {
+        return Err(Malformed::field("ended_at", "not before the session's start").into());
+    }
+    let event = SessionEnded { by: by.clone(), ended_at };
+    Ok(Decision::new(vec![SessionEvent::SessionEnded(event)], ()))
+}

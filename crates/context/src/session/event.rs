@@ -1,0 +1,68 @@
+//! What stands on a session's stream, and its stored form. The forms are frozen.
+//! Must not know: what follows from it.
+
+use bytes::Bytes;
+use plenary_accounts::Actor;
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    lifecycle::ActorType,
+    moment::Moment,
+    stored::{read, unknown, written},
+};
+
+/// An event of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionEvent {
+    /// It began.
+    SessionStarted(SessionStarted),
+    /// It ended.
+    SessionEnded(SessionEnded),
+}
+
+/// See [`SessionEvent::SessionStarted`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionStarted {
+    /// Whose token it was.
+    pub by: Actor,
+    /// Its id.
+    pub session_id: String,
+    /// Who works in it.
+    pub actor_id: String,
+    /// What that is.
+    pub actor_type: ActorType,
+    /// Its callsign.
+    pub callsign: String,
+    /// When.
+    pub started_at: Moment,
+}
+
+/// See [`SessionEvent::SessionEnded`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionEnded {
+    /// Whose token it was.
+    pub by: Actor,
+    /// When.
+    pub ended_at: Moment,
+}
+
+impl SessionEvent {
+    /// The stored form.
+    #[must_use]
+    pub fn encode(&self) -> NewEvent {
+        match self {
+            Self::SessionStarted(event) => written("SessionStarted", event, Bytes::new()),
+            Self::SessionEnded(event) => written("SessionEnded", event, Bytes::new()),
+        }
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored.kind {
+            "SessionStarted" => Self::SessionStarted(read(stored)?),
+            "SessionEnded" => Self::SessionEnded(read(stored)?),
+            _ => return unknown(stored),
+        })
+    }
+}

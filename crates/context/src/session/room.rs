@@ -1,0 +1,90 @@
+//! Sessions as the engine sees them.
+//! Must not know: HTTP.
+
+use bytes::Bytes;
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+
+use super::{
+    command::{EndSession, StartSession},
+    decide,
+    event::SessionEvent,
+    state::SessionState,
+};
+use crate::{
+    Context,
+    index::{CALLSIGNS, SESSIONS},
+    key,
+    project::decide::InProject,
+    rejection::Rejection,
+};
+
+/// The streams `context.session/<project>/<session>`.
+#[derive(Debug)]
+pub struct SessionRoom;
+
+impl Room for SessionRoom {
+    type State = SessionState;
+    type Event = SessionEvent;
+    const CATEGORY: &'static str = "context.session";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &SessionEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<SessionEvent, Fault> {
+        SessionEvent::decode(event)
+    }
+    fn evolve(state: &mut SessionState, _: Version, _: TimestampMs, event: &SessionEvent) {
+        state.evolve(event);
+    }
+    fn index(id: &str, event: &SessionEvent) -> Vec<IndexOp> {
+        let SessionEvent::SessionStarted(event) = event else { return Vec::new() };
+        let (project, session) = id.split_once('/').unwrap_or((id, ""));
+        let at = event.started_at;
+        let put = |name, key| IndexOp::Put { name, key, value: Bytes::new() };
+        vec![
+            put(SESSIONS, key::join(&[project, at.as_str(), session])),
+            put(CALLSIGNS, key::join(&[project, &event.callsign, at.as_str(), session])),
+        ]
+    }
+}
+
+/// A command on a session with what it asks.
+pub(crate) struct OnSession<'a, C> {
+    pub(crate) context: &'a Context,
+    /// The project's part of the stream's name.
+    pub(crate) project: &'a str,
+    pub(crate) command: &'a C,
+}
+
+macro_rules! on_session {
+    ($command:ty, |$state:ident, $project:ident, $c:ident, $stamp:ident| $decide:expr) => {
+        impl Command<SessionRoom> for OnSession<'_, $command> {
+            type Reply = ();
+            type Rejection = Rejection;
+            type Facts = InProject;
+
+            async fn facts(&self, _: &SessionState) -> Result<Facts<InProject>, Fault> {
+                let mut conditions = Vec::new();
+                let authority = &self.command.authority;
+                let value = self.context.in_project(self.project, authority, &mut conditions).await?;
+                Ok(Facts { value, conditions })
+            }
+            fn decide(
+                &self,
+                $state: &SessionState,
+                _: Version,
+                $project: &InProject,
+                $stamp: &Stamp,
+            ) -> Result<Decision<SessionEvent, ()>, Rejection> {
+                let $c = self.command;
+                $decide
+            }
+        }
+    };
+}
+
+on_session!(StartSession, |_state, project, command, stamp| decide::start(project, command, stamp));
+on_session!(EndSession, |state, project, command, stamp| decide::end(state, project, command, stamp));

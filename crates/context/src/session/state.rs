@@ -1,0 +1,26 @@
+//! A session: the fold of its stream.
+//! Must not know: which packages were made in it.
+
+use serde::{Deserialize, Serialize};
+
+use super::event::{SessionEvent, SessionStarted};
+use crate::moment::Moment;
+
+/// A session. The default is an id that none has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionState {
+    /// How it began.
+    pub started: Option<SessionStarted>,
+    /// When it ended.
+    pub ended_at: Option<Moment>,
+}
+
+impl SessionState {
+    /// The session after an event.
+    pub fn evolve(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::SessionStarted(event) => self.started = Some(event.clone()),
+            SessionEvent::SessionEnded(event) => self.ended_at = Some(event.ended_at),
+        }
+    }
+}

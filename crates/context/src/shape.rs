@@ -1,0 +1,142 @@
+//! Members of a JSON object by their shape, with the path of the one that does not fit.
+//! Must not know: which members there are.
+
+use serde_json::{Map, Value};
+
+use crate::{limits::ID_OCTETS_MAX, malformed::Malformed, moment::Moment};
+
+/// An object that is being read, and where it stands: `created_by.`, `deliverables[0].`, or nothing.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape<'a> {
+    members: &'a Map<String, Value>,
+    at: String,
+}
+
+impl<'a> Shape<'a> {
+    /// The outermost value.
+    pub(crate) fn root(value: &'a Value) -> Result<Self, Malformed> {
+        let members = value.as_object();
+        let members = members.ok_or_else(|| Malformed::whole("The body must be a JSON object."))?;
+        Ok(Self { members, at: String::new() })
+    }
+
+    /// An object below a path.
+    pub(crate) fn at(path: &str, value: &'a Value) -> Result<Self, Malformed> {
+        let members = value.as_object().ok_or_else(|| Malformed::field(path, "an object"))?;
+        Ok(Self { members, at: format!("{path}.") })
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        format!("{}{name}", self.at)
+    }
+
+    pub(crate) fn wrong<T>(&self, name: &str, expected: &str) -> Result<T, Malformed> {
+        Err(Malformed::field(self.path(name), expected))
+    }
+
+    /// A member, if it is there at all.
+    pub(crate) fn any(&self, name: &str) -> Option<&'a Value> {
+        self.members.get(name)
+    }
+
+    pub(crate) fn required(&self, name: &str) -> Result<&'a Value, Malformed> {
+        self.any(name).ok_or_else(|| Malformed::missing(self.path(name)))
+    }
+
+    /// Text that is there.
+    pub(crate) fn text(&self, name: &str) -> Result<&'a str, Malformed> {
+        match self.required(name)?.as_str() {
+            Some(text) => Ok(text),
+            None => self.wrong(name, "a string"),
+        }
+    }
+
+    /// Text that may be absent, and is never null.
+    pub(crate) fn text_if(&self, name: &str) -> Result<Option<&'a str>, Malformed> {
+        self.any(name).map(|_| self.text(name)).transpose()
+    }
+
+    /// Text that may be absent or null.
+    pub(crate) fn text_or_null(&self, name: &str) -> Result<Option<&'a str>, Malformed> {
+        match self.any(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => self.wrong(name, "a string or null"),
+        }
+    }
+
+    /// Text of at least one octet and at most so many.
+    pub(crate) fn bounded(&self, name: &str, octets_max: usize) -> Result<&'a str, Malformed> {
+        let text = self.text(name)?;
+        if text.is_empty() || text.len() > octets_max {
+            return self.wrong(name, &format!("a string of 1 to {octets_max} bytes"));
+        }
+        Ok(text)
+    }
+
+    /// An id of somebody's own making.
+    pub(crate) fn id(&self, name: &str) -> Result<&'a str, Malformed> {
+        self.bounded(name, ID_OCTETS_MAX)
+    }
+
+    /// The same, absent or null.
+    pub(crate) fn id_or_null(&self, name: &str) -> Result<Option<&'a str>, Malformed> {
+        match self.text_or_null(name)? {
+            None => Ok(None),
+            Some(_) => self.id(name).map(Some),
+        }
+    }
+
+    /// One of a few words.
+    pub(crate) fn word<T>(
+        &self,
+        name: &str,
+        parse: impl Fn(&str) -> Option<T>,
+        expected: &str,
+    ) -> Result<T, Malformed> {
+        match parse(self.text(name)?) {
+            Some(word) => Ok(word),
+            None => self.wrong(name, expected),
+        }
+    }
+
+    /// A moment in UTC.
+    pub(crate) fn moment(&self, name: &str) -> Result<Moment, Malformed> {
+        self.word(name, Moment::parse, "an RFC 3339 time that ends in Z or +00:00")
+    }
+
+    /// Texts, if there are any.
+    pub(crate) fn texts(&self, name: &str) -> Result<Vec<&'a str>, Malformed> {
+        let items = match self.any(name) {
+            None => return Ok(Vec::new()),
+            Some(Value::Array(items)) => items,
+            Some(_) => return self.wrong(name, "an array of strings"),
+        };
+        let text = |(nth, item): (usize, &'a Value)| {
+            let wrong = || Malformed::field(format!("{}[{nth}]", self.path(name)), "a string");
+            item.as_str().ok_or_else(wrong)
+        };
+        items.iter().enumerate().map(text).collect()
+    }
+
+    /// A whole number within bounds, if it is there.
+    pub(crate) fn integer_if(
+        &self,
+        name: &str,
+        within: std::ops::RangeInclusive<u64>,
+        expected: &str,
+    ) -> Result<(), Malformed> {
+        let Some(value) = self.any(name) else { return Ok(()) };
+        // 5.0 is the integer 5, as in JSON Schema, and hashes like it.
+        let (low, high) = (as_double(*within.start()), as_double(*within.end()));
+        match value.as_f64() {
+            Some(number) if number.fract() == 0.0 && (low..=high).contains(&number) => Ok(()),
+            _ => self.wrong(name, expected),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bounds are at most 2^53-1, which is exact")]
+fn as_double(bound: u64) -> f64 {
+    bound as f64
+}

@@ -1,0 +1,8 @@
+//! Tests of the room's pure part.
+
+mod deciding_facts;
+mod deciding_packages;
+mod deciding_projects;
+mod samples;
+mod schemas;
+mod stored_forms;

@@ -1,0 +1,236 @@
+//! The stored form of every event, to the byte. These are frozen: a change is a new form beside the old one.
+
+use plenary_accounts::Actor;
+use plenary_kernel::{Position, TimestampMs, Version};
+use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
+use serde_json::json;
+
+use crate::{
+    access::Role,
+    fact::event::{FactAsserted, FactEvent, FactInvalidated},
+    hash::ContentHash,
+    lifecycle::{ActorType, ReviewType, Status},
+    moment::Moment,
+    package::event::{PackageDeposited, PackageEvent, PackageMoved},
+    project::event::{
+        About, MemberRemoved, MemberSet, ProjectCreated, ProjectDescribed, ProjectEvent, Switched,
+    },
+    schema::Creator,
+    session::event::{SessionEnded, SessionEvent, SessionStarted},
+};
+
+const HASH: &str = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+
+fn stored(event: NewEvent) -> StoredEvent {
+    StoredEvent {
+        position: Position(1),
+        stream: StreamName::new("context.any", "x"),
+        version: Version(1),
+        kind: event.kind.into(),
+        form: event.form,
+        at: TimestampMs(1_000),
+        envelope: event.envelope,
+        payload: event.payload,
+    }
+}
+
+fn agent() -> Actor {
+    "@nick.a".parse().unwrap()
+}
+
+fn moment(text: &str) -> Moment {
+    Moment::parse(text).unwrap()
+}
+
+/// Checks that an event is written so and read back, and that another form or kind is corrupt.
+#[track_caller]
+fn frozen<E: PartialEq + std::fmt::Debug>(
+    event: &E,
+    encode: impl Fn(&E) -> NewEvent,
+    decode: impl Fn(&StoredEvent) -> Result<E, Fault>,
+    (kind, envelope, payload): (&'static str, &str, &str),
+) {
+    let written = encode(event);
+    let text = std::str::from_utf8(&written.envelope).unwrap();
+    assert_eq!((written.kind, written.form, text), (kind, 1, envelope));
+    assert_eq!(written.payload, payload);
+    let back = stored(written);
+    assert_eq!(&decode(&back).unwrap(), event);
+    assert!(decode(&StoredEvent { form: 2, ..back.clone() }).is_err());
+    assert!(decode(&StoredEvent { kind: "Other".into(), ..back }).is_err());
+}
+
+#[test]
+fn packages() {
+    let hash = ContentHash::parse(HASH).unwrap();
+    let deposited = |full: bool| PackageDeposited {
+        by: agent(),
+        package_id: "pkg_1".into(),
+        hash,
+        status: Status::Draft,
+        review_type: ReviewType::None,
+        package_type: "x-a".into(),
+        created_at: moment("2026-04-18T20:00:00.5Z"),
+        created_by: Creator {
+            id: "nick".into(),
+            kind: ActorType::Human,
+            session_id: full.then(|| "sess_1".into()),
+        },
+        parent: full.then(|| "pkg_0".into()),
+        asks: full,
+        raw: "{ \"a\":1.0}".into(),
+    };
+    let head = format!(
+        r#"{{"by":"@nick.a","package_id":"pkg_1","hash":"{HASH}","status":"draft","review_type":"none","type":"x-a","created_at":"2026-04-18T20:00:00.500Z","created_by":{{"id":"nick","type":"human""#
+    );
+    for (full, tail) in [(false, "}}"), (true, r#","session_id":"sess_1"},"parent":"pkg_0","asks":true}"#)] {
+        frozen(
+            &PackageEvent::PackageDeposited(deposited(full)),
+            PackageEvent::encode,
+            PackageEvent::decode,
+            ("PackageDeposited", &format!("{head}{tail}"), "{ \"a\":1.0}"),
+        );
+    }
+    let moved = |note: Option<&str>| PackageMoved {
+        by: agent(),
+        from: Status::Draft,
+        status: Status::AwaitingReview,
+        review_type: ReviewType::Human,
+        hash,
+        note: note.map(str::to_owned),
+        package_type: "standard".into(),
+        created_at: moment("2026-04-18T20:00:00Z"),
+    };
+    let head = format!(
+        r#"{{"by":"@nick.a","from":"draft","status":"awaiting_review","review_type":"human","hash":"{HASH}","#
+    );
+    let tail = r#""type":"standard","created_at":"2026-04-18T20:00:00Z"}"#;
+    frozen(
+        &PackageEvent::PackageFlagged(moved(Some("why"))),
+        PackageEvent::encode,
+        PackageEvent::decode,
+        ("PackageFlagged", &format!("{head}\"note\":\"why\",{tail}"), ""),
+    );
+    frozen(
+        &PackageEvent::PackageReviewed(moved(None)),
+        PackageEvent::encode,
+        PackageEvent::decode,
+        ("PackageReviewed", &format!("{head}{tail}"), ""),
+    );
+}
+
+#[test]
+fn facts() {
+    let asserted = |supersedes: Option<&str>| {
+        FactEvent::FactAsserted(FactAsserted {
+            by: agent(),
+            valid_from: moment("2026-04-18T20:00:00.000001Z"),
+            text: supersedes.map(|_| "2026-04-18T20:00:00.000001+00:00".into()),
+            supersedes: supersedes.map(moment),
+            document: "{\"value\":\"1\"}".into(),
+        })
+    };
+    for (supersedes, tail) in [
+        (None, "}"),
+        (
+            Some("2026-04-18T19:00:00Z"),
+            r#","text":"2026-04-18T20:00:00.000001+00:00","supersedes":"2026-04-18T19:00:00Z"}"#,
+        ),
+    ] {
+        let envelope = format!(r#"{{"by":"@nick.a","valid_from":"2026-04-18T20:00:00.000001Z"{tail}"#);
+        frozen(
+            &asserted(supersedes),
+            FactEvent::encode,
+            FactEvent::decode,
+            ("FactAsserted", &envelope, "{\"value\":\"1\"}"),
+        );
+    }
+    let ended = FactInvalidated {
+        by: agent(),
+        valid_from: moment("2026-04-18T20:00:00Z"),
+        valid_to: moment("2026-04-18T21:00:00Z"),
+    };
+    let envelope =
+        r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","valid_to":"2026-04-18T21:00:00Z"}"#;
+    frozen(
+        &FactEvent::FactInvalidated(ended),
+        FactEvent::encode,
+        FactEvent::decode,
+        ("FactInvalidated", envelope, ""),
+    );
+}
+
+#[test]
+fn projects() {
+    let about = About {
+        name: Some("P".into()),
+        description: Some("d".into()),
+        settings: json!({"a": 1}).as_object().cloned(),
+    };
+    let created = |owner: Option<&str>, about: &About| {
+        ProjectEvent::ProjectCreated(ProjectCreated {
+            project_id: "p".into(),
+            by: Actor::Operator,
+            owner: owner.map(|owner| owner.parse().unwrap()),
+            about: about.clone(),
+        })
+    };
+    let full = r#"{"project_id":"p","by":"operator","owner":"nick","name":"P","description":"d","settings":{"a":1}}"#;
+    let member = || "@acme.*".parse().unwrap();
+    let forms = [
+        (created(None, &About::default()), "ProjectCreated", r#"{"project_id":"p","by":"operator"}"#),
+        (created(Some("nick"), &about), "ProjectCreated", full),
+        (
+            ProjectEvent::ProjectDescribed(ProjectDescribed { by: agent(), about }),
+            "ProjectDescribed",
+            r#"{"by":"@nick.a","name":"P","description":"d","settings":{"a":1}}"#,
+        ),
+        (
+            ProjectEvent::MemberSet(MemberSet { by: agent(), member: member(), role: Role::Reviewer }),
+            "MemberSet",
+            r#"{"by":"@nick.a","member":"@acme.*","role":"reviewer"}"#,
+        ),
+        (
+            ProjectEvent::MemberRemoved(MemberRemoved { by: agent(), member: member() }),
+            "MemberRemoved",
+            r#"{"by":"@nick.a","member":"@acme.*"}"#,
+        ),
+        (ProjectEvent::ProjectArchived(Switched { by: agent() }), "ProjectArchived", r#"{"by":"@nick.a"}"#),
+        (
+            ProjectEvent::ProjectUnarchived(Switched { by: agent() }),
+            "ProjectUnarchived",
+            r#"{"by":"@nick.a"}"#,
+        ),
+    ];
+    for (event, kind, envelope) in &forms {
+        frozen(event, ProjectEvent::encode, ProjectEvent::decode, (kind, envelope, ""));
+    }
+}
+
+#[test]
+fn sessions() {
+    let started = SessionStarted {
+        by: agent(),
+        session_id: "sess_1".into(),
+        actor_id: "nick".into(),
+        actor_type: ActorType::Agent,
+        callsign: "coral-heron".into(),
+        started_at: moment("2026-04-18T20:00:00Z"),
+    };
+    let envelope = concat!(
+        r#"{"by":"@nick.a","session_id":"sess_1","actor_id":"nick","actor_type":"agent","#,
+        r#""callsign":"coral-heron","started_at":"2026-04-18T20:00:00Z"}"#
+    );
+    let ended = SessionEnded { by: agent(), ended_at: moment("2026-04-18T21:00:00Z") };
+    let forms = [
+        (SessionEvent::SessionStarted(started), "SessionStarted", envelope),
+        (
+            SessionEvent::SessionEnded(ended),
+            "SessionEnded",
+            r#"{"by":"@nick.a","ended_at":"2026-04-18T21:00:00Z"}"#,
+        ),
+    ];
+    for (event, kind, envelope) in &forms {
+        frozen(event, SessionEvent::encode, SessionEvent::decode, (kind, envelope, ""));
+    }
+}

@@ -1,0 +1,295 @@
+//! What a peer sends and gets, but for packages and facts, which are their own octets.
+//! Must not know: where anything is kept.
+
+use std::collections::BTreeMap;
+
+use plenary_kernel::rfc3339::Utc;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, value::RawValue};
+
+use crate::{access::Role, focus::Snippet, lifecycle::ActorType, project::state::ProjectState};
+
+/// JSON that was made or checked here, as it is.
+#[must_use]
+pub fn raw(json: String) -> Box<RawValue> {
+    RawValue::from_string(json).expect("what is kept is JSON")
+}
+
+/// The form of a refusal.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ContextError<'a> {
+    /// What was refused and why.
+    pub error: ContextErrorDetail<'a>,
+}
+
+/// A refusal.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ContextErrorDetail<'a> {
+    /// Stable, for machines.
+    pub code: &'a str,
+    /// For people: what happened, and what to do.
+    pub message: &'a str,
+    /// The member or parameter that is wrong, as a path: `deliverables[0].path`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<&'a str>,
+    /// The capability that is missing (AP-79).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capability: Option<&'a str>,
+    /// `not_implemented` where a capability is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'a str>,
+}
+
+/// A project.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Project {
+    /// Its id.
+    pub project_id: String,
+    /// The same.
+    pub id: String,
+    /// A name for people; the id where there is none.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// RFC 3339 UTC.
+    pub created_at: String,
+    /// Whose it is; null for the operator's own.
+    pub owner_id: Option<String>,
+    /// Whatever clients keep with it.
+    pub settings: Map<String, Value>,
+    /// Since when it takes no writes; null while it does.
+    pub archived_at: Option<String>,
+}
+
+impl From<&ProjectState> for Project {
+    fn from(state: &ProjectState) -> Self {
+        let id = &state.project_id;
+        Self {
+            project_id: id.clone(),
+            id: id.clone(),
+            name: state.name.clone().unwrap_or_else(|| id.clone()),
+            description: state.description.clone(),
+            created_at: Utc(state.created_at.unwrap_or_default()).to_string(),
+            owner_id: state.owner.as_ref().map(ToString::to_string),
+            settings: state.settings.clone(),
+            archived_at: state.archived_at.map(|at| Utc(at).to_string()),
+        }
+    }
+}
+
+/// Projects, by id.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Projects {
+    /// Those that the token may read.
+    pub projects: Vec<Project>,
+}
+
+/// Who has which role in a project.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Member {
+    /// `@owner.name`, or `@owner.*` for every agent of an owner.
+    pub member: String,
+    /// What it may do.
+    pub role: Role,
+}
+
+/// The members of a project.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Members {
+    /// All of them.
+    pub members: Vec<Member>,
+}
+
+/// An open question of a package (wire.md 0.4 row 15).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OpenQuestion {
+    /// The question.
+    pub question: String,
+    /// Where it stands.
+    pub package_id: String,
+    /// When that package says that it was made.
+    pub created_at: String,
+}
+
+/// What a new session begins with (section 8.3).
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Orientation {
+    /// The project.
+    pub project: Project,
+    /// Packages of the window, newest first.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    pub recent_packages: Vec<Box<RawValue>>,
+    /// The facts that are current.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    pub active_facts: Vec<Box<RawValue>>,
+    /// Of the packages of the window, newest first.
+    pub open_questions: Vec<OpenQuestion>,
+    /// How many days the window has.
+    pub window_days: u64,
+    /// RFC 3339 UTC.
+    pub generated_at: String,
+}
+
+/// A digest over packages (section 8.4).
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Digest {
+    /// The project; null over all projects.
+    pub project: Option<Project>,
+    /// What was asked about.
+    pub focus: Option<String>,
+    /// How many days the window has.
+    pub window_days: u64,
+    /// What happened in it.
+    pub summary: Summary,
+    /// The facts that are current.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    pub active_facts: Vec<Box<RawValue>>,
+    /// Of the packages of the window, newest first.
+    pub open_questions: Vec<OpenQuestion>,
+    /// What has to do with the focus, nearest first.
+    pub snippets: Vec<Snippet>,
+    /// The projects, over all projects only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub projects: Option<Vec<DigestProject>>,
+    /// RFC 3339 UTC.
+    pub generated_at: String,
+}
+
+/// What happened in a window; drafts do not count.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Summary {
+    /// Packages.
+    pub package_count: u64,
+    /// By their types.
+    pub by_type: BTreeMap<String, u64>,
+    /// By their states.
+    pub by_status: BTreeMap<String, u64>,
+    /// The oldest one's time.
+    pub first_at: Option<String>,
+    /// The newest one's time.
+    pub last_at: Option<String>,
+    /// The same in a sentence.
+    pub text: String,
+    /// Whether a limit left something out.
+    pub truncated: bool,
+}
+
+/// A project in a digest over all of them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DigestProject {
+    /// The project.
+    pub project_id: String,
+    /// Its packages in the window.
+    pub packages: u64,
+    /// Its current facts.
+    pub facts: u64,
+    /// Its open questions.
+    pub open_questions: u64,
+}
+
+/// One step of a package's review.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReviewStep {
+    /// `deposit`, `flag` or `review`.
+    pub action: &'static str,
+    /// Where from; null at the deposit.
+    pub from: Option<&'static str>,
+    /// Where to.
+    pub status: &'static str,
+    /// Who is to review it now.
+    pub review_type: &'static str,
+    /// Why.
+    pub note: Option<String>,
+    /// Whose token it was: `operator`, `~owner` or `@owner.name`.
+    pub by: String,
+    /// RFC 3339 UTC.
+    pub at: String,
+    /// The content hash from then on.
+    pub content_hash: String,
+}
+
+/// The review log of a package.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Reviews {
+    /// From the deposit on.
+    pub reviews: Vec<ReviewStep>,
+}
+
+/// A session (section 5.5).
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Session {
+    /// `sess_` and 32 hex digits.
+    pub session_id: String,
+    /// The project.
+    pub project_id: String,
+    /// Who works in it.
+    pub actor_id: String,
+    /// What that is.
+    pub actor_type: ActorType,
+    /// An adjective and a noun.
+    pub callsign: Option<String>,
+    /// RFC 3339 UTC.
+    pub started_at: String,
+    /// The same; null while it goes on.
+    pub ended_at: Option<String>,
+    /// The packages that name it, oldest first, the first thousand.
+    pub packages_deposited: Vec<String>,
+}
+
+/// Sessions of a project.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Sessions {
+    /// Newest first.
+    pub sessions: Vec<Session>,
+    /// Where the list may go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// How many facts ended.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Invalidated {
+    /// Their number.
+    pub invalidated: u64,
+}
+
+/// What this server does of the protocol (section 11.5).
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Conformance {
+    /// The version of the protocol.
+    pub protocol_version: &'static str,
+    /// `L0` to `L3`.
+    pub conformance_level: &'static str,
+    /// What is there and what is not.
+    pub capabilities: Capabilities,
+    /// The server.
+    pub implementation: Implementation,
+}
+
+/// What is there and what is not. An operation that needs what is not is 501.
+#[derive(Debug, Serialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "the published descriptor is a list of switches")]
+pub struct Capabilities {
+    /// Search by words and meaning together.
+    pub hybrid_search: bool,
+    /// Search by meaning.
+    pub semantic_search: bool,
+    /// Search by words.
+    pub keyword_search: bool,
+    /// Events as they happen.
+    pub realtime: bool,
+    /// Contents of deliverables.
+    pub blob_storage: bool,
+    /// Whole projects out and in.
+    pub export: bool,
+}
+
+/// The server.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Implementation {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+}

@@ -1,0 +1,11 @@
+//! The room in process: the real router over the log in memory.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bundles;
+mod facts;
+mod house;
+mod packages;
+mod projects;
+mod sessions;
+mod sharing;

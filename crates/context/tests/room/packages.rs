@@ -1,0 +1,202 @@
+//! Deposit, pull, flag, review.
+
+use plenary_log::{Batch, NewEvent, StreamName};
+use serde_json::{Value, json};
+
+use crate::house::{House, OPERATOR, package};
+
+#[tokio::test]
+async fn ap_17_ap_18_ap_53_what_is_deposited_comes_back_octet_for_octet() {
+    let house = House::new().await;
+    let text = "{ \"package_id\":\"pkg/1 é\",\"project_id\":\"p\",\n \"relay_version\":\"0.1\",\"title\":\"caf\\u00e9\",\
+        \"status\":\"complete\",\"package_type\":\"x-model-eval\",\"review_type\":\"none\",\"created_at\":\"2026-04-18T20:00:00Z\",\
+        \"created_by\":{\"id\":\"nick\",\"type\":\"agent\",\"session_id\":null,\"git_commit\":\"abc\"},\"x-a\":{\"b\":[1.50,null]}}";
+    let deposited = house.send(&house.nick, "POST", "/v1/projects/p/packages", text).await;
+    let hash = deposited.ok(201)["content_hash"].as_str().unwrap().to_owned();
+    assert_eq!(deposited.headers["x-content-hash"], hash.as_str());
+    assert_eq!(deposited.headers["etag"], format!("\"{hash}\"").as_str());
+    let expected = format!("{},\"content_hash\":\"{hash}\"}}", &text[..text.len() - 1]);
+    assert_eq!(deposited.body, expected);
+    let got = house.get(&house.nick, "/v1/packages/pkg%2F1%20%C3%A9").await;
+    assert_eq!(got.status, 200);
+    assert_eq!((got.body, &got.headers["etag"]), (expected, &deposited.headers["etag"]));
+    let list = house.get(&house.nick, "/v1/projects/p/packages").await;
+    assert_eq!(list.body, format!("{{\"packages\":[{text}]}}"), "D.7: bare packages");
+}
+
+#[tokio::test]
+async fn ap_83_ap_84_a_repeated_deposit_is_the_package_that_is_there() {
+    let house = House::new().await;
+    let draft = package("a", 0, &json!({"status": "draft"}));
+    let first = house.deposit(&draft).await;
+    assert_eq!(first.status, 201);
+    let again = house.deposit(&draft).await;
+    assert_eq!((again.status.as_u16(), &again.body), (200, &first.body));
+    house.post(&house.nick, "/v1/packages/a/flag", &json!({"review_type": "human"})).await.ok(200);
+    let later = house.deposit(&draft).await.ok(200);
+    assert_eq!((&later["status"], &later["review_type"]), (&json!("awaiting_review"), &json!("human")));
+    let other = package("a", 0, &json!({"status": "draft", "topic": "x"}));
+    house.deposit(&other).await.refused(409, "duplicate_package_id", "-");
+    let claim = package("b", 0, &json!({"content_hash": first.ok(201)["content_hash"]}));
+    house.deposit(&claim).await.refused(400, "hash_mismatch", "content_hash");
+}
+
+#[tokio::test]
+async fn ap_54_ap_69_what_is_wrong_is_named() {
+    let house = House::new().await;
+    let path = "/v1/projects/p/packages";
+    house.deposit(&package("a", 0, &json!({"title": ""}))).await.refused(400, "invalid_schema", "title");
+    let elsewhere = house.post(&house.nick, "/v1/projects/q/packages", &package("a", 0, &json!({}))).await;
+    elsewhere.refused(400, "invalid_schema", "project_id");
+    for text in ["{", "{\"a\":1,\"a\":2}", "{\"a\":9007199254740992}", "{\"a\":1e999}", ""] {
+        house.send(&house.nick, "POST", path, text).await.refused(400, "invalid_json", "-");
+    }
+    house.send("", "POST", path, "{}").await.refused(401, "missing_authorization", "-");
+    house.get("pla_nobody", path).await.refused(401, "invalid_authorization", "-");
+    house.get(&house.nick, "/v1/packages/a").await.refused(404, "package_not_found", "-");
+    house.deposit(&package("a", 0, &json!({}))).await.ok(201);
+    for query in ["limit=0", "limit=1001", "limit=x", "limit=1&limit=2", "mode=newest", "status=done"] {
+        let answer = house.get(&house.nick, &format!("{path}?{query}")).await;
+        answer.refused(400, "invalid_parameter", query.split('=').next().unwrap());
+    }
+}
+
+#[tokio::test]
+async fn ap_69_ap_104_octets_that_are_no_text_name_nothing() {
+    let house = House::new().await;
+    let fact = json!({"subject": "\u{fffd}", "predicate": "p", "value": "v"});
+    house.post(&house.nick, "/v1/projects/p/facts", &fact).await.ok(201);
+    for path in ["/v1/packages/%ff", "/v1/projects/%c3%28/packages", "/v1/projects/p/sessions/%ff"] {
+        house.get(&house.nick, path).await.refused(400, "invalid_parameter", "path");
+    }
+    for (method, query) in [("GET", "subject=%ff"), ("DELETE", "subject=%ff&predicate=p")] {
+        let answer = house.send(&house.nick, method, &format!("/v1/projects/p/facts?{query}"), "").await;
+        answer.refused(400, "invalid_parameter", "subject");
+    }
+    house.get(&house.nick, "/v1/packages/a?project=%ff").await.refused(400, "invalid_parameter", "project");
+    let found = house.get(&house.nick, "/v1/projects/p/facts?subject=%EF%BF%BD&predicate=p").await.ok(200);
+    assert_eq!(found["facts"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn ap_58_latest_is_by_time_and_goes_on_where_it_stopped() {
+    let house = House::new().await;
+    for nth in 0..40 {
+        // Neither the order of arrival nor that of the ids is that of time.
+        let second = nth * 7 % 40;
+        house.deposit(&package(&format!("pkg_{nth:02}"), second, &json!({}))).await.ok(201);
+    }
+    let path = "/v1/projects/p/packages?mode=latest";
+    let list = house.get(&house.nick, path).await.ok(200);
+    let at = |list: &Value| {
+        let packages = list["packages"].as_array().unwrap().clone();
+        packages.iter().map(|package| package["created_at"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(at(&list).len(), 5);
+    let (mut all, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let list = house.get(&house.nick, &format!("{path}&limit=7{cursor}")).await.ok(200);
+        all.extend(at(&list));
+        let Some(next) = list["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={}", next.replace('%', "%25"));
+    }
+    let mut sorted = all.clone();
+    sorted.sort();
+    sorted.reverse();
+    sorted.dedup();
+    assert_eq!((all.len(), &all), (40, &sorted));
+    let whole = house.get(&house.nick, &format!("{path}&limit=40")).await.ok(200);
+    assert_eq!((at(&whole), whole.get("next_cursor")), (all, None));
+}
+
+#[tokio::test]
+async fn ap_63_ap_64_ap_86_ap_87_review_from_flag_to_complete() {
+    let house = House::new().await;
+    house.deposit(&package("a", 1, &json!({"status": "draft", "open_questions": ["q"]}))).await.ok(201);
+    house.deposit(&package("b", 2, &json!({}))).await.ok(201);
+    let flag = |kind: &str| json!({"review_type": kind, "note": "look"});
+    let flagged = house.post(&house.nick, "/v1/packages/a/flag", &flag("human")).await;
+    assert_eq!(flagged.ok(200)["status"], "awaiting_review");
+    assert_eq!(house.ids(&house.nick, "/v1/projects/p/packages?status=awaiting_review").await, ["a"]);
+    assert_eq!(house.ids(&house.nick, "/v1/projects/p/reviews").await, ["a"]);
+    let again = house.post(&house.nick, "/v1/packages/a/flag", &flag("agent")).await.ok(200);
+    assert_eq!((&again["status"], &again["review_type"]), (&json!("awaiting_review"), &json!("agent")));
+    let review = |status: &str| json!({"status": status});
+    let path = "/v1/packages/a/review";
+    house.post(&house.nick, path, &review("awaiting_review")).await.refused(400, "invalid_transition", "-");
+    house.post(&house.nick, path, &review("approved")).await.refused(400, "invalid_schema", "status");
+    house.post(&house.nick, path, &review("revision_requested")).await.ok(200);
+    assert!(house.ids(&house.nick, "/v1/projects/p/reviews").await.is_empty());
+    let done = house.post(&house.nick, path, &review("complete")).await;
+    assert_eq!(done.ok(200)["status"], "complete");
+    assert_eq!(house.ids(&house.nick, "/v1/projects/p/packages?status=complete").await, ["b", "a"]);
+    for (path, body) in [(path, review("revision_requested")), ("/v1/packages/b/flag", flag("human"))] {
+        house.post(&house.nick, path, &body).await.refused(400, "invalid_transition", "-");
+    }
+    house.post(&house.nick, "/v1/packages/b/flag", &flag("none")).await.refused(
+        400,
+        "invalid_schema",
+        "review_type",
+    );
+    house.post(&house.nick, "/v1/packages/c/flag", &flag("human")).await.refused(
+        404,
+        "package_not_found",
+        "-",
+    );
+
+    let log = house.get(&house.nick, "/v1/packages/a/reviews").await.ok(200);
+    let steps: Vec<_> = log["reviews"].as_array().unwrap().iter().map(|step| &step["action"]).collect();
+    assert_eq!(steps, ["deposit", "flag", "flag", "review", "review"]);
+    assert_eq!(log["reviews"][1]["note"], "look");
+    assert_eq!(log["reviews"][4]["content_hash"], done.ok(200)["content_hash"], "0.4 row 2");
+}
+
+#[tokio::test]
+async fn ap_9_ap_10_two_packages_of_one_parent_are_siblings() {
+    let house = House::new().await;
+    house.deposit(&package("a", 0, &json!({}))).await.ok(201);
+    for id in ["b", "c"] {
+        house.deposit(&package(id, 1, &json!({"parent_package_id": "a"}))).await.ok(201);
+    }
+    assert_eq!(house.ids(&house.nick, "/v1/projects/p/packages?parent=a").await, ["c", "b"]);
+}
+
+#[tokio::test]
+async fn ap_38_ap_39_ap_99_a_damaged_package_is_reported_and_quarantined() {
+    let house = House::new().await;
+    house.deposit(&package("a", 0, &json!({}))).await.ok(201);
+    let stream = StreamName::new("context.package", "p/a");
+    let good = house.log.read_stream(&stream, plenary_kernel::Version::ZERO, 1);
+    let good = good.await.unwrap().remove(0);
+    let envelope = String::from_utf8(good.envelope.to_vec()).unwrap().replace("\"a\"", "\"b\"");
+    let payload = String::from_utf8(good.payload.to_vec()).unwrap().replace("Package a", "Another");
+    let event =
+        NewEvent { kind: "PackageDeposited", form: 1, envelope: envelope.into(), payload: payload.into() };
+    let put = |name, key: &str, value: &'static str| plenary_log::IndexOp::Put {
+        name,
+        key: key.into(),
+        value: value.into(),
+    };
+    let index = vec![
+        put("context.packages", "p/2026-04-18T21:00:00.000000000/b", "complete standard"),
+        put("context.package_ids", "b/p", ""),
+    ];
+    let events = vec![(StreamName::new("context.package", "p/b"), event)];
+    house.log.append(Batch { events, index, ..Batch::default() }).await.unwrap();
+    house.get(&house.nick, "/v1/packages/b").await.refused(500, "content_damaged", "-");
+    assert_eq!(house.ids(&house.nick, "/v1/projects/p/packages").await, ["a"]);
+}
+
+#[tokio::test]
+async fn deposits_of_one_id_at_once_make_one_package() {
+    let house = House::new().await;
+    let deposits = (0..16).map(|nth| {
+        let package = package("a", nth % 2, &json!({}));
+        let house = &house;
+        async move { house.deposit(&package).await.status.as_u16() }
+    });
+    let mut answers = futures_util::future::join_all(deposits).await;
+    answers.sort_unstable();
+    assert_eq!(answers, [vec![200; 7], vec![201], vec![409; 8]].concat());
+    house.get(OPERATOR, "/v1/packages/a").await.ok(200);
+}

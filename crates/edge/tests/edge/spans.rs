@@ -1,0 +1,141 @@
+//! One server span for each request of an operation: its name, its parent, its attributes, its trace in log lines.
+
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+
+use axum::{body::Body, response::IntoResponse};
+use http::{Method, Request, StatusCode};
+use plenary_edge::{CallerSpan, Metrics, Operation, OperationDoc, routes, with_fallbacks};
+use plenary_telemetry::{Kept, Kind, Spans, Value};
+use tower::ServiceExt;
+
+const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+/// What the operations below answer: whom they saw as the caller's span.
+async fn show(CallerSpan(caller): CallerSpan) -> String {
+    tracing::warn!("within the handler");
+    caller.map(|caller| format!("{caller} {}", caller.state())).unwrap_or_default()
+}
+
+async fn broken() -> impl IntoResponse {
+    tracing::warn!("within the handler");
+    StatusCode::SERVICE_UNAVAILABLE
+}
+
+async fn panics() -> StatusCode {
+    panic!("on purpose")
+}
+
+fn router(spans: Spans) -> axum::Router {
+    let metrics = Metrics::with_spans(spans);
+    let doc = |id, path| OperationDoc::new(id, Method::GET, path, "A thing");
+    let operations = vec![
+        Operation::new(doc("thing.show", "/things/{id}"), show),
+        Operation::new(doc("thing.break", "/broken"), broken),
+        Operation::new(doc("thing.panic", "/panic"), panics),
+    ];
+    with_fallbacks(routes(operations, &metrics).unwrap(), &metrics)
+}
+
+fn on() -> (axum::Router, Kept) {
+    let (spans, kept) = Spans::kept(16);
+    (router(spans), kept)
+}
+
+async fn get(router: &axum::Router, path: &str, headers: &[(&str, &str)]) -> String {
+    let mut request = Request::get(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+    let body = axum::body::to_bytes(response.into_body(), 1 << 16).await.unwrap();
+    String::from_utf8(body.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn a_request_is_a_span_below_its_caller() {
+    let (router, mut kept) = on();
+    let seen = get(&router, "/things/7", &[("traceparent", CALLER), ("tracestate", "vendor=1")]).await;
+    assert_eq!(seen, format!("{CALLER} vendor=1"), "the handler is told who its caller's span is");
+    let [span] = kept.take().try_into().unwrap();
+    assert_eq!((span.name.as_str(), span.kind), ("thing.show", Kind::Server));
+    assert_eq!(span.parent.as_deref(), Some("00f067aa0ba902b7"));
+    assert_eq!(span.own.trace_id().to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_eq!(span.own.state(), "vendor=1");
+    let attributes: Vec<_> =
+        span.attributes.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
+    let expected = [
+        ("http.request.method", Value::from("GET")),
+        ("http.response.status_code", Value::from(200)),
+        ("http.route", Value::from("/things/{id}")),
+    ];
+    assert_eq!(attributes, expected, "and nothing else: no path, no query, no header");
+}
+
+#[tokio::test]
+async fn without_a_caller_a_request_begins_a_trace() {
+    let (router, mut kept) = on();
+    assert_eq!(get(&router, "/things/7", &[]).await, "");
+    assert_eq!(get(&router, "/things/7", &[("traceparent", "nonsense")]).await, "");
+    let [first, second] = kept.take().try_into().unwrap();
+    assert_eq!((first.parent, second.parent), (None, None));
+    assert_ne!(first.own.trace_id().to_string(), second.own.trace_id().to_string());
+}
+
+#[tokio::test]
+async fn faults_and_bugs_are_errors_and_refusals_are_none() {
+    let (router, mut kept) = on();
+    for path in ["/broken", "/panic", "/nowhere"] {
+        get(&router, path, &[]).await;
+    }
+    let [broken, bug, nowhere] = kept.take().try_into().unwrap();
+    assert_eq!((broken.failed, &broken.attributes["error.type"]), (true, &Value::from("503")));
+    assert_eq!((bug.name.as_str(), bug.failed), ("thing.panic", true));
+    assert_eq!((nowhere.name.as_str(), nowhere.failed), ("unmatched", false));
+    assert!(!nowhere.attributes.contains_key("http.route"));
+    let made_up = Request::builder().method("BREW").uri("/nowhere").body(Body::empty()).unwrap();
+    router.clone().oneshot(made_up).await.unwrap();
+    assert_eq!(kept.take()[0].attributes["http.request.method"], Value::from("_OTHER"));
+}
+
+#[tokio::test]
+async fn off_the_caller_is_not_even_read() {
+    let router = router(Spans::off());
+    assert_eq!(get(&router, "/things/7", &[("traceparent", CALLER)]).await, "");
+}
+
+/// Where the lines of a test go.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(octets)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn log_lines_of_a_request_carry_its_trace() {
+    let (router, mut kept) = on();
+    let lines = Lines::default();
+    let to = lines.clone();
+    let logs =
+        tracing_subscriber::fmt().json().with_env_filter("warn").with_writer(move || to.clone()).finish();
+    let guard = tracing::subscriber::set_default(logs);
+    get(&router, "/broken", &[("traceparent", CALLER)]).await;
+    tracing::warn!("outside of any request");
+    drop(guard);
+    assert_eq!(kept.take().len(), 1);
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let [within, outside] = text.lines().collect::<Vec<_>>().try_into().unwrap();
+    let within: serde_json::Value = serde_json::from_str(within).unwrap();
+    assert_eq!(within["span"]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736", "{within}");
+    assert_eq!(within["span"]["operation"], "thing.break", "{within}");
+    assert!(!outside.contains("trace_id"), "{outside}");
+}

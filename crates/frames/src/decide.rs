@@ -1,0 +1,150 @@
+//! Who may send what to whom: plain functions over what is known (sections 6, 7.1 and 13 of the memo, wire.md D.5).
+//! Must not know: where that knowledge comes from, or who is connected.
+
+use std::{sync::Arc, time::Duration};
+
+use plenary_accounts::{
+    Who,
+    org::state::{OrgState, Role},
+};
+use plenary_kernel::{AgentHandle, OwnerName, SovereignHandle, TimestampMs};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    frame::Frame,
+    malformed::{Code, Malformed},
+    rejection::Rejection,
+    scope::{Scope, Sessions},
+    session::Session,
+};
+
+/// The agents of a principal that a frame may reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Agents {
+    /// Every one: sender and recipient have one owner.
+    #[serde(rename = "every")]
+    Every,
+    /// Those whose trust and the sender's admit each other, in order.
+    #[serde(rename = "only")]
+    Only(Arc<[AgentHandle]>),
+}
+
+/// Whom a frame is for on one principal's stream. It travels with the frame, so that it holds on resumption as well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audience {
+    /// Which sessions.
+    pub sessions: Sessions,
+    /// Of which agents.
+    pub agents: Agents,
+}
+
+impl Audience {
+    /// Whether a session is in it.
+    #[must_use]
+    pub fn admits(&self, session: &Session) -> bool {
+        let agent = match &self.agents {
+            Agents::Every => true,
+            Agents::Only(agents) => agents.binary_search(&session.agent).is_ok(),
+        };
+        agent && self.sessions.contain(session)
+    }
+}
+
+/// What has to be known before a scope can be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// The sender's own principal: nothing.
+    Own(Sessions),
+    /// Another principal: which of its agents the sender may reach.
+    Other(OwnerName, Sessions),
+    /// An organisation: its members, and which of their agents the sender may reach.
+    Members(OwnerName, Option<Role>),
+}
+
+/// The agent that submits the frame, if the frame is its principal's own.
+///
+/// # Errors
+/// `SenderIdentityMismatch`, for a token that is no agent's as well.
+pub fn identity(frame: &Frame, who: &Who) -> Result<AgentHandle, Rejection> {
+    let mismatch = |field: &str| Rejection::SenderIdentityMismatch { field: field.to_owned() };
+    let Who::Agent(agent) = who else { return Err(mismatch("sender_handle")) };
+    if frame.sender.owner() != agent.owner() {
+        return Err(mismatch("sender_handle"));
+    }
+    match frame.principals.iter().find(|(_, principal)| *principal != frame.sender) {
+        Some((field, _)) => Err(mismatch(field)),
+        None => Ok(agent.clone()),
+    }
+}
+
+/// Whether a frame's time is near enough to ours.
+///
+/// # Errors
+/// `field-invalid` with the field `created_at`.
+pub fn timely(frame: &Frame, now: TimestampMs, skew_max: Option<Duration>) -> Result<(), Malformed> {
+    let Some(skew_max) = skew_max else { return Ok(()) };
+    let now_ms = i64::try_from(now.0).unwrap_or(i64::MAX);
+    if u128::from(frame.created_at_ms.abs_diff(now_ms)) <= skew_max.as_millis() {
+        return Ok(());
+    }
+    let message = format!("`created_at` is more than {} ms from the server's time.", skew_max.as_millis());
+    Err(Malformed::of(Code::FieldInvalid, "created_at", message))
+}
+
+/// What a scope is aimed at, if it fits the recipient.
+///
+/// # Errors
+/// `ScopeUnimplemented` for an accord, `ScopeUnauthorised` for a scope of somebody who is not the recipient (FO-48).
+pub fn target(frame: &Frame, scope: &Scope) -> Result<Target, Rejection> {
+    let (named, target) = match scope {
+        Scope::Accord(_) => return Err(Rejection::ScopeUnimplemented),
+        Scope::Org(org, role) => (org.as_str(), Target::Members(org.clone(), role.clone())),
+        Scope::Handle(handle, sessions) if *handle == frame.sender => {
+            (handle.owner(), Target::Own(sessions.clone()))
+        }
+        Scope::Handle(handle, sessions) => {
+            (handle.owner(), Target::Other(owner_of(handle), sessions.clone()))
+        }
+    };
+    if frame.recipient.owner() == named { Ok(target) } else { Err(Rejection::ScopeUnauthorised) }
+}
+
+/// The audience at another principal. Nobody there whom the sender may reach is the same as nobody there.
+///
+/// # Errors
+/// `ScopeUnauthorised`.
+pub fn reached(sessions: Sessions, reachable: Arc<[AgentHandle]>) -> Result<Audience, Rejection> {
+    if reachable.is_empty() {
+        return Err(Rejection::ScopeUnauthorised);
+    }
+    Ok(Audience { sessions, agents: Agents::Only(reachable) })
+}
+
+/// The members of an organisation that a frame of one of them is for.
+///
+/// # Errors
+/// `ScopeUnauthorised` when the sender is no member, or there is no such organisation (FO-49).
+pub fn members(
+    org: &OrgState,
+    sender: &SovereignHandle,
+    role: Option<&Role>,
+) -> Result<Vec<SovereignHandle>, Rejection> {
+    if !org.members().contains_key(sender) {
+        return Err(Rejection::ScopeUnauthorised);
+    }
+    let holds = |roles: &std::collections::BTreeSet<Role>| role.is_none_or(|role| roles.contains(role));
+    let members = org.members().iter().filter(|(_, roles)| holds(roles));
+    Ok(members.map(|(member, _)| member.clone()).collect())
+}
+
+/// A count that does not tell how many there are: 0, 1, 10, 100 … (FO-85).
+#[must_use]
+pub fn coarse(count: u64) -> u64 {
+    count.checked_ilog10().map_or(0, |digits| 10_u64.pow(digits))
+}
+
+/// The owner behind a handle.
+#[must_use]
+pub fn owner_of(handle: &SovereignHandle) -> OwnerName {
+    handle.owner().parse().expect("a handle is `~` and an owner")
+}

@@ -1,0 +1,93 @@
+//! Filters: what a subscriber asked to receive only (section 8 of the memo). A frame must satisfy every clause; what
+//! can't be read is refused, because a narrowing that is silently lost shows more than was asked for.
+//! Must not know: how frames come to a subscriber.
+
+use plenary_kernel::{OwnerName, SovereignHandle};
+
+use crate::{
+    catalogue::Kind,
+    limits::FILTER_CLAUSES_MAX,
+    malformed::{Code, Malformed},
+    session::ToolClass,
+};
+
+/// A filter; the empty one admits everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter(Vec<Clause>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Clause {
+    Kind(Kind),
+    Sender(SovereignHandle),
+    /// No payload of version 1.0 has a content type, so it admits nothing (FO-67).
+    ContentType,
+    Tool(ToolClass),
+    Org(OwnerName),
+}
+
+/// What a filter looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Traits {
+    /// The frame's kind.
+    pub kind: Kind,
+    /// Its sender.
+    pub sender: SovereignHandle,
+    /// The class of tools of the session that sent it.
+    pub tool: ToolClass,
+    /// The organisation that it was scoped to.
+    pub org: Option<OwnerName>,
+}
+
+impl Filter {
+    /// Reads `axis:value,axis:value…`.
+    ///
+    /// # Errors
+    /// `filter-axis-unknown` for an unknown axis, an empty clause and one without a colon; `filter-value-invalid`.
+    pub fn parse(text: &str) -> Result<Self, Malformed> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        if text.split(',').count() > FILTER_CLAUSES_MAX {
+            let message = format!("A filter has at most {FILTER_CLAUSES_MAX} clauses.");
+            return Err(Malformed::of(Code::FilterValueInvalid, "filter", message));
+        }
+        text.split(',').map(clause).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether a frame satisfies every clause.
+    #[must_use]
+    pub fn admits(&self, frame: &Traits) -> bool {
+        self.0.iter().all(|clause| match clause {
+            Clause::Kind(kind) => frame.kind == *kind,
+            Clause::Sender(sender) => frame.sender == *sender,
+            Clause::ContentType => false,
+            Clause::Tool(tool) => frame.tool == *tool,
+            Clause::Org(org) => frame.org.as_ref() == Some(org),
+        })
+    }
+}
+
+fn clause(text: &str) -> Result<Clause, Malformed> {
+    let unknown = || {
+        let message =
+            "A filter is a list of axis:value; the axes are kind, sender, content_type, tool and org.";
+        Malformed::of(Code::FilterAxisUnknown, "filter", message)
+    };
+    let invalid = |axis: &str, expected: &str| {
+        Malformed::of(Code::FilterValueInvalid, "filter", format!("`{axis}` takes {expected}."))
+    };
+    let (axis, value) = text.split_once(':').ok_or_else(unknown)?;
+    match axis {
+        "kind" => {
+            Kind::named(value).map(Clause::Kind).ok_or_else(|| invalid(axis, "one of the fifteen kinds"))
+        }
+        "sender" => {
+            value.parse().map(Clause::Sender).map_err(|_| invalid(axis, "a canonical handle, ~owner"))
+        }
+        "content_type" if value.is_empty() => Err(invalid(axis, "a content type")),
+        "content_type" => Ok(Clause::ContentType),
+        "tool" => value.parse().map(Clause::Tool).map_err(|_| invalid(axis, "a tool class, e.g. cc")),
+        "org" => value.parse().map(Clause::Org).map_err(|_| invalid(axis, "an organisation's name")),
+        _ => Err(unknown()),
+    }
+}

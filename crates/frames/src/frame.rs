@@ -1,0 +1,146 @@
+//! A frame that is what the memo says, and the text that its recipients get: the sender's own, on one line.
+//! Must not know: who sent it, or where it goes.
+
+use bytes::Bytes;
+use plenary_kernel::{SovereignHandle, rfc3339};
+use serde_json::{Map, Value};
+
+use crate::{
+    catalogue::{ENVELOPE, ENVELOPE_VERSION, Kind},
+    fit::{Path, fit},
+    limits::FRAME_OCTETS_MAX,
+    malformed::{Code, Malformed},
+    shape::{Form, Shape},
+};
+
+/// A valid frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// The sender's own id of it, as sent.
+    pub id: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// The principal that it says it is from.
+    pub sender: SovereignHandle,
+    /// The principal that it is for.
+    pub recipient: SovereignHandle,
+    /// When its sender emitted it, in milliseconds since the epoch.
+    pub created_at_ms: i64,
+    /// Whom it says it is sent on behalf of: the field and the handle, wherever one stands.
+    pub principals: Vec<(String, SovereignHandle)>,
+    /// When retained copies must be forgotten, in milliseconds since the epoch, where it says so (FO-89).
+    pub forget_at_ms: Option<i64>,
+    /// Its JSON as submitted, without line breaks.
+    pub line: Bytes,
+}
+
+impl Frame {
+    /// Reads a text that passed the strict JSON check.
+    ///
+    /// # Errors
+    /// The first fault: size, object, version, kind, then unknown, missing and invalid fields of the envelope, then
+    /// those of the payload (wire.md D.5).
+    pub fn read(text: &Bytes) -> Result<Self, Malformed> {
+        if text.len() > FRAME_OCTETS_MAX {
+            let message = format!("A frame has at most {FRAME_OCTETS_MAX} octets.");
+            return Err(Malformed::whole(Code::TooLarge, message));
+        }
+        let Ok(Value::Object(frame)) = serde_json::from_slice(text) else {
+            return Err(Malformed::whole(Code::FieldInvalid, "A frame is one JSON object."));
+        };
+        version(&frame)?;
+        let kind = kind(&frame)?;
+        fit(&ENVELOPE, &frame, &Path::TOP)?;
+        let payload = payload(&frame, kind)?;
+
+        let mut principals = Vec::new();
+        principals_of(&ENVELOPE, &frame, "", &mut principals);
+        principals_of(&kind.def().shape, payload, "payload.", &mut principals);
+        let forget_at_ms = kind.def().decay.and_then(|decay| {
+            let since = rfc3339::parse(payload.get(decay.since)?.as_str()?)?;
+            since.checked_add(payload.get(decay.ms)?.as_i64()?)
+        });
+        Ok(Self {
+            id: text_of(&frame, "frame_id").to_owned(),
+            kind,
+            sender: handle_of(&frame, "sender_handle"),
+            recipient: handle_of(&frame, "recipient_handle"),
+            created_at_ms: rfc3339::parse(text_of(&frame, "created_at")).unwrap_or_default(),
+            principals,
+            forget_at_ms,
+            line: one_line(text),
+        })
+    }
+}
+
+/// A version that is not spoken here is no reason to look any further (FO-6).
+fn version(frame: &Map<String, Value>) -> Result<(), Malformed> {
+    let at = Path::TOP;
+    let at = at.member("envelope_version");
+    match frame.get("envelope_version") {
+        None => Err(at.fault(Code::FieldMissing, "is required")),
+        Some(Value::String(version)) if version == ENVELOPE_VERSION => Ok(()),
+        Some(_) => {
+            Err(at.fault(Code::EnvelopeVersionUnsupported, &format!("must be \"{ENVELOPE_VERSION}\"")))
+        }
+    }
+}
+
+fn kind(frame: &Map<String, Value>) -> Result<Kind, Malformed> {
+    let at = Path::TOP;
+    let at = at.member("kind");
+    let Some(kind) = frame.get("kind") else {
+        return Err(at.fault(Code::FieldMissing, "is required"));
+    };
+    let named = kind.as_str().and_then(Kind::named);
+    named.ok_or_else(|| at.fault(Code::KindUnknown, "is none of the fifteen kinds"))
+}
+
+/// The payload of a frame whose envelope fits. One that is not of its kind at all is told so as a whole: no object,
+/// of another kind's shape, or without any member of its own.
+fn payload(frame: &Map<String, Value>, kind: Kind) -> Result<&Map<String, Value>, Malformed> {
+    let at = Path::TOP;
+    let at = at.member("payload");
+    let Some(Value::Object(payload)) = frame.get("payload") else {
+        return Err(at.fault(Code::PayloadKindMismatch, "must be an object"));
+    };
+    let shape = &kind.def().shape;
+    let Err(fault) = fit(shape, payload, &at) else { return Ok(payload) };
+    let of_another =
+        || Kind::all().any(|other| other != kind && fit(&other.def().shape, payload, &at).is_ok());
+    let shares_none = || payload.keys().all(|name| shape.field(name).is_none());
+    if !payload.is_empty() && (shares_none() || of_another()) {
+        let what = format!("is not the payload of `{}`", kind.def().name);
+        return Err(at.fault(Code::PayloadKindMismatch, &what));
+    }
+    Err(fault)
+}
+
+fn principals_of(
+    shape: &Shape,
+    object: &Map<String, Value>,
+    before: &str,
+    found: &mut Vec<(String, SovereignHandle)>,
+) {
+    for field in shape.fields.iter().filter(|field| matches!(field.form, Form::Principal)) {
+        let handle = object.get(field.name).and_then(Value::as_str).and_then(|text| text.parse().ok());
+        found.extend(handle.map(|handle| (format!("{before}{}", field.name), handle)));
+    }
+}
+
+fn text_of<'a>(frame: &'a Map<String, Value>, name: &str) -> &'a str {
+    frame.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn handle_of(frame: &Map<String, Value>, name: &str) -> SovereignHandle {
+    text_of(frame, name).parse().expect("the envelope fits, so it is a handle")
+}
+
+/// The same JSON on one line: a line break can only stand between tokens, where it means nothing.
+fn one_line(text: &Bytes) -> Bytes {
+    if text.iter().any(|octet| matches!(octet, b'\n' | b'\r')) {
+        text.iter().copied().filter(|octet| !matches!(octet, b'\n' | b'\r')).collect()
+    } else {
+        text.clone()
+    }
+}

@@ -1,0 +1,292 @@
+//! The frames of a server: who is subscribed, and what every process on the store hands out.
+//! Must not know: HTTP.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use plenary_accounts::{Accounts, TokenDigest, concerned};
+use plenary_engine::Clock;
+use plenary_hub::{Emission, Lane, LaneLimits, Observer, Subscription};
+use plenary_kernel::{AgentHandle, SovereignHandle, TimestampMs};
+use plenary_log::{Signals, StoredEvent, signals::Signal};
+use tokio::time::Instant;
+
+use crate::{
+    decide::Audience,
+    filter::Filter,
+    limits::ROSTER_ENTRIES_MAX,
+    rate::{Buckets, Rate},
+    session::Session,
+    signal::{Envelope, Told},
+    wire::{RosterEntry, Seen},
+};
+
+/// The topic of this room's signals.
+pub(crate) const TOPIC: &str = "frames";
+
+/// What an operator may set.
+#[derive(Debug, Clone, Copy)]
+pub struct Config {
+    /// How fast one sender may send.
+    pub rate: Rate,
+    /// Most events of one handle that are kept for resumption.
+    pub max_events: usize,
+    /// How long they are kept.
+    pub max_age: Duration,
+    /// How far a frame's `created_at` may be from our time; any when absent.
+    pub max_skew: Option<Duration>,
+    /// Whether a submission is told the magnitude of a count only (FO-85).
+    pub coarse_counts: bool,
+    /// Most subscriptions that the scope of one frame may reach in one process, filters aside; past it 403 (FO-79).
+    pub expansion_max: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            rate: Rate::default(),
+            max_events: 256,
+            max_age: Duration::from_millis(300_000),
+            max_skew: None,
+            coarse_counts: false,
+            expansion_max: 10_000,
+        }
+    }
+}
+
+/// The frames of a server. Cheap to clone.
+#[derive(Clone)]
+pub struct Frames(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) accounts: Accounts,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) signals: Signals,
+    /// By handle.
+    pub(crate) lane: Lane<Subscriber, Arc<Event>>,
+    pub(crate) config: Config,
+    buckets: Mutex<Buckets>,
+    started: Instant,
+}
+
+/// What is known of a subscription.
+#[derive(Debug)]
+pub(crate) struct Subscriber {
+    pub(crate) session: Session,
+    pub(crate) filter: Filter,
+    /// The token that it was opened with.
+    pub(crate) token: TokenDigest,
+    pub(crate) started_at: TimestampMs,
+}
+
+/// A frame on one handle's stream, written out once for all who get it.
+#[derive(Debug)]
+pub(crate) struct Event {
+    number: u64,
+    line: Bytes,
+    written: OnceLock<Bytes>,
+}
+
+impl Event {
+    /// `id`, one `data` line, LF only (wire.md D.4).
+    pub(crate) fn octets(&self) -> &Bytes {
+        self.written.get_or_init(|| {
+            let id = format!("id: {}\ndata: ", self.number);
+            let mut octets = BytesMut::with_capacity(id.len() + self.line.len() + 2);
+            octets.extend_from_slice(id.as_bytes());
+            octets.extend_from_slice(&self.line);
+            octets.extend_from_slice(b"\n\n");
+            octets.freeze()
+        })
+    }
+}
+
+pub(crate) type Reading = Subscription<Subscriber, Arc<Event>>;
+
+impl Frames {
+    /// The frames of a server that is one of those that exchange these signals.
+    #[must_use]
+    pub fn new(signals: Signals, clock: Arc<dyn Clock>, accounts: Accounts, config: Config) -> Self {
+        let limits =
+            LaneLimits { entries_max: config.max_events, age_max: config.max_age, ..LaneLimits::default() };
+        Self(Arc::new(Inner {
+            accounts,
+            clock,
+            signals,
+            lane: Lane::new(limits),
+            config,
+            buckets: Mutex::new(Buckets::new(config.rate)),
+            started: Instant::now(),
+        }))
+    }
+
+    /// Hands out what this and other processes publish, until the log is closed; to be spawned before anything is
+    /// submitted.
+    pub fn running(&self) -> impl Future<Output = ()> + Send + 'static {
+        let (frames, mut signals) = (self.clone(), self.0.signals.subscribe(TOPIC));
+        let sweeping = self.0.lane.sweeping();
+        let handing_out = async move {
+            while let Some(signal) = signals.next().await {
+                frames.hear(signal);
+            }
+        };
+        async move {
+            tokio::select! {
+                () = handing_out => {}
+                () = sweeping => {}
+            }
+        }
+    }
+
+    /// Ends every stream, and takes no more: the server goes down.
+    pub fn close(&self) {
+        self.0.lane.close();
+    }
+
+    pub(crate) fn accounts(&self) -> &Accounts {
+        &self.0.accounts
+    }
+
+    fn buckets(&self) -> MutexGuard<'_, Buckets> {
+        self.0.buckets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes one frame out of a sender's bucket; otherwise says when to come again.
+    pub(crate) fn admit(&self, sender: &AgentHandle) -> Result<(), Duration> {
+        self.buckets().take(sender, self.0.started.elapsed())
+    }
+
+    /// How many sessions are subscribed to a handle here.
+    pub(crate) fn subscriptions(&self, handle: &SovereignHandle) -> usize {
+        self.0.lane.count(handle.as_str())
+    }
+
+    /// How many of them an audience admits, filters aside.
+    pub(crate) fn subscribed(&self, handle: &SovereignHandle, audience: &Audience) -> usize {
+        let admitted = self.0.lane.roster(handle.as_str(), |subscriber| audience.admits(&subscriber.session));
+        admitted.into_iter().filter(|admitted| *admitted).count()
+    }
+
+    fn hear(&self, signal: Signal) {
+        let Signal { numbers, body, responder, .. } = signal;
+        let answer = match Told::read(&body) {
+            Some(Told::Frame(envelope)) => {
+                let number = |handle: &SovereignHandle| {
+                    let counter = counter(handle);
+                    numbers.iter().find(|(name, _)| *name == counter).map(|(_, number)| *number)
+                };
+                let count = self.emit(*envelope, number);
+                Bytes::from(count.to_string())
+            }
+            Some(Told::Roster(handle)) => self.seen(&handle),
+            None => {
+                tracing::warn!("a signal of another version was passed over");
+                return;
+            }
+        };
+        if let Some(responder) = responder {
+            responder.answer(answer);
+        }
+    }
+
+    /// Puts a frame on the stream of each principal that it is for; how many subscriptions get it.
+    fn emit(&self, envelope: Envelope, number: impl Fn(&SovereignHandle) -> Option<u64>) -> usize {
+        let Envelope { traits, to, except, forget_at_ms, line } = envelope;
+        let forget_at = forget_at_ms.and_then(|at| self.instant(at));
+        let shared = Arc::new((traits, except));
+        let mut count = 0;
+        for (handle, audience) in to {
+            let Some(number) = number(&handle) else { continue };
+            let shared = shared.clone();
+            let matches = move |subscriber: &Subscriber| {
+                let Subscriber { session, filter, .. } = subscriber;
+                let (traits, except) = shared.as_ref();
+                let is_sender = except.as_ref().is_some_and(|(instrument, id)| {
+                    session.agent.owner() == traits.sender.owner()
+                        && session.instrument == *instrument
+                        && session.id == *id
+                });
+                !is_sender && audience.admits(session) && filter.admits(traits)
+            };
+            let event = Event { number, line: line.clone(), written: OnceLock::new() };
+            let emission = Emission {
+                number,
+                message: Arc::new(event),
+                octets: line.len(),
+                forget_at,
+                matches: Arc::new(matches),
+            };
+            count += self.0.lane.emit(handle.as_str(), emission);
+        }
+        count
+    }
+
+    /// The moment of a time of the wall clock; none where it is too far away to matter.
+    fn instant(&self, at_ms: i64) -> Option<Instant> {
+        let now_ms = i64::try_from(self.0.clock.now().0).unwrap_or(i64::MAX);
+        let ahead = u64::try_from(at_ms.saturating_sub(now_ms)).unwrap_or(0);
+        Instant::now().checked_add(Duration::from_millis(ahead))
+    }
+
+    /// Who is subscribed here, as an answer to another process: the oldest, as many as one answer may name.
+    fn seen(&self, handle: &SovereignHandle) -> Bytes {
+        let mut seen = self.0.lane.roster(handle.as_str(), |subscriber| Seen {
+            agent: subscriber.session.agent.name().to_owned(),
+            instrument: subscriber.session.instrument.clone(),
+            tool: subscriber.session.tool.clone(),
+            session_id: subscriber.session.id.clone(),
+            started_at: subscriber.started_at,
+        });
+        seen.sort_by_key(|seen| seen.started_at);
+        seen.truncate(ROSTER_ENTRIES_MAX);
+        Bytes::from(serde_json::to_vec(&seen).expect("names and numbers can be written"))
+    }
+
+    /// What processes have answered, as one roster.
+    pub(crate) fn entries(handle: &SovereignHandle, answers: &[Bytes]) -> Vec<RosterEntry> {
+        let mut seen: Vec<Seen> = answers
+            .iter()
+            .filter_map(|answer| serde_json::from_slice::<Vec<Seen>>(answer).ok())
+            .flatten()
+            .collect();
+        seen.sort_by(|a, b| (a.started_at, &a.agent).cmp(&(b.started_at, &b.agent)));
+        seen.into_iter().filter_map(|seen| seen.entry(handle)).collect()
+    }
+
+    /// Ends the streams of an agent that were opened with a token that is not valid any more.
+    pub(crate) async fn recheck(&self, agent: &AgentHandle) {
+        let valid = match self.0.accounts.agent(agent).await {
+            Ok(known) => known.state,
+            Err(fault) => {
+                tracing::error!(%fault, "an agent can't be read; its streams end");
+                Arc::default()
+            }
+        };
+        let key = format!("~{}", agent.owner());
+        self.0.lane.expel(&key, |subscriber| {
+            subscriber.session.agent == *agent && !valid.accepts_token(&subscriber.token)
+        });
+    }
+}
+
+impl Observer for Frames {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(async move {
+            for event in events {
+                if let Some(agent) = concerned(event) {
+                    self.recheck(&agent).await;
+                }
+            }
+        })
+    }
+}
+
+/// The counter of a handle's events.
+pub(crate) fn counter(handle: &SovereignHandle) -> Arc<str> {
+    format!("{TOPIC}/{handle}").into()
+}

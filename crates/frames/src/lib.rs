@@ -1,0 +1,35 @@
+//! Agent-Channel Fan-Out: short structured messages between the sessions of a principal, and beyond (wire.md
+//! section 1, decisions D.4, D.5). Ephemeral: nothing of it is in the log.
+//! Must not know: another protocol, or any database.
+
+pub mod catalogue;
+pub mod decide;
+mod describe;
+pub mod filter;
+mod fit;
+pub mod frame;
+mod frames;
+pub mod limits;
+pub mod malformed;
+mod parameters;
+mod rate;
+mod reconstructed;
+mod refusals;
+pub mod rejection;
+mod routes;
+pub mod schema;
+pub mod scope;
+pub mod session;
+pub mod shape;
+mod signal;
+mod stream;
+pub mod submission;
+mod submit;
+#[cfg(test)]
+mod tests;
+pub mod wire;
+
+pub use describe::page;
+pub use frames::{Config, Frames};
+pub use rate::Rate;
+pub use routes::{operations, routes};

@@ -1,0 +1,34 @@
+//! The limits of this room by name, each with what happens past it.
+
+use plenary_kernel::limits::JSON_INTEGER_MAX;
+
+/// Largest frame, in octets of its JSON text; past it 413 `field-invalid` (wire.md D.5).
+pub const FRAME_OCTETS_MAX: usize = 32 << 10;
+/// Largest body of a submission, the wrapper around the frame included; past it 413 `field-invalid`.
+pub const BODY_OCTETS_MAX: usize = 34 << 10;
+/// Longest prose of a payload, in octets of UTF-8; past it 400 `field-invalid`.
+pub const TEXT_OCTETS_MAX: u64 = 2_048;
+/// Longest reference, in octets; past it 400 `field-invalid`.
+pub const REFERENCE_OCTETS_MAX: u64 = 512;
+/// Longest scope, in octets; past it 400 `field-invalid`.
+pub const SCOPE_OCTETS_MAX: u64 = 512;
+/// Longest handover, in octets; past it 400 `field-invalid`.
+pub const HANDOVER_OCTETS_MAX: u64 = 8 << 10;
+/// Longest session id, in octets; past it 400 `field-invalid`.
+pub const SESSION_OCTETS_MAX: u64 = 128;
+/// Most items of an array; past it 400 `field-invalid`.
+pub const ITEMS_MAX: u64 = 64;
+/// Longest advisory lease, in milliseconds; past it 400 `field-invalid`.
+pub const LEASE_MS_MAX: u64 = 3_600_000;
+/// Largest span of time; past it 400 `field-invalid`.
+pub const SPAN_MS_MAX: u64 = JSON_INTEGER_MAX;
+/// Most clauses of a filter; past it 400 `filter-value-invalid`.
+pub const FILTER_CLAUSES_MAX: usize = 32;
+/// Longest path of a field that a refusal names, in octets; the rest is cut off.
+pub const PATH_OCTETS_MAX: usize = 256;
+/// Most principals that the scope of one frame may name; past it 403 `scope-unauthorised`.
+pub const PRINCIPALS_MAX: usize = 1_000;
+/// Most entries of a roster that one process tells; past it the newest are left out.
+pub const ROSTER_ENTRIES_MAX: usize = 2_048;
+/// How often a stream says that it is alive, in milliseconds (wire.md D.4).
+pub const KEEPALIVE_MS: u64 = 15_000;

@@ -1,0 +1,55 @@
+//! Parameters of requests: each stands once, or the request is refused.
+//! Must not know: what a parameter means.
+
+use std::convert::Infallible;
+
+use axum::extract::{FromRequestParts, Query};
+use http::{HeaderMap, request::Parts};
+
+use crate::malformed::{Code, Malformed};
+
+/// The query of a request; `None` when it can't be read.
+pub(crate) struct Parameters(Option<Vec<(String, String)>>);
+
+impl<S: Sync> FromRequestParts<S> for Parameters {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(Query::try_from_uri(&parts.uri).ok().map(|Query(pairs)| pairs)))
+    }
+}
+
+impl Parameters {
+    /// The parameter of a name.
+    ///
+    /// # Errors
+    /// `field-invalid` when it stands twice, or the query can't be read.
+    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Malformed> {
+        let Some(pairs) = &self.0 else {
+            return Err(Malformed::whole(Code::FieldInvalid, "The query can't be read."));
+        };
+        let mut values = pairs.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_str());
+        let value = values.next();
+        if values.next().is_some() {
+            return Err(Malformed::parameter(name, "sent once"));
+        }
+        Ok(value)
+    }
+}
+
+/// The header of a name, as the parameter that it stands for.
+///
+/// # Errors
+/// `field-invalid` when it stands twice or is no text.
+pub(crate) fn header<'a>(
+    headers: &'a HeaderMap,
+    name: &str,
+    parameter: &str,
+) -> Result<Option<&'a str>, Malformed> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    match value.to_str() {
+        Ok(text) if values.next().is_none() => Ok(Some(text)),
+        _ => Err(Malformed::parameter(parameter, "sent once, in ASCII")),
+    }
+}

@@ -1,0 +1,66 @@
+//! Reconstructed: the published page of the memo lost these payload tables (sections 5.5, 5.6, 5.8 and the second of
+//! 5.11). What stands here follows the catalogue's text, the sibling kinds and what existing clients send; names and
+//! bounds that the page does not give are our choice (wire.md 1.2, 1.5 row 1). When the lost tables turn up, they
+//! replace these. Must not know: what is done with a definition.
+
+use crate::{
+    catalogue::{KindDef, LEASE, SESSION},
+    limits::{REFERENCE_OCTETS_MAX, TEXT_OCTETS_MAX},
+    shape::{Form, PROSE, REFERENCES, Shape, bounds, optional, required},
+};
+
+pub(crate) static RECONSTRUCTED: &[KindDef] = &[
+    KindDef {
+        name: "agent_lock_release",
+        says: "A session announces that it gave a lease up.",
+        shape: Shape {
+            fields: &[
+                required("lease_id", Form::Uuid, "The lease."),
+                // An existing client sends it empty.
+                optional("resource", Form::Text(bounds(0, REFERENCE_OCTETS_MAX)), "What was claimed."),
+            ],
+            rules: &[],
+        },
+        decay: None,
+    },
+    KindDef {
+        name: "agent_lease_extend",
+        says: "A session announces that it extends a lease.",
+        shape: Shape {
+            fields: &[
+                required("lease_id", Form::Uuid, "The lease."),
+                required("ttl_ms", LEASE, "By how much it is extended."),
+            ],
+            rules: &[],
+        },
+        decay: None,
+    },
+    KindDef {
+        name: "agent_response",
+        says: "A session answers a question.",
+        shape: Shape {
+            fields: &[
+                required("query_id", Form::Uuid, "The question."),
+                required("session_id", SESSION, "The session that answers."),
+                required("response_text", PROSE, "The answer."),
+                optional("refs", REFERENCES, "What it refers to."),
+            ],
+            rules: &[],
+        },
+        decay: None,
+    },
+    KindDef {
+        name: "peer_diagnostic_response",
+        says: "A peer says what it found.",
+        shape: Shape {
+            fields: &[
+                required("diagnostic_id", Form::Uuid, "The request that it answers."),
+                required("finding", PROSE, "What was found."),
+                optional("remediation", Form::Text(bounds(0, TEXT_OCTETS_MAX)), "What helps."),
+                optional("substrate_refs", REFERENCES, "Observations that support it."),
+            ],
+            rules: &[],
+        },
+        decay: None,
+    },
+];

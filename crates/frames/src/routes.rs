@@ -1,0 +1,281 @@
+//! The public operations of Agent-Channel Fan-Out: parse, ask, translate the answer (wire.md D.2, D.5).
+
+use axum::{
+    Json, Router,
+    body::Body,
+    extract::{FromRef, FromRequestParts, Path, State},
+    response::Response,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header, request::Parts};
+use plenary_accounts::{Accounts, AgentCaller, Credentials, Principal, Who, identify};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes};
+use plenary_hub::SubscribeError;
+use plenary_kernel::{Class, SovereignHandle};
+use schemars::JsonSchema;
+
+use crate::{
+    decide::owner_of,
+    filter::Filter,
+    frames::{Frames, Subscriber},
+    limits::BODY_OCTETS_MAX,
+    malformed::{Code, Malformed},
+    parameters::{Parameters, header as header_of},
+    refusals::Refused,
+    rejection::Rejection,
+    schema::AnySubmission,
+    session::Named,
+    stream::EventStream,
+    submission::Submission,
+    submit::Submitter,
+    wire::{FrameError, RetentionView, Roster, Submitted},
+};
+
+impl FromRef<Frames> for Accounts {
+    fn from_ref(frames: &Frames) -> Self {
+        frames.accounts().clone()
+    }
+}
+
+const INSTRUMENT: &str = "x-agent-instrument";
+const SESSION: &str = "x-agent-session";
+const TOOL: &str = "x-agent-tool";
+
+type Answer<T> = Result<Json<T>, Refused>;
+
+/// The routes of this room.
+pub fn routes(frames: Frames, metrics: &Metrics) -> Result<Router, RegistryFault> {
+    Ok(plenary_edge::routes(operations(), metrics)?.with_state(frames))
+}
+
+/// The query of `POST /frames`.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct SubmitQuery {
+    /// Whom a bare frame is for: `~handle`, `~handle/*`, `~handle/<prefix>*`, `~handle/<instrument>@<session-id>`,
+    /// `org:<org>/members/*`, `org:<org>/members/<role>/*`. Every session of the recipient when absent.
+    scope: Option<String>,
+    /// `0` leaves out the session that `X-Agent-Session` names.
+    #[schemars(with = "Option<u8>")]
+    echo: Option<String>,
+}
+
+/// The query of `GET /handles/{handle}/stream`.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct StreamQuery {
+    /// `axis:value` clauses with commas between; a frame must satisfy all. Axes: kind, sender, content_type, tool, org.
+    filter: Option<String>,
+    /// The session's instrument; the agent's name when absent.
+    instrument: Option<String>,
+    /// The session's own id; one is made when absent.
+    session_id: Option<String>,
+    /// The session's class of tools; the instrument's prefix when absent.
+    tool: Option<String>,
+    /// `true` begins with everything that is retained, where `Last-Event-ID` does not say where to go on; a comment ends
+    /// it. An extension: the document leaves to us how a late session gets recent frames.
+    retained: Option<bool>,
+    /// From `POST /auth/ticket`, for clients that can't set headers.
+    ticket: Option<String>,
+}
+
+fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary)
+        .error_body::<FrameError<'_>>()
+        .errors(Class::Unauthenticated, &["unauthenticated"])
+}
+
+fn of_handle(id: &'static str, path: &'static str, summary: &'static str) -> OperationDoc {
+    doc(id, Method::GET, path, summary)
+        .path_parameter::<SovereignHandle>("handle", "The principal")
+        .errors(Class::Malformed, &["field-invalid"])
+}
+
+/// The operations of this room.
+#[must_use]
+pub fn operations() -> Vec<Operation<Frames>> {
+    let submit_doc = doc("frame.submit", Method::POST, "/frames", "Send a frame to a set of live sessions")
+        .description(
+            "The body is the bare frame, or `{scope, frame}`. Who is not subscribed now does not get it; an empty \
+             set is no error. `X-Agent-Instrument`, `X-Agent-Session` and `X-Agent-Tool` name the sending session.",
+        )
+        .query::<SubmitQuery>()
+        .request::<AnySubmission>()
+        .reply::<Submitted>()
+        .errors(
+            Class::Malformed,
+            &[
+                "field-invalid",
+                "field-missing",
+                "field-unknown",
+                "envelope-version-unsupported",
+                "kind-unknown",
+                "payload-kind-mismatch",
+            ],
+        )
+        .errors(Class::Forbidden, &["sender-identity-mismatch", "scope-unauthorised"])
+        .errors(Class::TooLarge, &["field-invalid"])
+        .errors(Class::TooMany, &["rate-limited"])
+        .errors(Class::NotImplemented, &["scope-unimplemented"]);
+    let stream_doc = of_handle("frame.stream", "/handles/{handle}/stream", "Receive the frames for a handle")
+        .description(
+            "Server-Sent Events: `id`, one `data` line of frame JSON, a comment every 15 s. For the handle's own \
+             agents. `Last-Event-ID` goes on behind that event while it is retained, otherwise from now.",
+        )
+        .query::<StreamQuery>()
+        .reply_type("text/event-stream")
+        .errors(Class::Malformed, &["filter-axis-unknown", "filter-value-invalid"])
+        .errors(Class::Forbidden, &["scope-unauthorised"])
+        .errors(Class::TooMany, &["rate-limited"]);
+    let roster_doc =
+        of_handle("frame.roster", "/handles/{handle}/roster", "Show who is subscribed to a handle's stream")
+            .description("For the handle's own agents, their owner, and the operator.")
+            .auth(Auth::Any)
+            .reply::<Roster>()
+            .errors(Class::Forbidden, &["scope-unauthorised"]);
+    let retention_doc =
+        of_handle("frame.retention", "/handles/{handle}/retention", "Show how long frames are retained")
+            .description("For resumption only. Whoever has a token may know.")
+            .auth(Auth::Any)
+            .reply::<RetentionView>();
+    vec![
+        Operation::new(submit_doc, submit),
+        Operation::new(stream_doc, stream),
+        Operation::new(roster_doc, roster),
+        Operation::new(retention_doc, retention),
+    ]
+}
+
+/// The bearer of the request's token, whoever it is.
+struct Bearer(Principal);
+
+/// The same for the stream, which a ticket opens as well.
+struct StreamBearer(Principal);
+
+impl FromRequestParts<Frames> for Bearer {
+    type Rejection = Refused;
+    async fn from_request_parts(parts: &mut Parts, frames: &Frames) -> Result<Self, Refused> {
+        Ok(Self(identify(parts, frames.accounts(), Credentials::Header).await?))
+    }
+}
+
+impl FromRequestParts<Frames> for StreamBearer {
+    type Rejection = Refused;
+    async fn from_request_parts(parts: &mut Parts, frames: &Frames) -> Result<Self, Refused> {
+        Ok(Self(identify(parts, frames.accounts(), Credentials::HeaderOrTicket).await?))
+    }
+}
+
+async fn submit(
+    State(frames): State<Frames>,
+    Bearer(principal): Bearer,
+    parameters: Parameters,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer<Submitted> {
+    let body = read_bytes(&headers, body, BODY_OCTETS_MAX).await?;
+    let named = Named {
+        instrument: header_of(&headers, INSTRUMENT, "instrument")?,
+        tool: header_of(&headers, TOOL, "tool")?,
+        session_id: header_of(&headers, SESSION, "session_id")?,
+    };
+    let echo = match parameters.one("echo")? {
+        None | Some("1") => true,
+        Some("0") => false,
+        Some(_) => return Err(Malformed::parameter("echo", "0 or 1").into()),
+    };
+    let submission = Submission::read(&body, parameters.one("scope")?)?;
+    Ok(Json(frames.submit(&principal, Submitter { named, echo }, submission).await?))
+}
+
+fn handle(text: &str) -> Result<SovereignHandle, Refused> {
+    text.parse().map_err(|_| Malformed::parameter("handle", "a canonical handle, ~owner").into())
+}
+
+async fn stream(
+    State(frames): State<Frames>,
+    StreamBearer(principal): StreamBearer,
+    Path(path): Path<String>,
+    parameters: Parameters,
+    headers: HeaderMap,
+) -> Result<Response, Refused> {
+    let handle = handle(&path)?;
+    let Who::Agent(agent) = principal.who else { return Err(Rejection::ScopeUnauthorised.into()) };
+    if agent.owner() != handle.owner() {
+        return Err(Rejection::ScopeUnauthorised.into());
+    }
+    let filter = Filter::parse(parameters.one("filter")?.unwrap_or_default())?;
+    let retained = match parameters.one("retained")? {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(_) => return Err(Malformed::parameter("retained", "true or false").into()),
+    };
+    let named = Named {
+        instrument: parameters.one("instrument")?,
+        tool: parameters.one("tool")?,
+        session_id: parameters.one("session_id")?,
+    };
+    let session = frames.session(agent.clone(), &named)?;
+    let shown = [
+        (INSTRUMENT, session.instrument.as_str().to_owned()),
+        (SESSION, session.id.as_str().to_owned()),
+        (TOOL, session.tool.as_str().to_owned()),
+    ];
+    let caller = AgentCaller { handle: agent, token: principal.token };
+    let started_at = frames.0.clock.now();
+    let subscriber = Subscriber { session, filter, token: caller.token, started_at };
+    let after =
+        last_event(&headers).or_else(|| frames.0.lane.reaches_back_to(handle.as_str()).filter(|_| retained));
+    let reading =
+        frames.0.lane.subscribe(handle.as_str(), subscriber, after).map_err(|error| match error {
+            SubscribeError::TooMany | SubscribeError::TooManyKeys => Rejection::TooManyStreams,
+            SubscribeError::Closed => Rejection::ShuttingDown,
+        })?;
+    // The token may have died before the stream was there to be ended with it.
+    frames.recheck(&caller.handle).await;
+
+    let mut response = Response::new(Body::new(EventStream::new(reading, retained)));
+    let head = response.headers_mut();
+    head.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    head.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    head.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    for (name, value) in shown {
+        let value = HeaderValue::try_from(value)
+            .map_err(|_| Malformed::whole(Code::FieldInvalid, "The session can't be named in a header."))?;
+        head.insert(HeaderName::from_static(name), value);
+    }
+    Ok(response)
+}
+
+/// The event behind which the peer goes on; anything but a number of ours means: from now (1.5 row 9).
+fn last_event(headers: &HeaderMap) -> Option<u64> {
+    let text = headers.get("last-event-id")?.to_str().ok()?;
+    text.parse().ok().filter(|_| text.bytes().all(|octet| octet.is_ascii_digit()))
+}
+
+async fn roster(
+    State(frames): State<Frames>,
+    Bearer(principal): Bearer,
+    Path(path): Path<String>,
+) -> Answer<Roster> {
+    let handle = handle(&path)?;
+    let may_read = match &principal.who {
+        Who::Agent(agent) => agent.owner() == handle.owner(),
+        Who::Owner(owner) => owner.as_str() == handle.owner(),
+        Who::Operator => frames.accounts().fresh_owner(&owner_of(&handle)).await?.state.exists(),
+    };
+    if !may_read {
+        return Err(Rejection::ScopeUnauthorised.into());
+    }
+    Ok(Json(frames.roster(handle).await?))
+}
+
+async fn retention(
+    State(frames): State<Frames>,
+    Bearer(_): Bearer,
+    Path(path): Path<String>,
+) -> Answer<RetentionView> {
+    handle(&path)?;
+    let config = &frames.0.config;
+    let max_age_ms = u64::try_from(config.max_age.as_millis()).unwrap_or(u64::MAX);
+    Ok(Json(RetentionView { max_events: config.max_events as u64, max_age_ms }))
+}

@@ -1,0 +1,120 @@
+//! Recipient scopes: a set of sessions by the shape of their identity (section 6 of the memo).
+//! Must not know: who is connected, or who may address whom.
+
+use std::str::FromStr;
+
+use plenary_accounts::org::state::Role;
+use plenary_kernel::{OwnerName, SovereignHandle};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    limits::SCOPE_OCTETS_MAX,
+    malformed::Malformed,
+    session::{Instrument, Session, SessionName},
+};
+
+/// A recipient scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// `~handle…`: sessions of one principal.
+    Handle(SovereignHandle, Sessions),
+    /// `org:<org>/members/…`: sessions of an organisation's members, perhaps only of those with a role.
+    Org(OwnerName, Option<Role>),
+    /// `accord:<peer>/grant:<scope>`: sessions of a peer organisation, under a grant.
+    Accord(OwnerName),
+}
+
+/// Which sessions of a principal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sessions {
+    /// All of them.
+    #[serde(rename = "all")]
+    All,
+    /// Those whose instrument begins so (FO-45).
+    #[serde(rename = "prefix")]
+    Prefix(String),
+    /// One by its instrument and its own id (FO-46).
+    #[serde(rename = "one")]
+    One(Instrument, SessionName),
+}
+
+impl Sessions {
+    /// Whether a session is among them.
+    #[must_use]
+    pub fn contain(&self, session: &Session) -> bool {
+        match self {
+            Self::All => true,
+            Self::Prefix(prefix) => session.instrument.as_str().starts_with(prefix.as_str()),
+            Self::One(instrument, id) => session.instrument == *instrument && session.id == *id,
+        }
+    }
+}
+
+/// Not one of the forms of section 6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a recipient scope")]
+pub struct NoScope;
+
+impl From<NoScope> for Malformed {
+    fn from(_: NoScope) -> Self {
+        Self::parameter(
+            "scope",
+            "~handle, ~handle/*, ~handle/<prefix>*, ~handle/<instrument>@<session-id>, \
+             org:<org>/members/*, org:<org>/members/<role>/* or accord:<peer>/grant:<scope>",
+        )
+    }
+}
+
+impl FromStr for Scope {
+    type Err = NoScope;
+
+    fn from_str(text: &str) -> Result<Self, NoScope> {
+        if text.len() as u64 > SCOPE_OCTETS_MAX {
+            return Err(NoScope);
+        }
+        if let Some(rest) = text.strip_prefix("org:") {
+            return org(rest).ok_or(NoScope);
+        }
+        if let Some(rest) = text.strip_prefix("accord:") {
+            return accord(rest).ok_or(NoScope);
+        }
+        let (handle, sessions) = match text.split_once('/') {
+            Some((handle, rest)) => (handle, sessions(rest).ok_or(NoScope)?),
+            None => (text, Sessions::All),
+        };
+        Ok(Self::Handle(handle.parse().map_err(|_| NoScope)?, sessions))
+    }
+}
+
+fn sessions(text: &str) -> Option<Sessions> {
+    if text == "*" {
+        return Some(Sessions::All);
+    }
+    if let Some((instrument, id)) = text.split_once('@') {
+        return Some(Sessions::One(instrument.parse().ok()?, id.parse().ok()?));
+    }
+    let prefix = text.strip_suffix('*')?;
+    is_prefix(prefix).then(|| Sessions::Prefix(prefix.to_owned()))
+}
+
+/// Whether an instrument can begin so: it may end in the middle of one, at `-` or `_`.
+fn is_prefix(text: &str) -> bool {
+    let ends_open = text.ends_with(['-', '_']);
+    let whole = if ends_open { format!("{text}0") } else { text.to_owned() };
+    whole.parse::<Instrument>().is_ok() && (!ends_open || text.len() > 1)
+}
+
+fn org(text: &str) -> Option<Scope> {
+    let (org, members) = text.split_once("/members/")?;
+    let role = match members {
+        "*" => None,
+        _ => Some(members.strip_suffix("/*")?.parse().ok()?),
+    };
+    Some(Scope::Org(org.parse().ok()?, role))
+}
+
+fn accord(text: &str) -> Option<Scope> {
+    let (peer, grant) = text.split_once("/grant:")?;
+    let is_grant = !grant.is_empty() && grant.bytes().all(|octet| octet.is_ascii_graphic());
+    if is_grant { Some(Scope::Accord(peer.parse().ok()?)) } else { None }
+}

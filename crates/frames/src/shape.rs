@@ -1,0 +1,140 @@
+//! The language in which the shapes of frames are written down: fields, what a value must be, rules between fields.
+//! Must not know: which frames there are, or what is done with a definition.
+
+use crate::limits::{ITEMS_MAX, REFERENCE_OCTETS_MAX, TEXT_OCTETS_MAX};
+
+/// An object that admits the fields named here and no others (section 12 of the memo).
+#[derive(Debug)]
+pub struct Shape {
+    /// Its fields, in the order in which faults are looked for.
+    pub fields: &'static [Field],
+    /// What holds between them.
+    pub rules: &'static [Rule],
+}
+
+/// One field of an object.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name on the wire.
+    pub name: &'static str,
+    /// Whether it may not be absent. Null is not absence.
+    pub required: bool,
+    /// What its value must be.
+    pub form: Form,
+    /// What it is for.
+    pub says: &'static str,
+}
+
+/// What a value must be.
+#[derive(Debug)]
+pub enum Form {
+    /// A member of the envelope that is checked before all others: the version or the kind.
+    Selector,
+    /// The kind's own shape.
+    Payload,
+    /// Text of so many octets of UTF-8.
+    Text(Bounds),
+    /// The same, on one line.
+    Line(Bounds),
+    /// One of these texts.
+    OneOf(&'static [&'static str]),
+    /// A version-4 UUID.
+    Uuid,
+    /// A canonical handle.
+    Handle,
+    /// A canonical handle that must be the sender's own principal; that is judged after the shape.
+    Principal,
+    /// A canonical handle, perhaps with `@version` behind it.
+    Instrument,
+    /// An RFC 3339 time with a zone.
+    Time,
+    /// A recipient scope.
+    Scope,
+    /// An identifier within a namespace.
+    Namespaced(Bounds),
+    /// An integer, written without fraction or exponent.
+    Integer(Bounds),
+    /// A boolean.
+    Flag,
+    /// An array of texts.
+    Texts {
+        /// How many.
+        items: Bounds,
+        /// Octets of each.
+        octets: Bounds,
+    },
+    /// An object.
+    Object(&'static Shape),
+    /// An array of objects.
+    Objects {
+        /// How many.
+        items: Bounds,
+        /// The shape of each.
+        shape: &'static Shape,
+    },
+}
+
+/// A number that may be from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// The least.
+    pub min: u64,
+    /// The most.
+    pub max: u64,
+}
+
+/// What holds between fields of an object, each of which fits.
+#[derive(Debug)]
+pub enum Rule {
+    /// The integer counts, from 0, one item of the array.
+    Index {
+        /// The integer.
+        index: &'static str,
+        /// The array.
+        of: &'static str,
+    },
+    /// Not all of these booleans are false; an absent one is true.
+    OneIsTrue(&'static [&'static str]),
+}
+
+/// From `min` to `max`.
+#[must_use]
+pub const fn bounds(min: u64, max: u64) -> Bounds {
+    Bounds { min, max }
+}
+
+/// A field that must be there.
+#[must_use]
+pub const fn required(name: &'static str, form: Form, says: &'static str) -> Field {
+    Field { name, required: true, form, says }
+}
+
+/// A field that may be absent.
+#[must_use]
+pub const fn optional(name: &'static str, form: Form, says: &'static str) -> Field {
+    Field { name, required: false, form, says }
+}
+
+/// Text of 1 to 2048 octets, the memo's bound for prose.
+pub const PROSE: Form = Form::Text(bounds(1, TEXT_OCTETS_MAX));
+/// A reference: a pointer to something, never the thing itself (section 5.12).
+pub const REFERENCE: Form = Form::Text(bounds(1, REFERENCE_OCTETS_MAX));
+/// Some references.
+pub const REFERENCES: Form =
+    Form::Texts { items: bounds(0, ITEMS_MAX), octets: bounds(1, REFERENCE_OCTETS_MAX) };
+
+impl Bounds {
+    /// Whether a number is within.
+    #[must_use]
+    pub const fn hold(self, number: u64) -> bool {
+        self.min <= number && number <= self.max
+    }
+}
+
+impl Shape {
+    /// The field of a name.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&'static Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}

@@ -1,0 +1,182 @@
+//! What processes on one store tell each other: a frame with everything that decides who gets it, or the question who
+//! is there. Must not know: how signals are carried, or who is connected.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use plenary_kernel::{OwnerName, SovereignHandle};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    catalogue::Kind,
+    decide::{Agents, Audience},
+    filter::Traits,
+    scope::Sessions,
+    session::{Instrument, SessionName, ToolClass},
+};
+
+/// The form of this version. A process that does not know it says nothing.
+const FORM: u8 = 1;
+
+/// A signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// A frame that was accepted.
+    Frame(Box<Envelope>),
+    /// Who is subscribed to this handle?
+    Roster(SovereignHandle),
+}
+
+/// A frame on its way to subscriptions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Envelope {
+    /// What filters look at.
+    pub(crate) traits: Traits,
+    /// Whom it is for, by principal.
+    pub(crate) to: Vec<(SovereignHandle, Audience)>,
+    /// The sender's own session, where it asked to be left out.
+    pub(crate) except: Option<(Instrument, SessionName)>,
+    /// When it has to be forgotten, in milliseconds since the epoch.
+    pub(crate) forget_at_ms: Option<i64>,
+    /// The frame's JSON, on one line.
+    pub(crate) line: Bytes,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Head {
+    #[serde(rename = "frame")]
+    Frame {
+        kind: String,
+        sender: SovereignHandle,
+        tool: ToolClass,
+        org: Option<OwnerName>,
+        to: Vec<To>,
+        except: Option<(Instrument, SessionName)>,
+        forget_at_ms: Option<i64>,
+    },
+    #[serde(rename = "roster")]
+    Roster { handle: SovereignHandle },
+}
+
+#[derive(Serialize, Deserialize)]
+struct To {
+    owner: OwnerName,
+    sessions: Sessions,
+    /// Names of the owner's agents; absent for every one.
+    names: Option<Vec<String>>,
+}
+
+impl To {
+    fn of(handle: &SovereignHandle, audience: &Audience) -> Self {
+        let names = match &audience.agents {
+            Agents::Every => None,
+            Agents::Only(agents) => Some(agents.iter().map(|agent| agent.name().to_owned()).collect()),
+        };
+        Self { owner: crate::decide::owner_of(handle), sessions: audience.sessions.clone(), names }
+    }
+
+    fn read(self) -> Option<(SovereignHandle, Audience)> {
+        let Self { owner, sessions, names } = self;
+        let agents = match names {
+            None => Agents::Every,
+            Some(names) => {
+                let agent = |name: String| format!("@{owner}.{name}").parse().ok();
+                Agents::Only(names.into_iter().map(agent).collect::<Option<_>>()?)
+            }
+        };
+        Some((format!("~{owner}").parse().ok()?, Audience { sessions, agents }))
+    }
+}
+
+impl Told {
+    /// The octets of a signal: the form, the length of the head, the head, the frame.
+    pub(crate) fn write(&self) -> Bytes {
+        let (head, line) = match self {
+            Self::Roster(handle) => (Head::Roster { handle: handle.clone() }, Bytes::new()),
+            Self::Frame(envelope) => {
+                let Envelope { traits, to, except, forget_at_ms, line } = envelope.as_ref();
+                let head = Head::Frame {
+                    kind: traits.kind.def().name.to_owned(),
+                    sender: traits.sender.clone(),
+                    tool: traits.tool.clone(),
+                    org: traits.org.clone(),
+                    to: to.iter().map(|(handle, audience)| To::of(handle, audience)).collect(),
+                    except: except.clone(),
+                    forget_at_ms: *forget_at_ms,
+                };
+                (head, line.clone())
+            }
+        };
+        let head = serde_json::to_vec(&head).expect("names and numbers can be written");
+        let mut octets = BytesMut::with_capacity(5 + head.len() + line.len());
+        octets.put_u8(FORM);
+        octets.put_u32(u32::try_from(head.len()).expect("a head is far smaller"));
+        octets.extend_from_slice(&head);
+        octets.extend_from_slice(&line);
+        octets.freeze()
+    }
+
+    /// What a signal says; `None` for one of another version.
+    pub(crate) fn read(octets: &Bytes) -> Option<Self> {
+        let (form, rest) = octets.split_first()?;
+        let length = usize::try_from(u32::from_be_bytes(*rest.first_chunk()?)).ok()?;
+        let head = rest.get(4..4 + length).filter(|_| *form == FORM)?;
+        match serde_json::from_slice(head).ok()? {
+            Head::Roster { handle } => Some(Self::Roster(handle)),
+            Head::Frame { kind, sender, tool, org, to, except, forget_at_ms } => {
+                let traits = Traits { kind: Kind::named(&kind)?, sender, tool, org };
+                let to = to.into_iter().map(To::read).collect::<Option<_>>()?;
+                let line = octets.slice(5 + length..);
+                Some(Self::Frame(Box::new(Envelope { traits, to, except, forget_at_ms, line })))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelope(names: &[&str]) -> Told {
+        let agents = names.iter().map(|name| format!("@bob.{name}").parse().unwrap()).collect();
+        let only = Audience { sessions: Sessions::Prefix("cc-".into()), agents: Agents::Only(agents) };
+        let every = Audience {
+            sessions: Sessions::One("cc".parse().unwrap(), "s 1".parse().unwrap()),
+            agents: Agents::Every,
+        };
+        Told::Frame(Box::new(Envelope {
+            traits: Traits {
+                kind: Kind::named("intent_declare").unwrap(),
+                sender: "~nick".parse().unwrap(),
+                tool: "cc".parse().unwrap(),
+                org: Some("acme".parse().unwrap()),
+            },
+            to: vec![("~bob".parse().unwrap(), only), ("~nick".parse().unwrap(), every)],
+            except: Some(("cc".parse().unwrap(), "s 1".parse().unwrap())),
+            forget_at_ms: Some(-1),
+            line: Bytes::from_static(b"{\"a\": 1.0}"),
+        }))
+    }
+
+    #[test]
+    fn what_was_told_is_read_and_its_form_is_frozen() {
+        let told = envelope(&["a", "b"]);
+        let octets = told.write();
+        assert_eq!(Told::read(&octets), Some(told));
+        let head = r#"{"frame":{"kind":"intent_declare","sender":"~nick","tool":"cc","org":"acme","to":[{"owner":"bob","sessions":{"prefix":"cc-"},"names":["a","b"]},{"owner":"nick","sessions":{"one":["cc","s 1"]},"names":null}],"except":["cc","s 1"],"forget_at_ms":-1}}"#;
+        assert_eq!(&octets[5..octets.len() - 10], head.as_bytes());
+        assert_eq!(octets[..5], [1, 0, 0, 0, u8::try_from(head.len()).unwrap()]);
+        let roster = Told::Roster("~nick".parse().unwrap());
+        assert_eq!(&roster.write()[5..], br#"{"roster":{"handle":"~nick"}}"#);
+        assert_eq!(Told::read(&roster.write()), Some(roster));
+    }
+
+    #[test]
+    fn what_another_version_tells_is_passed_over() {
+        let octets = envelope(&[]).write();
+        for cut in 0..octets.len() - 10 {
+            assert_eq!(Told::read(&octets.slice(..cut)), None, "{cut}");
+        }
+        let mut other = octets.to_vec();
+        other[0] = 2;
+        assert_eq!(Told::read(&other.into()), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! A handle's stream as the body of a response: Server-Sent Events, all that wait in one piece (wire.md D.4).
+//! Must not know: who may open it, or where events come from.
+
+use std::{
+    cell::RefCell,
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Body, Frame};
+use plenary_hub::{Delivery, Ended};
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::{
+    frames::{Event, Reading},
+    limits::KEEPALIVE_MS,
+};
+
+const KEEPALIVE: Bytes = Bytes::from_static(b": keepalive\n\n");
+
+thread_local! {
+    /// What a stream takes in one turn: each thread has one list for all its streams, empty between turns.
+    static TAKEN: RefCell<Vec<Delivery<Arc<Event>>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The body of one open stream. It is off the lane when it is dropped, and it ends when its subscription does.
+pub(crate) struct EventStream {
+    reading: Reading,
+    keepalive: Pin<Box<Sleep>>,
+}
+
+impl EventStream {
+    /// `told_soon`: a keepalive comes as soon as nothing waits, so that the peer knows where what is retained ends.
+    pub(crate) fn new(reading: Reading, told_soon: bool) -> Self {
+        let first = if told_soon { Duration::ZERO } else { Duration::from_millis(KEEPALIVE_MS) };
+        let keepalive = Box::pin(sleep(first));
+        Self { reading, keepalive }
+    }
+
+    /// All that waits, in one piece.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Ended>> {
+        TAKEN.with_borrow_mut(|taken| {
+            let polled = self.reading.poll_next(cx, taken).map_ok(|()| piece(taken));
+            taken.clear();
+            polled
+        })
+    }
+}
+
+/// One event alone is handed on as it is.
+fn piece(taken: &[Delivery<Arc<Event>>]) -> Bytes {
+    if let [only] = taken {
+        return only.message.octets().clone();
+    }
+    let size = taken.iter().map(|delivery| delivery.message.octets().len()).sum();
+    let mut piece = BytesMut::with_capacity(size);
+    taken.iter().for_each(|delivery| piece.extend_from_slice(delivery.message.octets()));
+    piece.freeze()
+}
+
+impl Body for EventStream {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let stream = self.get_mut();
+        match stream.poll_piece(cx) {
+            Poll::Ready(Ok(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
+            // The peer opens it again and goes on behind the last event that it got.
+            Poll::Ready(Err(ended)) => {
+                tracing::debug!(%ended, "a stream of frames ends");
+                return Poll::Ready(None);
+            }
+            Poll::Pending => {}
+        }
+        if stream.keepalive.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        stream.keepalive.as_mut().reset(Instant::now() + Duration::from_millis(KEEPALIVE_MS));
+        // Polled again, so that the next one wakes as well.
+        let _ = stream.keepalive.as_mut().poll(cx);
+        Poll::Ready(Some(Ok(Frame::data(KEEPALIVE))))
+    }
+}

@@ -1,0 +1,165 @@
+//! From an accepted body to subscriptions: identity, rate, trust, the numbers, the count (section 7.1 of the memo).
+//! Must not know: HTTP, or the form of a refusal.
+
+use std::sync::Arc;
+
+use plenary_accounts::Principal;
+use plenary_kernel::{AgentHandle, SovereignHandle};
+use plenary_log::{
+    Fault,
+    signals::{ANSWERS_WAIT, Answers, Publication, PublishError, SIGNAL_OCTETS_MAX},
+};
+
+use crate::{
+    decide::{self, Agents, Audience, Target},
+    filter::Traits,
+    frames::{Frames, TOPIC, counter},
+    limits::PRINCIPALS_MAX,
+    malformed::Malformed,
+    refusals::Refused,
+    rejection::Rejection,
+    scope::Sessions,
+    session::{Named, Session},
+    signal::{Envelope, Told},
+    submission::Submission,
+    wire::{Roster, Submitted},
+};
+
+/// What a submitter says of itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Submitter<'a> {
+    /// The session that it names.
+    pub(crate) named: Named<'a>,
+    /// Whether that session gets the frame too, where the scope covers it.
+    pub(crate) echo: bool,
+}
+
+impl Frames {
+    /// Hands a frame to everybody whom its scope reaches.
+    pub(crate) async fn submit(
+        &self,
+        principal: &Principal,
+        submitter: Submitter<'_>,
+        submission: Submission,
+    ) -> Result<Submitted, Refused> {
+        let Submission { frame, scope } = submission;
+        decide::timely(&frame, self.0.clock.now(), self.0.config.max_skew)?;
+        let sender = decide::identity(&frame, &principal.who)?;
+        let session = self.session(sender.clone(), &submitter.named)?;
+        self.admit(&sender).map_err(|retry_after| Rejection::RateLimited { retry_after })?;
+        let target = decide::target(&frame, &scope)?;
+        let org = match &target {
+            Target::Members(org, _) => Some(org.clone()),
+            Target::Own(_) | Target::Other(..) => None,
+        };
+        let to = self.audiences(&sender, &frame.sender, &frame.recipient, target).await?;
+        if to.len() > PRINCIPALS_MAX || self.is_too_broad(&to) {
+            return Err(Rejection::ScopeTooBroad.into());
+        }
+        // Whoever names no session has none that could be left out.
+        let leaves_out = !submitter.echo && submitter.named.session_id.is_some();
+        let mut counters = vec![counter(&frame.recipient)];
+        counters.extend(
+            to.iter()
+                .map(|(handle, _)| counter(handle))
+                .filter(|other| *other != counters[0])
+                .collect::<Vec<_>>(),
+        );
+        let told = Told::Frame(Box::new(Envelope {
+            traits: Traits { kind: frame.kind, sender: frame.sender, tool: session.tool, org },
+            to,
+            except: leaves_out.then_some((session.instrument, session.id)),
+            forget_at_ms: frame.forget_at_ms,
+            line: frame.line,
+        }));
+        let Answers { numbers, answers, .. } = self.ask(counters, &told).await?;
+        let count =
+            answers.iter().filter_map(|answer| std::str::from_utf8(answer).ok()?.parse::<u64>().ok()).sum();
+        let count = if self.0.config.coarse_counts { decide::coarse(count) } else { count };
+        let event_id = numbers.first().map(ToString::to_string).unwrap_or_default();
+        Ok(Submitted { frame_id: frame.id, event_id, delivered_count: count, recipient_count: count })
+    }
+
+    /// Whether a frame would reach more sessions here than one may (FO-79).
+    fn is_too_broad(&self, to: &[(SovereignHandle, Audience)]) -> bool {
+        let most = self.0.config.expansion_max;
+        let subscribed: usize = to.iter().map(|(handle, _)| self.subscriptions(handle)).sum();
+        // Who is meant is looked at only where all who are there would be too many.
+        subscribed > most
+            && to.iter().map(|(handle, audience)| self.subscribed(handle, audience)).sum::<usize>() > most
+    }
+
+    /// The session that an agent names, with an id of our own where it names none.
+    pub(crate) fn session(&self, agent: AgentHandle, named: &Named<'_>) -> Result<Session, Malformed> {
+        let fresh = match named.session_id {
+            Some(_) => String::new(),
+            None => self.0.clock.stamp().ulid(0).to_string().to_ascii_lowercase(),
+        };
+        Session::named(agent, named, &fresh)
+    }
+
+    /// Whom the frame is for, by principal, as trust stands now.
+    async fn audiences(
+        &self,
+        sender: &AgentHandle,
+        principal: &SovereignHandle,
+        recipient: &SovereignHandle,
+        target: Target,
+    ) -> Result<Vec<(SovereignHandle, Audience)>, Refused> {
+        let accounts = self.accounts();
+        match &target {
+            Target::Own(_) => {}
+            // Trust that was changed at another process is in force for the very next frame.
+            Target::Other(..) | Target::Members(..) => accounts.hear_others().await?,
+        }
+        match target {
+            Target::Own(sessions) => {
+                Ok(vec![(recipient.clone(), Audience { sessions, agents: Agents::Every })])
+            }
+            Target::Other(owner, sessions) => {
+                let reachable = accounts.reachable(sender, &owner).await?;
+                Ok(vec![(recipient.clone(), decide::reached(sessions, reachable)?)])
+            }
+            Target::Members(org, role) => {
+                let org = accounts.organisation(&org).await?;
+                let mut to = Vec::new();
+                for member in decide::members(&org.state, principal, role.as_ref())? {
+                    let agents = if member == *principal {
+                        Agents::Every
+                    } else {
+                        let reachable = accounts.reachable(sender, &decide::owner_of(&member)).await?;
+                        if reachable.is_empty() {
+                            continue;
+                        }
+                        Agents::Only(reachable)
+                    };
+                    to.push((member, Audience { sessions: Sessions::All, agents }));
+                }
+                Ok(to)
+            }
+        }
+    }
+
+    /// Who is subscribed to a handle's stream, at any process.
+    pub(crate) async fn roster(&self, handle: SovereignHandle) -> Result<Roster, Refused> {
+        let Answers { answers, .. } = self.ask(Vec::new(), &Told::Roster(handle.clone())).await?;
+        let roster = Self::entries(&handle, &answers);
+        Ok(Roster { handle, roster })
+    }
+
+    /// Tells every process, and collects what they answer.
+    async fn ask(&self, counters: Vec<Arc<str>>, told: &Told) -> Result<Answers, Refused> {
+        let body = told.write();
+        if body.len() > SIGNAL_OCTETS_MAX {
+            return Err(Rejection::ScopeTooBroad.into());
+        }
+        let publication = Publication { topic: TOPIC, counters, at: self.0.clock.now(), body };
+        self.0.signals.ask(publication, ANSWERS_WAIT).await.map_err(|error| match error {
+            PublishError::Fault(fault) => fault.into(),
+            PublishError::BodyTooLarge(_) | PublishError::TooManyCounters(_) => {
+                Rejection::ScopeTooBroad.into()
+            }
+            PublishError::BadCounter(counter) => Fault::Corrupt(format!("{counter} is no counter")).into(),
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! What keeps a lane small: rings are made and freed, old messages go, stalled subscriptions are dropped.
+//! Must not know: how messages are read.
+
+use std::{
+    future::Future,
+    sync::{Arc, PoisonError, TryLockError, Weak},
+    time::Duration,
+};
+
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::{Ended, Inner, Lane, Rings, SubscribeError, member::Member, ring::Ring};
+
+/// How often a lane looks for what is too old and who has stalled.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+
+impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
+    /// Forgets what is too old, drops who has stalled, frees rings that nobody needs. Cheap: it looks at each key and
+    /// subscription once.
+    pub fn sweep(&self) {
+        self.0.sweep(Instant::now());
+    }
+
+    /// Sweeps once a second until the lane is gone; to be spawned.
+    pub fn sweeping(&self) -> impl Future<Output = ()> + Send + 'static {
+        let lane = Arc::downgrade(&self.0);
+        async move {
+            let mut tick = tokio::time::interval(SWEEP_EVERY);
+            tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tick.tick().await;
+                match Weak::upgrade(&lane) {
+                    Some(lane) => lane.sweep(Instant::now()),
+                    None => return,
+                }
+            }
+        }
+    }
+}
+
+impl<F, M> Inner<F, M> {
+    /// The ring of a key, made if there is none; none past the limit.
+    pub(super) fn ring_for_message(&self, key: &str) -> Option<Arc<Ring<F, M>>> {
+        match self.ring(key) {
+            Some(ring) => Some(ring),
+            None => self.make_ring(key).ok(),
+        }
+    }
+
+    /// The ring of a key, made if there is none.
+    pub(super) fn ring_for_member(&self, key: &str) -> Result<Arc<Ring<F, M>>, SubscribeError> {
+        let rings = self.rings();
+        if rings.closed {
+            return Err(SubscribeError::Closed);
+        }
+        if let Some(ring) = rings.by_key.get(key) {
+            return Ok(ring.clone());
+        }
+        drop(rings);
+        self.make_ring(key)
+    }
+
+    fn make_ring(&self, key: &str) -> Result<Arc<Ring<F, M>>, SubscribeError> {
+        let mut rings = self.rings.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ring) = rings.by_key.get(key) {
+            return Ok(ring.clone());
+        }
+        if rings.by_key.len() >= self.limits.keys_max && !self.give_way(&mut rings) {
+            return Err(SubscribeError::TooManyKeys);
+        }
+        let ring = Arc::new(Ring::new());
+        rings.by_key.insert(key.into(), ring.clone());
+        Ok(ring)
+    }
+
+    /// Frees the ring without subscriptions whose newest message is the oldest.
+    fn give_way(&self, rings: &mut Rings<F, M>) -> bool {
+        let unread = rings.by_key.iter().filter(|(_, ring)| ring.members().list.is_empty());
+        let newest = |ring: &Ring<F, M>| ring.entries().all().last().map(|entry| entry.order);
+        let Some(key) = unread.min_by_key(|(_, ring)| newest(ring)).map(|(key, _)| key.clone()) else {
+            return false;
+        };
+        self.free(rings, &key, true)
+    }
+
+    /// Frees a ring that has no subscription and, unless it is to give way, no message.
+    fn free(&self, rings: &mut Rings<F, M>, key: &str, gives_way: bool) -> bool {
+        let Some(ring) = rings.by_key.get(key) else { return false };
+        let mut members = ring.members_mut();
+        if !members.list.is_empty() || !(gives_way || ring.entries().is_empty()) {
+            return false;
+        }
+        members.freed = true;
+        ring.change(&self.octets, |entries| entries.drop_until(u64::MAX));
+        drop(members);
+        rings.by_key.remove(key);
+        true
+    }
+
+    fn sweep(&self, now: Instant) {
+        let mut unused = false;
+        for ring in self.all() {
+            ring.change(&self.octets, |entries| entries.prune(now, &self.limits));
+            for member in self.stalled(&ring, now) {
+                self.end(&ring, &member, Ended::Stalled);
+            }
+            let members = ring.members();
+            ring.change(&self.octets, |entries| {
+                let unread = members.list.iter().filter_map(|member| member.waiting()).min();
+                entries.trim(unread.unwrap_or(entries.end()), &self.limits);
+                unused |= members.list.is_empty() && entries.is_empty();
+            });
+        }
+        if unused {
+            let mut rings = self.rings.write().unwrap_or_else(PoisonError::into_inner);
+            let keys: Vec<_> = rings.by_key.keys().cloned().collect();
+            for key in keys {
+                self.free(&mut rings, &key, false);
+            }
+        }
+    }
+
+    /// Who has left messages waiting for too long.
+    fn stalled(&self, ring: &Ring<F, M>, now: Instant) -> Vec<Arc<Member<F>>> {
+        let (members, entries) = (ring.members(), ring.entries());
+        let stalls = |member: &&Arc<Member<F>>| {
+            let Some(waiting) = member.waiting() else { return false };
+            match entries.from(waiting).next() {
+                Some(entry) => entry.at.max(member.taken()) + self.limits.stall_max <= now,
+                None => waiting < entries.lost(),
+            }
+        };
+        members.list.iter().filter(stalls).cloned().collect()
+    }
+
+    /// Lets the oldest messages of all keys go until an eighth of the room is free.
+    pub(super) fn shed(&self) {
+        let _shedding = match self.shedding.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        let rings = self.all();
+        let mut kept: Vec<(u64, usize)> = Vec::new();
+        for ring in &rings {
+            kept.extend(ring.entries().all().map(|entry| (entry.order, entry.octets)));
+        }
+        kept.sort_unstable();
+        let total: usize = kept.iter().map(|(_, octets)| octets).sum();
+        let room = self.limits.octets_max - self.limits.octets_max / 8;
+        let mut left = total;
+        let last = kept.iter().take_while(|(_, octets)| {
+            let goes = left > room;
+            left -= octets;
+            goes
+        });
+        let Some((until, _)) = last.last() else { return };
+        for ring in &rings {
+            ring.change(&self.octets, |entries| entries.drop_until(*until));
+        }
+        tracing::debug!(until, "the lane is full: the oldest messages went");
+    }
+}

@@ -1,0 +1,43 @@
+//! The bounds of a lane, each with what happens past it.
+//! Must not know: where they are configured.
+
+use std::time::Duration;
+
+/// What a lane may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneLimits {
+    /// Most messages of one key that are kept for those who come back; past it the oldest go, when all have read them.
+    pub entries_max: usize,
+    /// Most messages of one key that are kept for those who are there; past it who has not read the oldest has stalled.
+    pub backlog_max: usize,
+    /// How long a message is kept; past it it goes.
+    pub age_max: Duration,
+    /// Most keys; past it one that has only messages gives way, and if all have subscriptions a new key has no ring.
+    pub keys_max: usize,
+    /// Most octets of all messages together; past it the oldest of all keys go.
+    pub octets_max: usize,
+    /// Most subscriptions to one key; past it the next one is refused.
+    pub subscriptions_max: usize,
+    /// Most messages that one turn of a subscription takes; the rest waits for its next turn.
+    pub turn_count_max: usize,
+    /// About how many octets one turn takes: it ends with the message that reaches them.
+    pub turn_octets_max: usize,
+    /// How long a subscription may leave waiting messages; past it it is dropped.
+    pub stall_max: Duration,
+}
+
+impl Default for LaneLimits {
+    fn default() -> Self {
+        Self {
+            entries_max: 256,
+            backlog_max: 4_096,
+            age_max: Duration::from_secs(300),
+            keys_max: 16_384,
+            octets_max: 64 << 20,
+            subscriptions_max: 4_096,
+            turn_count_max: 256,
+            turn_octets_max: 256 << 10,
+            stall_max: Duration::from_secs(20),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The ephemeral lane: for each key a bounded ring of recent messages, and subscriptions that read it, each from a
+//! cursor of its own. A subscription has no queue: it is a place in the ring and a wake-up, so a slow one costs nothing
+//! and is dropped when the ring has gone past it. A message is encoded once and shared by all who get it.
+//! Must not know: what a message says, where it came from, or what a reader writes to.
+
+mod keeping;
+mod limits;
+mod member;
+mod ring;
+mod subscription;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{
+    Arc, Mutex, PoisonError, RwLock, RwLockReadGuard,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+use std::{collections::HashMap, fmt};
+
+use tokio::time::Instant;
+
+pub use self::limits::LaneLimits;
+pub use self::subscription::{Delivery, Ended, Subscription};
+use self::{member::Member, ring::Ring};
+
+/// Says which subscriptions get a message, by their facts. It is asked when the message is emitted and again when it
+/// is read, so it must answer the same each time.
+pub type Matches<F> = Arc<dyn Fn(&F) -> bool + Send + Sync>;
+
+/// A message on its way into the ring of a key.
+pub struct Emission<F, M> {
+    /// Its number among the messages of its key. Numbers rise; one that does not begins the key anew, and nobody
+    /// resumes across that.
+    pub number: u64,
+    /// The message; a clone must be cheap (`Bytes`, `Arc`).
+    pub message: M,
+    /// How many octets it holds, for the bounds.
+    pub octets: usize,
+    /// When it has to be forgotten (FO-89): from then on nobody gets it who was not there when it was emitted, and who
+    /// was there and still has not read it a second later does not get it either.
+    pub forget_at: Option<Instant>,
+    /// Who gets it.
+    pub matches: Matches<F>,
+}
+
+/// Why a subscription was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SubscribeError {
+    /// The key has [`LaneLimits::subscriptions_max`] of them.
+    #[error("the key has too many subscriptions")]
+    TooMany,
+    /// [`LaneLimits::keys_max`] keys have subscriptions.
+    #[error("too many keys have subscriptions")]
+    TooManyKeys,
+    /// The lane is closed: the server goes down.
+    #[error("the lane is closed")]
+    Closed,
+}
+
+/// What the lane holds now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LaneSize {
+    /// Keys with subscriptions or messages.
+    pub keys: usize,
+    /// Octets of messages, with what each costs besides.
+    pub octets: usize,
+    /// Subscriptions.
+    pub subscriptions: usize,
+    /// Subscriptions that were dropped because they stalled, since the start.
+    pub stalled: u64,
+}
+
+/// The lane: `F` are the facts of a subscription, `M` is a message. Cheap to clone.
+pub struct Lane<F, M>(Arc<Inner<F, M>>);
+
+struct Inner<F, M> {
+    limits: LaneLimits,
+    rings: RwLock<Rings<F, M>>,
+    /// Octets of all rings together.
+    octets: AtomicUsize,
+    subscriptions: AtomicUsize,
+    stalled: AtomicU64,
+    /// Counts subscriptions, to tell them apart.
+    subscribed: AtomicU64,
+    /// Counts messages over all keys: which one is older.
+    emitted: AtomicU64,
+    /// Held by whoever makes room.
+    shedding: Mutex<()>,
+}
+
+struct Rings<F, M> {
+    by_key: HashMap<Arc<str>, Arc<Ring<F, M>>>,
+    closed: bool,
+}
+
+impl<F, M> Clone for Lane<F, M> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<F, M> fmt::Debug for Lane<F, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lane").field("limits", &self.0.limits).finish_non_exhaustive()
+    }
+}
+
+impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
+    /// An empty lane.
+    #[must_use]
+    pub fn new(limits: LaneLimits) -> Self {
+        Self(Arc::new(Inner {
+            limits,
+            rings: RwLock::new(Rings { by_key: HashMap::new(), closed: false }),
+            octets: AtomicUsize::new(0),
+            subscriptions: AtomicUsize::new(0),
+            stalled: AtomicU64::new(0),
+            subscribed: AtomicU64::new(0),
+            emitted: AtomicU64::new(0),
+            shedding: Mutex::new(()),
+        }))
+    }
+
+    /// The bounds.
+    #[must_use]
+    pub fn limits(&self) -> &LaneLimits {
+        &self.0.limits
+    }
+
+    /// Puts a message in the ring of a key and wakes the subscriptions that it matches; answers how many those are.
+    /// Messages of one key are emitted one after another, in the order of their numbers. Never waits.
+    ///
+    /// Past [`LaneLimits::keys_max`] a message of a new key is not kept, and nobody is there who would get it.
+    pub fn emit(&self, key: &str, emission: Emission<F, M>) -> usize {
+        loop {
+            let Some(ring) = self.0.ring_for_message(key) else { return 0 };
+            let members = ring.members();
+            if members.freed {
+                continue;
+            }
+            let matches = emission.matches.clone();
+            let place = ring.change(&self.0.octets, |entries| {
+                let order = self.0.emitted.fetch_add(1, Ordering::Relaxed);
+                entries.push(emission, order, Instant::now(), &self.0.limits, !members.list.is_empty())
+            });
+            let matching = members.list.iter().filter(|member| matches(&member.facts));
+            let count = matching.map(|member| member.wake(place)).count();
+            drop(members);
+            if self.0.octets.load(Ordering::Relaxed) > self.0.limits.octets_max {
+                self.0.shed();
+            }
+            return count;
+        }
+    }
+
+    /// Subscribes to a key. With `after`, the number of the last message that was got, it goes on behind that one
+    /// while the ring reaches back so far (FO-60); otherwise, and without it, it begins with what is emitted from now on.
+    ///
+    /// # Errors
+    /// See [`SubscribeError`].
+    pub fn subscribe(
+        &self,
+        key: &str,
+        facts: F,
+        after: Option<u64>,
+    ) -> Result<Subscription<F, M>, SubscribeError> {
+        loop {
+            let ring = self.0.ring_for_member(key)?;
+            let mut members = ring.members_mut();
+            if members.freed {
+                continue;
+            }
+            if members.list.len() >= self.0.limits.subscriptions_max {
+                return Err(SubscribeError::TooMany);
+            }
+            let (cursor, end) = ring.change(&self.0.octets, |entries| {
+                let now = Instant::now();
+                entries.prune(now, &self.0.limits);
+                let from = after.map_or(entries.end(), |after| entries.behind(after, &self.0.limits));
+                (entries.first_for(&facts, from, now), entries.end())
+            });
+            let id = self.0.subscribed.fetch_add(1, Ordering::Relaxed);
+            let member =
+                Arc::new(Member::new(id, facts, members.list.len(), (cursor < end).then_some(cursor)));
+            members.list.push(member.clone());
+            self.0.subscriptions.fetch_add(1, Ordering::Relaxed);
+            drop(members);
+            let subscription = Subscription::new(self.clone(), ring, member, cursor, end);
+            // It may have been closed since it was asked for the ring.
+            return if self.0.rings().closed { Err(SubscribeError::Closed) } else { Ok(subscription) };
+        }
+    }
+
+    /// How many subscriptions a key has.
+    #[must_use]
+    pub fn count(&self, key: &str) -> usize {
+        self.0.ring(key).map_or(0, |ring| ring.members().list.len())
+    }
+
+    /// The number after which a subscription begins with the oldest message that anyone may still get; `None` where
+    /// there is no ring.
+    #[must_use]
+    pub fn reaches_back_to(&self, key: &str) -> Option<u64> {
+        let ring = self.0.ring(key)?;
+        Some(ring.change(&self.0.octets, |entries| {
+            entries.prune(Instant::now(), &self.0.limits);
+            entries.reaches_back_to(&self.0.limits)
+        }))
+    }
+
+    /// What `told` says of each subscription to a key, in no order (FO-93).
+    pub fn roster<T>(&self, key: &str, told: impl FnMut(&F) -> T) -> Vec<T> {
+        let Some(ring) = self.0.ring(key) else { return Vec::new() };
+        let members = ring.members();
+        members.list.iter().map(|member| &member.facts).map(told).collect()
+    }
+
+    /// Ends the subscriptions to a key whose facts match; answers how many those were.
+    pub fn expel(&self, key: &str, matches: impl Fn(&F) -> bool) -> usize {
+        let Some(ring) = self.0.ring(key) else { return 0 };
+        let expelled: Vec<_> =
+            ring.members().list.iter().filter(|member| matches(&member.facts)).cloned().collect();
+        expelled.iter().filter(|member| self.0.end(&ring, member, Ended::Expelled)).count()
+    }
+
+    /// Ends every subscription, and takes no more.
+    pub fn close(&self) {
+        self.0.rings.write().unwrap_or_else(PoisonError::into_inner).closed = true;
+        for ring in self.0.all() {
+            let members = ring.members().list.clone();
+            for member in &members {
+                self.0.end(&ring, member, Ended::Closed);
+            }
+        }
+    }
+
+    /// What it holds now.
+    #[must_use]
+    pub fn size(&self) -> LaneSize {
+        LaneSize {
+            keys: self.0.rings().by_key.len(),
+            octets: self.0.octets.load(Ordering::Relaxed),
+            subscriptions: self.0.subscriptions.load(Ordering::Relaxed),
+            stalled: self.0.stalled.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl<F, M> Inner<F, M> {
+    fn rings(&self) -> RwLockReadGuard<'_, Rings<F, M>> {
+        self.rings.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ring(&self, key: &str) -> Option<Arc<Ring<F, M>>> {
+        self.rings().by_key.get(key).cloned()
+    }
+
+    fn all(&self) -> Vec<Arc<Ring<F, M>>> {
+        self.rings().by_key.values().cloned().collect()
+    }
+
+    /// Takes a subscription off its ring. False when it was off already.
+    fn end(&self, ring: &Ring<F, M>, member: &Member<F>, why: Ended) -> bool {
+        let taken_off = ring.members_mut().take_off(member);
+        if taken_off {
+            self.subscriptions.fetch_sub(1, Ordering::Relaxed);
+            member.end(why);
+            if why == Ended::Stalled {
+                self.stalled.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        taken_off
+    }
+}

@@ -1,0 +1,252 @@
+//! The recent messages of one key, and who reads them.
+//! Must not know: other keys.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use super::{Emission, LaneLimits, Matches, member::Members};
+
+/// How long a message that has to be forgotten stays for those who were there when it was emitted.
+const LIVE_FOR: Duration = Duration::from_secs(1);
+/// What an entry costs besides its message, about.
+pub(super) const ENTRY_OCTETS: usize = 128;
+
+/// One key. Its members are locked before its entries.
+pub(super) struct Ring<F, M> {
+    members: RwLock<Members<F>>,
+    entries: RwLock<Entries<F, M>>,
+}
+
+impl<F, M> Ring<F, M> {
+    pub(super) fn new() -> Self {
+        Self {
+            members: RwLock::new(Members { list: Vec::new(), freed: false }),
+            entries: RwLock::new(Entries::new()),
+        }
+    }
+    pub(super) fn members(&self) -> RwLockReadGuard<'_, Members<F>> {
+        self.members.read().unwrap_or_else(PoisonError::into_inner)
+    }
+    pub(super) fn members_mut(&self) -> RwLockWriteGuard<'_, Members<F>> {
+        self.members.write().unwrap_or_else(PoisonError::into_inner)
+    }
+    pub(super) fn entries(&self) -> RwLockReadGuard<'_, Entries<F, M>> {
+        self.entries.read().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Forgets what is too old, if anything is.
+    pub(super) fn prune_if_old(&self, octets: &AtomicUsize, now: Instant, limits: &LaneLimits) {
+        let is_old = self.entries().rows.front().is_some_and(|oldest| oldest.at + limits.age_max <= now);
+        if is_old {
+            self.change(octets, |entries| entries.prune(now, limits));
+        }
+    }
+    /// Changes the entries, and keeps the sum over all rings.
+    pub(super) fn change<T>(&self, octets: &AtomicUsize, change: impl FnOnce(&mut Entries<F, M>) -> T) -> T {
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let before = entries.octets;
+        let answer = change(&mut entries);
+        let after = entries.octets;
+        if after >= before {
+            octets.fetch_add(after - before, Ordering::Relaxed);
+        } else {
+            octets.fetch_sub(before - after, Ordering::Relaxed);
+        }
+        answer
+    }
+}
+
+/// A message in the ring.
+pub(super) struct Entry<F, M> {
+    number: u64,
+    /// How many were emitted before it, to whatever key.
+    pub(super) order: u64,
+    pub(super) at: Instant,
+    pub(super) octets: usize,
+    forget_at: Option<Instant>,
+    /// Gone when it was forgotten.
+    kept: Option<(M, Matches<F>)>,
+}
+
+impl<F, M> Entry<F, M> {
+    /// The number and the message, unless it is forgotten or not for these facts. Who was not there when it was
+    /// emitted must not get what has to be forgotten `now`.
+    pub(super) fn told(&self, facts: &F, now: Instant, was_there: bool) -> Option<(u64, &M)> {
+        let (message, matches) = self.kept.as_ref()?;
+        let forgotten = !was_there && self.forget_at.is_some_and(|at| at <= now);
+        (!forgotten && matches(facts)).then_some((self.number, message))
+    }
+    /// When it is let go of, if it asked for that.
+    fn forget_at(&self) -> Option<Instant> {
+        self.forget_at.map(|at| at.max(self.at + LIVE_FOR))
+    }
+}
+
+/// The messages of one key. Each has a place, counted from 0 since the ring was made, without gaps.
+pub(super) struct Entries<F, M> {
+    rows: VecDeque<Entry<F, M>>,
+    /// The place of the first row.
+    first: u64,
+    pub(super) octets: usize,
+    /// The place behind the last one that a limit took.
+    lost: u64,
+    /// The number of the newest message ever.
+    last: Option<u64>,
+    /// The place from which numbers rise.
+    rising_from: u64,
+    /// Of what rises from there, nothing above this number has gone; what it was before is not known.
+    gone: u64,
+    /// Nothing has to be forgotten before.
+    forget_next: Option<Instant>,
+}
+
+impl<F, M> Entries<F, M> {
+    fn new() -> Self {
+        Self {
+            rows: VecDeque::new(),
+            first: 0,
+            octets: 0,
+            lost: 0,
+            last: None,
+            rising_from: 0,
+            gone: 0,
+            forget_next: None,
+        }
+    }
+
+    /// The place of the oldest message.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+    /// The place behind the last message that was lost; one that asked to be forgotten is no loss.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+    /// The place of the next message.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.rows.len() as u64
+    }
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+    /// The messages from a place on.
+    pub(super) fn from(&self, place: u64) -> impl Iterator<Item = &Entry<F, M>> {
+        let skip = usize::try_from(place.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        self.rows.range(skip.min(self.rows.len())..)
+    }
+    /// The place of the first message from a place on that somebody gets who was not there; the end if there is none.
+    pub(super) fn first_for(&self, facts: &F, place: u64, now: Instant) -> u64 {
+        let passed = self.from(place).take_while(|entry| entry.told(facts, now, false).is_none()).count();
+        place.max(self.first) + passed as u64
+    }
+    /// The messages, oldest first.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Entry<F, M>> {
+        self.rows.iter()
+    }
+
+    /// Takes a message in; answers its place.
+    pub(super) fn push(
+        &mut self,
+        emission: Emission<F, M>,
+        order: u64,
+        now: Instant,
+        limits: &LaneLimits,
+        is_read: bool,
+    ) -> u64 {
+        self.prune(now, limits);
+        let Emission { number, message, octets, forget_at, matches } = emission;
+        if self.last.is_none_or(|last| number <= last) {
+            self.rising_from = self.end();
+            self.gone = number.saturating_sub(1);
+        }
+        self.last = Some(number);
+        let octets = octets + ENTRY_OCTETS;
+        self.octets += octets;
+        let kept = Some((message, matches));
+        let entry = Entry { number, order, at: now, octets, forget_at, kept };
+        self.forget_next = entry.forget_at().into_iter().chain(self.forget_next).min();
+        self.rows.push_back(entry);
+        let most = if is_read { limits.backlog_max.max(limits.entries_max) } else { limits.entries_max };
+        while self.rows.len() > most.max(1) {
+            self.drop_first();
+        }
+        self.end() - 1
+    }
+
+    /// Lets go of what is past its bound and has been read: of everything before `read_until`.
+    pub(super) fn trim(&mut self, read_until: u64, limits: &LaneLimits) {
+        while self.rows.len() > limits.entries_max.max(1) && self.first < read_until {
+            self.drop_first();
+        }
+    }
+
+    /// The place behind the message of a number, if nothing behind it has gone or is past its bound; otherwise the end.
+    pub(super) fn behind(&self, number: u64, limits: &LaneLimits) -> u64 {
+        if number < self.gone || self.last.is_none_or(|last| number >= last) {
+            return self.end();
+        }
+        let start = self.rising_from.max(self.first);
+        let before = self.from(start).take_while(|entry| entry.number <= number).count();
+        let place = start + before as u64;
+        if self.end() - place > limits.entries_max as u64 { self.end() } else { place }
+    }
+
+    /// The number behind which [`Entries::behind`] finds all that it finds behind any.
+    pub(super) fn reaches_back_to(&self, limits: &LaneLimits) -> u64 {
+        let start = self.rising_from.max(self.first);
+        let bound = self.end().saturating_sub(limits.entries_max as u64);
+        let before = bound.checked_sub(1).filter(|_| bound > start);
+        before.and_then(|place| self.from(place).next()).map_or(self.gone, |entry| entry.number)
+    }
+
+    /// Forgets what is too old, and what asked to be forgotten.
+    pub(super) fn prune(&mut self, now: Instant, limits: &LaneLimits) {
+        while self.rows.front().is_some_and(|entry| entry.at + limits.age_max <= now) {
+            self.drop_first();
+        }
+        if self.forget_next.is_none_or(|next| next > now) {
+            return;
+        }
+        let mut next = None::<Instant>;
+        for entry in &mut self.rows {
+            let Some(at) = entry.forget_at() else { continue };
+            if at > now {
+                next = Some(next.map_or(at, |next| next.min(at)));
+            } else if entry.kept.take().is_some() {
+                self.octets -= entry.octets - ENTRY_OCTETS;
+                entry.octets = ENTRY_OCTETS;
+            }
+        }
+        self.forget_next = next;
+        while self.rows.front().is_some_and(|entry| entry.kept.is_none()) {
+            self.drop_first();
+        }
+    }
+
+    /// Lets go of the oldest messages, up to one that was emitted later than that many.
+    pub(super) fn drop_until(&mut self, order: u64) {
+        while self.rows.front().is_some_and(|entry| entry.order <= order) {
+            self.drop_first();
+        }
+    }
+
+    fn drop_first(&mut self) {
+        let Some(entry) = self.rows.pop_front() else { return };
+        self.octets -= entry.octets;
+        self.first += 1;
+        // What asked to be forgotten leaves no gap.
+        if entry.kept.is_some() {
+            self.lost = self.first;
+            if self.first > self.rising_from {
+                self.gone = self.gone.max(entry.number);
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A subscription as its reader holds it: a cursor into the ring of its key.
+//! Must not know: what a reader writes to.
+
+use std::{
+    fmt,
+    future::poll_fn,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use tokio::time::Instant;
+
+use super::{Lane, member::Member, ring::Ring};
+
+/// A message that was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery<M> {
+    /// Its number among the messages of its key.
+    pub number: u64,
+    /// The message.
+    pub message: M,
+}
+
+/// Why a subscription ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Ended {
+    /// The ring went past it, or it took nothing for [`super::LaneLimits::stall_max`] while messages waited.
+    #[error("the subscription stalled")]
+    Stalled,
+    /// It was taken off, see [`Lane::expel`].
+    #[error("the subscription was ended")]
+    Expelled,
+    /// The lane was closed.
+    #[error("the lane was closed")]
+    Closed,
+}
+
+/// One subscription; dropped, it is off the lane.
+pub struct Subscription<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> {
+    lane: Lane<F, M>,
+    ring: Arc<Ring<F, M>>,
+    member: Arc<Member<F>>,
+    /// The place of the next message to look at.
+    cursor: u64,
+    /// The place of the first message that was emitted while it was there.
+    since: u64,
+}
+
+impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> fmt::Debug for Subscription<F, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription").field("cursor", &self.cursor).finish_non_exhaustive()
+    }
+}
+
+impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F, M> {
+    pub(super) fn new(
+        lane: Lane<F, M>,
+        ring: Arc<Ring<F, M>>,
+        member: Arc<Member<F>>,
+        cursor: u64,
+        since: u64,
+    ) -> Self {
+        Self { lane, ring, member, cursor, since }
+    }
+
+    /// What is known of it.
+    #[must_use]
+    pub fn facts(&self) -> &F {
+        &self.member.facts
+    }
+
+    /// Waits for messages, and puts all that wait behind what is in `into`, in order, up to the bounds of a turn. May be
+    /// dropped while it waits: nothing is lost.
+    ///
+    /// # Errors
+    /// That the subscription ended; it says so again each time.
+    pub async fn next(&mut self, into: &mut Vec<Delivery<M>>) -> Result<(), Ended> {
+        poll_fn(|cx| self.poll_next(cx, into)).await
+    }
+
+    /// The same for who is polled. Only the task that polled last is woken.
+    ///
+    /// # Errors
+    /// That the subscription ended; it says so again each time.
+    pub fn poll_next(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<Delivery<M>>,
+    ) -> Poll<Result<(), Ended>> {
+        for first_look in [true, false] {
+            match self.try_next(into) {
+                Ok(false) if first_look => self.member.wake_by(cx.waker()),
+                Ok(false) => return Poll::Pending,
+                Ok(true) => return Poll::Ready(Ok(())),
+                Err(why) => return Poll::Ready(Err(why)),
+            }
+        }
+        Poll::Pending
+    }
+
+    /// The same without waiting; false when no message waits.
+    ///
+    /// # Errors
+    /// That the subscription ended; it says so again each time.
+    pub fn try_next(&mut self, into: &mut Vec<Delivery<M>>) -> Result<bool, Ended> {
+        if let Some(why) = self.member.ended() {
+            return Err(why);
+        }
+        if self.member.waiting().is_none() {
+            return Ok(false);
+        }
+        let now = Instant::now();
+        let limits = self.lane.limits();
+        self.ring.prune_if_old(&self.lane.0.octets, now, limits);
+        // From here to what is left for the next turn nothing may go from the ring.
+        let entries = self.ring.entries();
+        let Some(waiting) = self.member.take() else { return Ok(false) };
+        // A place that was read already says nothing of what came later: then the cursor counts.
+        if waiting.max(self.cursor) < entries.lost() {
+            drop(entries);
+            self.lane.0.end(&self.ring, &self.member, Ended::Stalled);
+            return Err(Ended::Stalled);
+        }
+        self.cursor = self.cursor.max(entries.first());
+        let (mut count, mut octets) = (0, 0);
+        for entry in entries.from(self.cursor) {
+            let was_there = self.cursor >= self.since;
+            if let Some((number, message)) = entry.told(&self.member.facts, now, was_there) {
+                if count >= limits.turn_count_max.max(1) || octets >= limits.turn_octets_max.max(1) {
+                    self.member.left(self.cursor);
+                    break;
+                }
+                into.push(Delivery { number, message: message.clone() });
+                count += 1;
+                octets += entry.octets;
+            }
+            self.cursor += 1;
+        }
+        drop(entries);
+        self.member.took(now);
+        Ok(count > 0)
+    }
+}
+
+impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Drop for Subscription<F, M> {
+    fn drop(&mut self) {
+        self.lane.0.end(&self.ring, &self.member, Ended::Closed);
+    }
+}

@@ -1,0 +1,92 @@
+//! What happens past each bound.
+
+use super::super::{LaneSize, ring::ENTRY_OCTETS};
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn past_its_bound_a_turn_ends_and_the_rest_waits() {
+    let limits = LaneLimits { turn_count_max: 4, turn_octets_max: 3 * ENTRY_OCTETS, ..LaneLimits::default() };
+    let lane = lane(limits);
+    let mut reader = subscribed(&lane, "a");
+    for number in 1..=5 {
+        lane.emit("~k", message(number, "*"));
+    }
+    let mut turn = Vec::new();
+    assert_eq!(reader.try_next(&mut turn), Ok(true));
+    assert_eq!(turn.len(), 3, "it ends with the message that reaches the octets");
+    assert_eq!(numbers(&mut reader), [4, 5]);
+    let roomy = LaneLimits { turn_octets_max: usize::MAX, ..limits };
+    let lane = Lane::new(roomy);
+    let mut reader = subscribed(&lane, "a");
+    for number in 1..=9 {
+        lane.emit("~k", message(number, if number < 6 { "b" } else { "*" }));
+    }
+    turn.clear();
+    assert_eq!(reader.try_next(&mut turn), Ok(true), "what is not for it does not fill its turn");
+    assert_eq!(turn.iter().map(|taken| taken.number).collect::<Vec<_>>(), [6, 7, 8, 9]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn past_its_bound_a_subscription_is_refused_until_one_goes() {
+    let lane = lane(LaneLimits { subscriptions_max: 2, ..LaneLimits::default() });
+    let both = (subscribed(&lane, "a"), subscribed(&lane, "a"));
+    assert_eq!(lane.subscribe("~k", "a", None).unwrap_err(), SubscribeError::TooMany);
+    assert!(lane.subscribe("~l", "a", None).is_ok(), "another key has room");
+    drop(both.0);
+    assert!(lane.subscribe("~k", "a", None).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn past_its_bound_a_key_without_subscriptions_gives_way() {
+    let lane = lane(LaneLimits { keys_max: 3, ..LaneLimits::default() });
+    let mut reader = lane.subscribe("read", "a", None).unwrap();
+    assert_eq!(lane.emit("old", message(1, "*")), 0);
+    assert_eq!(lane.emit("new", message(1, "*")), 0);
+    assert_eq!(lane.emit("newest", message(1, "*")), 0);
+    assert_eq!(lane.size().keys, 3);
+    assert!(numbers(&mut lane.subscribe("new", "a", Some(0)).unwrap()) == [1], "old gave way");
+    let others = [lane.subscribe("new", "a", None).unwrap(), lane.subscribe("newest", "a", None).unwrap()];
+    assert_eq!(lane.subscribe("one more", "a", None).unwrap_err(), SubscribeError::TooManyKeys);
+    assert_eq!(lane.emit("one more", message(1, "*")), 0, "nobody can be there to get it");
+    lane.emit("read", message(1, "*"));
+    assert_eq!(numbers(&mut reader), [1]);
+    drop(others);
+    assert!(lane.subscribe("one more", "a", None).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn past_the_octets_the_oldest_of_all_keys_go() {
+    const EACH: usize = ENTRY_OCTETS + 1;
+    let lane = lane(LaneLimits { octets_max: 16 * EACH, entries_max: 100, ..LaneLimits::default() });
+    let keys = ["a", "b", "c"];
+    for number in 1..=17 {
+        lane.emit(keys[number % 3], message(number as u64, "*"));
+    }
+    assert_eq!(lane.size().octets, 14 * EACH, "an eighth is free");
+    let kept = |key| {
+        let from = |after| numbers(&mut lane.subscribe(key, "a", Some(after)).unwrap());
+        (0..17).find_map(|after| from(after).first().copied())
+    };
+    assert_eq!(keys.map(kept), [Some(6), Some(4), Some(5)], "1, 2 and 3 went");
+    for number in 18..10_000 {
+        lane.emit("a", message(number, "*"));
+        assert!(lane.size().octets <= 16 * EACH);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rings_that_nobody_needs_are_freed() {
+    let lane = lane(LaneLimits::default());
+    tokio::spawn(lane.sweeping());
+    let reader = lane.subscribe("read", "a", None).unwrap();
+    lane.emit("kept", message(1, "*"));
+    drop(lane.subscribe("left", "a", None).unwrap());
+    assert_eq!(lane.size().keys, 3);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(lane.size().keys, 2, "one that was left without a message goes at once");
+    tokio::time::sleep(LaneLimits::default().age_max).await;
+    assert_eq!(lane.size(), LaneSize { keys: 1, octets: 0, subscriptions: 1, stalled: 0 });
+    drop(reader);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(lane.size(), LaneSize::default());
+}

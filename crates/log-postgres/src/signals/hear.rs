@@ -1,0 +1,64 @@
+//! What comes in by NOTIFY: signals go to the exchange, answers to who asked.
+//! Must not know: how anything is sent.
+
+use std::{future::poll_fn, sync::Arc};
+
+use plenary_log::signals::{Incoming, ProcessId, Responder, Signal};
+use tokio_postgres::AsyncMessage;
+
+use super::{
+    Item, Shared,
+    parts::{Joiner, Message},
+};
+use crate::{
+    target::Wire,
+    trouble::{Trouble, described},
+};
+
+/// Drives the connection until it is lost.
+pub(super) async fn hear(shared: &Arc<Shared>, mut wire: Wire) -> Trouble {
+    let mut joiner = Joiner::default();
+    loop {
+        match poll_fn(|cx| wire.poll_message(cx)).await {
+            Some(Ok(AsyncMessage::Notification(told))) => {
+                if let Some((from, message)) = joiner.take(told.payload()) {
+                    take(shared, from, message);
+                }
+            }
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Trouble::Lost(described(&error)),
+            None => return Trouble::Lost("the connection was closed".into()),
+        }
+    }
+}
+
+fn take(shared: &Arc<Shared>, from: ProcessId, message: Message) {
+    match message {
+        Message::Answer { question, answer } => shared.exchange.answered(question, from, answer),
+        Message::Signal { topic, numbers, question, body } => {
+            let here = ProcessId(shared.process());
+            let own = from == here;
+            let responder = question.map(|question| responder(shared, from, here, question));
+            shared.exchange.hand(Incoming {
+                from,
+                topic: &topic,
+                signal: Signal { numbers, body, own, responder },
+            });
+        }
+    }
+}
+
+/// An answer to ourselves takes no way at all.
+fn responder(shared: &Arc<Shared>, to: ProcessId, here: ProcessId, question: u64) -> Responder {
+    if to == here {
+        let exchange = shared.exchange.clone();
+        return Responder::new(move |answer| exchange.answered(question, here, answer));
+    }
+    let queue = shared.queue.clone();
+    Responder::new(move |answer| {
+        let Some(queue) = queue.upgrade() else { return };
+        if queue.try_send(Item::Answer { to, question, answer }).is_err() {
+            tracing::warn!("too much waits for PostgreSQL: an answer to another process is not given");
+        }
+    })
+}

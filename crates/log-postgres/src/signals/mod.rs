@@ -1,0 +1,97 @@
+//! Signals between processes by NOTIFY: one connection that numbers, tells and listens, with a bounded queue before it.
+//! Every signal, one's own too, comes back by NOTIFY, so that all processes get them in the same order.
+//! Must not know: what signals say.
+
+mod hear;
+mod parts;
+mod session;
+mod tell;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use plenary_log::{
+    Fault, Read, Signals,
+    signals::{Carried, Carrier, Exchange, Outgoing, ProcessId},
+};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::target::Target;
+
+/// Most signals and answers that wait for the connection; past it a publisher waits, and an answer is not given.
+const QUEUE_MAX: usize = 1_024;
+
+/// What the connection has to send.
+enum Item {
+    /// A signal to everybody.
+    Tell { outgoing: Outgoing, reply: oneshot::Sender<Result<Carried, Fault>> },
+    /// An answer to one process.
+    Answer { to: ProcessId, question: u64, answer: Option<Bytes> },
+}
+
+/// Longest wait at the start for this process to be heard.
+const START_MS_MAX: u64 = 3_000;
+
+/// The signals of a store, as soon as this process listens to them. A server that goes away meanwhile is no reason not to
+/// start.
+pub(crate) async fn signals(target: Arc<Target>) -> Signals {
+    let (queue, items) = mpsc::channel(QUEUE_MAX);
+    let (closing, closed) = watch::channel(false);
+    let exchange = Arc::new(Exchange::default());
+    let shared = Arc::new(Shared {
+        target,
+        exchange: exchange.clone(),
+        process: AtomicU64::new(0),
+        former: AtomicU64::new(0),
+        queue: queue.downgrade(),
+    });
+    let (ready, listens) = oneshot::channel();
+    tokio::spawn(session::run(shared, items, closed, ready));
+    let _ = tokio::time::timeout(Duration::from_millis(START_MS_MAX), listens).await;
+    Signals::new(Arc::new(Notify { queue, closing }), exchange)
+}
+
+/// What the publishers and the task share.
+struct Shared {
+    target: Arc<Target>,
+    exchange: Arc<Exchange>,
+    /// The number under which this process listens now; 0 while it does not.
+    process: AtomicU64,
+    /// The number under which it listened last, on a connection that was lost; 0 for none.
+    former: AtomicU64,
+    queue: mpsc::WeakSender<Item>,
+}
+
+impl Shared {
+    fn process(&self) -> u64 {
+        self.process.load(Ordering::Acquire)
+    }
+}
+
+/// Where publishers come in.
+struct Notify {
+    queue: mpsc::Sender<Item>,
+    closing: watch::Sender<bool>,
+}
+
+impl Carrier for Notify {
+    fn carry(&self, outgoing: Outgoing) -> Read<'_, Carried> {
+        Box::pin(async move {
+            let (reply, carried) = oneshot::channel();
+            let closed = || Fault::Unavailable("signals are closed".into());
+            self.queue.send(Item::Tell { outgoing, reply }).await.map_err(|_| closed())?;
+            carried.await.unwrap_or_else(|_| {
+                Err(Fault::OutcomeUnknown("the connection that carries signals was lost".into()))
+            })
+        })
+    }
+    fn close(&self) {
+        self.closing.send_replace(true);
+    }
+}

@@ -1,0 +1,209 @@
+//! The connection that carries signals: how it begins, what it does in turn, and how it comes back.
+//! Must not know: the form of a signal.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use plenary_log::{Fault, signals::ProcessId};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::MissedTickBehavior,
+};
+use tokio_postgres::{Client, Statement};
+
+use super::{Item, Shared, hear, tell};
+use crate::{
+    backoff::Backoff,
+    target::{OpenError, Purpose, place, stored, within},
+    trouble::Trouble,
+};
+
+/// How often a process says that it is alive.
+const BEAT_EVERY: Duration = Duration::from_secs(1);
+/// How long it is taken to be alive after its last word, in milliseconds.
+const ALIVE_MS: u64 = 4_000;
+/// Longest wait for one step of a beginning, and for a beat.
+const STEP_MS_MAX: u64 = 3_000;
+/// Most signals and answers of one transaction.
+const GROUP_MAX: usize = 64;
+/// About how many octets one transaction tells: it ends with the signal that reaches them.
+const GROUP_OCTETS_MAX: usize = 1 << 20;
+
+/// Carries until nobody is left or it is closed. `ready` is told when this process listens for the first time.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    mut items: mpsc::Receiver<Item>,
+    mut closed: watch::Receiver<bool>,
+    ready: oneshot::Sender<()>,
+) {
+    let (mut backoff, mut ready) = (Backoff::default(), Some(ready));
+    loop {
+        let mut begun = || begun(&mut backoff, &mut ready);
+        let ended = tokio::select! {
+            _ = closed.wait_for(|closed| *closed) => Ok(()),
+            ended = carry(&shared, &mut items, &mut begun) => ended,
+        };
+        let Err(lost) = ended else { break };
+        let former = shared.process.swap(0, Ordering::AcqRel);
+        if former != 0 {
+            shared.former.store(former, Ordering::Release);
+        }
+        tracing::warn!(text = ?lost, "not exchanging signals with other processes; they are lost until it is back");
+        let pause = tokio::time::sleep(backoff.pause());
+        tokio::select! {
+            _ = closed.wait_for(|closed| *closed) => break,
+            ended = refuse(&mut items, &lost) => match ended {},
+            () = pause => {}
+        }
+    }
+    leave(&shared).await;
+}
+
+fn begun(backoff: &mut Backoff, ready: &mut Option<oneshot::Sender<()>>) {
+    *backoff = Backoff::default();
+    if let Some(ready) = ready.take() {
+        let _ = ready.send(());
+    }
+}
+
+/// What wants to be sent meanwhile is not.
+async fn refuse(items: &mut mpsc::Receiver<Item>, lost: &Trouble) -> std::convert::Infallible {
+    while let Some(item) = items.recv().await {
+        match item {
+            Item::Tell { reply, .. } => drop(reply.send(Err(Fault::Unavailable(format!("{lost:?}"))))),
+            Item::Answer { .. } => {}
+        }
+    }
+    std::future::pending().await
+}
+
+/// One connection, until it is lost or nobody is left.
+async fn carry(
+    shared: &Arc<Shared>,
+    items: &mut mpsc::Receiver<Item>,
+    begun: &mut (impl FnMut() + Send),
+) -> Result<(), Trouble> {
+    let (client, wire) = shared.target.dial(Purpose::Signalling).await.map_err(OpenError::trouble)?;
+    tokio::select! {
+        lost = hear::hear(shared, wire) => Err(lost),
+        ended = work(shared, &client, items, begun) => ended,
+    }
+}
+
+async fn work(
+    shared: &Arc<Shared>,
+    client: &Client,
+    items: &mut mpsc::Receiver<Item>,
+    begun: &mut (impl FnMut() + Send),
+) -> Result<(), Trouble> {
+    let session = begin(shared, client).await?;
+    begun();
+    let mut beat = tokio::time::interval(BEAT_EVERY);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut serial = tell::Serial::default();
+    loop {
+        tokio::select! {
+            biased;
+            _ = beat.tick() => session.beat(client).await?,
+            item = items.recv() => {
+                let Some(item) = item else { return Ok(()) };
+                let group = group(item, items);
+                let from = (session.process, &mut serial);
+                match tell::tell(client, &session.tell, &shared.target, from, group).await {
+                    Ok(()) => {}
+                    Err(lost @ (Trouble::Lost(_) | Trouble::Broken(_))) => return Err(lost),
+                    Err(trouble @ (Trouble::Busy(_) | Trouble::Full(_) | Trouble::Refused(_))) => {
+                        tracing::warn!(?trouble, "signals were not sent");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What waits together goes together.
+fn group(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
+    let octets = |item: &Item| match item {
+        Item::Tell { outgoing, .. } => outgoing.publication.body.len(),
+        Item::Answer { answer, .. } => answer.as_ref().map_or(0, bytes::Bytes::len),
+    };
+    let mut sum = octets(&first);
+    let mut group = vec![first];
+    while group.len() < GROUP_MAX
+        && sum < GROUP_OCTETS_MAX
+        && let Ok(item) = items.try_recv()
+    {
+        sum += octets(&item);
+        group.push(item);
+    }
+    group
+}
+
+/// A connection that listens.
+struct Begun {
+    process: ProcessId,
+    tell: Statement,
+    beat: Statement,
+}
+
+/// Listens first and is counted among the living second: whoever is waited for gets the question.
+async fn begin(shared: &Shared, client: &Client) -> Result<Begun, Trouble> {
+    let target = &shared.target;
+    target.settle(client).await.map_err(OpenError::trouble)?;
+    within(STEP_MS_MAX, async {
+        // Of what is sent here nothing has to be on disk.
+        client.batch_execute("SET synchronous_commit = off").await?;
+        let drawn = client.query_one("SELECT nextval('signal_process_ids')", &[]).await?;
+        let process = ProcessId(place(drawn.try_get(0)?)?);
+        let listen = format!(
+            "LISTEN \"{}\"; LISTEN \"{}\"",
+            target.signal_channel(),
+            target.private_channel(process.0)
+        );
+        client.batch_execute(&listen).await?;
+        let tell = client.prepare(tell::TELL).await?;
+        let until = format!("clock_timestamp() + interval '{ALIVE_MS} milliseconds'");
+        let beat = format!(
+            "INSERT INTO signal_processes (id, alive_until) VALUES ($1, {until}) \
+             ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until"
+        );
+        let beat = client.prepare(&beat).await?;
+        let begun = Begun { process, tell, beat };
+        shared.process.store(process.0, Ordering::Release);
+        begun.beat(client).await?;
+        // Nobody waits for what this process was before, or for what is long gone.
+        let gone = "DELETE FROM signal_processes \
+            WHERE id = $1 OR alive_until < clock_timestamp() - interval '1 hour'";
+        client.execute(gone, &[&stored(shared.former.load(Ordering::Acquire))]).await?;
+        Ok::<_, Trouble>(begun)
+    })
+    .await
+}
+
+impl Begun {
+    async fn beat(&self, client: &Client) -> Result<(), Trouble> {
+        let id = stored(self.process.0);
+        within(STEP_MS_MAX, client.execute(&self.beat, &[&id])).await?;
+        Ok(())
+    }
+}
+
+/// Nobody need wait for this process's last word to grow old.
+async fn leave(shared: &Shared) {
+    let process = shared.process();
+    shared.exchange.close();
+    if process == 0 {
+        return;
+    }
+    let left = async {
+        let client = shared.target.connect(Purpose::Signalling).await.map_err(OpenError::trouble)?;
+        let id = stored(process);
+        client.execute("DELETE FROM signal_processes WHERE id = $1", &[&id]).await?;
+        Ok::<_, Trouble>(())
+    };
+    if let Err(trouble) = within(STEP_MS_MAX, left).await {
+        tracing::debug!(?trouble, "the other processes will find out that this one is gone");
+    }
+}

@@ -1,0 +1,179 @@
+//! What is sent: a group of signals and answers as one statement, which is its own transaction. It takes the counters'
+//! rows in the order of their names and holds them until its commit, so the order of the numbers is that of the commits,
+//! in which notifications arrive; and no process can stand still between the two.
+//! Must not know: what becomes of a lost connection.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use plenary_log::{
+    Fault,
+    signals::{Carried, ProcessId},
+};
+use tokio_postgres::{Client, Row, Statement, types::ToSql};
+
+use super::{Item, parts};
+use crate::{
+    target::{Target, place, within},
+    trouble::Trouble,
+};
+
+/// Longest wait for a group to be told.
+const TELL_MS_MAX: u64 = 5_000;
+/// Microseconds in a millisecond.
+const US_PER_MS: u64 = 1_000;
+
+/// Numbers and tells in one statement. `$1` to `$3`: the counters in order, how many numbers each gives, and where it begins
+/// if it is new. `$4` to `$6`: for each number that is told, the part, the counter and how many went before, from 1. `$7`
+/// to `$9`: the parts.
+pub(super) const TELL: &str = "\
+WITH given AS (
+    INSERT INTO signal_counters AS known (name, last, taken)
+    SELECT name, start + taken - 1, taken FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS c (name, taken, start)
+    ON CONFLICT (name) DO UPDATE SET last = known.last + excluded.taken, taken = excluded.taken
+    RETURNING name, last - taken AS before
+), befores AS MATERIALIZED (
+    SELECT array_agg(before ORDER BY name) AS before FROM given
+), numbered AS MATERIALIZED (
+    SELECT part, string_agg((before[counter] + nth)::text, ',' ORDER BY place) AS numbers
+    FROM unnest($4::bigint[], $5::int[], $6::bigint[]) WITH ORDINALITY AS n (part, counter, nth, place), befores
+    GROUP BY part
+), told AS MATERIALIZED (
+    SELECT pg_notify(channel, head || coalesce(numbers, '') || tail) FROM (
+        SELECT channel, head, numbers, tail
+        FROM unnest($7::text[], $8::text[], $9::text[]) WITH ORDINALITY AS p (channel, head, tail, part)
+        LEFT JOIN numbered USING (part) ORDER BY part
+    ) AS parts
+)
+SELECT (SELECT before FROM befores), (SELECT count(*) FROM told),
+    (SELECT array_agg(id) FROM signal_processes WHERE alive_until > clock_timestamp())";
+
+/// A group as the statement takes it.
+#[derive(Default)]
+struct Group {
+    counters: BTreeMap<Arc<str>, Counter>,
+    /// For each number: its part, its counter and how many went before it, from 1.
+    numbers: Vec<(i64, Arc<str>, u64)>,
+    channels: Vec<String>,
+    heads: Vec<String>,
+    tails: Vec<String>,
+}
+
+struct Counter {
+    taken: u64,
+    start: u64,
+}
+
+/// One after another, for messages of one process.
+#[derive(Default)]
+pub(super) struct Serial(u64);
+
+impl Serial {
+    fn next(&mut self) -> u64 {
+        self.0 += 1;
+        self.0
+    }
+}
+
+/// Tells a group and answers its publishers. After a trouble the connection is as good as lost if it says so.
+pub(super) async fn tell(
+    client: &Client,
+    statement: &Statement,
+    target: &Target,
+    (from, serial): (ProcessId, &mut Serial),
+    items: Vec<Item>,
+) -> Result<(), Trouble> {
+    let mut group = Group::default();
+    let mut waiting = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            Item::Answer { to, question, answer } => {
+                let parts = parts::answer(from, serial.next(), question, answer.as_ref());
+                group.add_parts(&target.private_channel(to.0), &[], parts);
+            }
+            Item::Tell { outgoing, reply } => {
+                let named = outgoing.publication.counters.clone();
+                let start = outgoing.publication.at.0.saturating_mul(US_PER_MS);
+                let nths = group.take_numbers(&named, start);
+                let parts = parts::signal(from, serial.next(), &outgoing);
+                let numbers: Vec<_> = named.into_iter().zip(nths).collect();
+                group.add_parts(&target.signal_channel(), &numbers, parts);
+                waiting.push((numbers, reply));
+            }
+        }
+    }
+    match group.told(client, statement).await {
+        Ok((first, alive)) => {
+            for (numbers, reply) in waiting {
+                let number = |(name, nth): &(Arc<str>, u64)| first.get(name).map_or(0, |before| before + nth);
+                let carried = Carried { numbers: numbers.iter().map(number).collect(), alive: alive.clone() };
+                let _ = reply.send(Ok(carried));
+            }
+            Ok(())
+        }
+        Err(trouble) => {
+            let fault = match &trouble {
+                Trouble::Lost(text) => Fault::OutcomeUnknown(text.clone()),
+                Trouble::Busy(_) | Trouble::Full(_) | Trouble::Refused(_) | Trouble::Broken(_) => {
+                    trouble.clone().fault()
+                }
+            };
+            for (_, reply) in waiting {
+                let _ = reply.send(Err(fault.clone()));
+            }
+            Err(trouble)
+        }
+    }
+}
+
+impl Group {
+    /// The how-manieth numbers these are of their counters in this group.
+    fn take_numbers(&mut self, counters: &[Arc<str>], start: u64) -> Vec<u64> {
+        let take = |name: &Arc<str>| {
+            let counter = self.counters.entry(name.clone()).or_insert(Counter { taken: 0, start });
+            counter.taken += 1;
+            counter.taken
+        };
+        counters.iter().map(take).collect()
+    }
+
+    fn add_parts(&mut self, channel: &str, numbers: &[(Arc<str>, u64)], parts: Vec<parts::Part>) {
+        for part in parts {
+            // The ordinality of the statement counts from 1.
+            let place = i64::try_from(self.heads.len() + 1).unwrap_or(i64::MAX);
+            self.numbers.extend(numbers[part.counters].iter().map(|(name, nth)| (place, name.clone(), *nth)));
+            self.channels.push(channel.to_owned());
+            self.heads.push(part.head);
+            self.tails.push(part.tail);
+        }
+    }
+
+    /// Runs the statement: what the number before the first one of each counter was, and who is alive.
+    async fn told(
+        &self,
+        client: &Client,
+        statement: &Statement,
+    ) -> Result<(BTreeMap<Arc<str>, u64>, Vec<ProcessId>), Trouble> {
+        let names: Vec<&str> = self.counters.keys().map(AsRef::as_ref).collect();
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let taken: Vec<i64> = self.counters.values().map(|counter| signed(counter.taken)).collect();
+        let starts: Vec<i64> = self.counters.values().map(|counter| signed(counter.start)).collect();
+        let places: BTreeMap<_, i32> = self.counters.keys().zip(1..).collect();
+        let of_part: Vec<i64> = self.numbers.iter().map(|(part, ..)| *part).collect();
+        let of_counter: Vec<i32> =
+            self.numbers.iter().map(|(_, name, _)| places.get(name).copied().unwrap_or_default()).collect();
+        let nths: Vec<i64> = self.numbers.iter().map(|(.., nth)| signed(*nth)).collect();
+        let Self { channels, heads, tails, .. } = self;
+        let params: [&(dyn ToSql + Sync); 9] =
+            [&names, &taken, &starts, &of_part, &of_counter, &nths, channels, heads, tails];
+        let row: Row = within(TELL_MS_MAX, client.query_one(statement, &params)).await?;
+        let befores: Option<Vec<i64>> = row.try_get(0)?;
+        let befores: Vec<u64> = befores.into_iter().flatten().map(place).collect::<Result<_, _>>()?;
+        if befores.len() != names.len() {
+            return Err(Trouble::Broken(format!("{} counters gave {} numbers", names.len(), befores.len())));
+        }
+        let alive: Option<Vec<i64>> = row.try_get(2)?;
+        let alive =
+            alive.into_iter().flatten().map(|id| place(id).map(ProcessId)).collect::<Result<_, _>>()?;
+        Ok((self.counters.keys().cloned().zip(befores).collect(), alive))
+    }
+}

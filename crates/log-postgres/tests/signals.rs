@@ -1,0 +1,144 @@
+//! Signals over connections that are lost, and over a server that forgets its counters.
+
+mod server;
+
+use std::{sync::Arc, time::Duration};
+
+use plenary_kernel::TimestampMs;
+use plenary_log::{
+    Fault, Opened, Signals,
+    signals::{Publication, PublishError, Subscription},
+};
+use server::{
+    Place,
+    relay::{Relay, Way},
+    run, soon,
+};
+
+const AT: TimestampMs = TimestampMs(1_700_000_000_000);
+
+fn says(body: &str, at: TimestampMs) -> Publication {
+    Publication { topic: "test", counters: vec![Arc::from("a")], at, body: body.to_owned().into() }
+}
+
+/// Publishes until it is carried; the number.
+async fn insist(signals: &Signals, body: &str) -> u64 {
+    loop {
+        match signals.publish(says(body, AT)).await {
+            Ok(numbers) => return numbers[0],
+            Err(PublishError::Fault(Fault::Unavailable(_) | Fault::OutcomeUnknown(_))) => {
+                tokio::task::yield_now().await;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// Publishes until both have got a signal that was published now. One that was published in vain is none.
+async fn until_both_hear(signals: &Signals, hearing: &mut [&mut Subscription; 2], round: &str) {
+    let [one, two] = hearing;
+    loop {
+        let number = insist(signals, round).await;
+        let both = async { (heard(one, number).await, heard(two, number).await) };
+        if tokio::time::timeout(Duration::from_millis(200), both).await.is_ok() {
+            return;
+        }
+    }
+}
+
+/// Until a signal of this number comes; numbers only rise.
+async fn heard(subscription: &mut Subscription, number: u64) {
+    let mut last = 0;
+    while last < number {
+        let signal = subscription.next().await.expect("the subscription goes on");
+        assert!(signal.numbers[0].1 > last, "numbers rise");
+        last = signal.numbers[0].1;
+    }
+}
+
+#[test]
+fn a_lost_connection_costs_signals_and_comes_back() {
+    run(async {
+        let place = Place::new();
+        let (one, two) = (place.open().await, place.open().await);
+        let (mut first, mut second) =
+            (one.log.signals().subscribe("test"), two.log.signals().subscribe("test"));
+        let admin = place.admin().await;
+        for round in 0..5 {
+            assert!(place.terminate(&admin, "signal").await > 0);
+            let both = &mut [&mut first, &mut second];
+            soon(until_both_hear(one.log.signals(), both, &round.to_string())).await;
+        }
+        // Questions know of both again. One may still be lost on the way: they are at most once.
+        let answering = |mut subscription: Subscription| async move {
+            while let Some(signal) = subscription.next().await {
+                signal.responder.into_iter().for_each(|responder| responder.answer("here".into()));
+            }
+        };
+        let answerers = [tokio::spawn(answering(first)), tokio::spawn(answering(second))];
+        let both_answer = async {
+            loop {
+                let asked = one.log.signals().ask(says("?", AT), Duration::from_secs(1)).await;
+                if asked.is_ok_and(|given| given.answers == ["here", "here"]) {
+                    return;
+                }
+            }
+        };
+        soon(both_answer).await;
+        answerers.iter().for_each(tokio::task::JoinHandle::abort);
+    });
+}
+
+#[test]
+fn a_connection_that_stands_still_is_replaced() {
+    run(async {
+        let (place, relay) = (Place::new(), Relay::start().await);
+        let still = place.try_open(relay.url()).await.expect("the store opens");
+        let other = place.open().await;
+        let (mut first, mut second) =
+            (still.log.signals().subscribe("test"), other.log.signals().subscribe("test"));
+        relay.set(Way::Still);
+        soon(until_both_hear(still.log.signals(), &mut [&mut first, &mut second], "again")).await;
+    });
+}
+
+#[test]
+fn a_server_that_can_not_be_reached_refuses_and_comes_back() {
+    run(async {
+        let (place, relay) = (Place::new(), Relay::start().await);
+        let Opened { log, feed: _feed } = place.try_open(relay.url()).await.expect("the store opens");
+        let mut subscription = log.signals().subscribe("test");
+        relay.set(Way::Cut);
+        let refused = soon(async {
+            loop {
+                if let Err(error) = log.signals().publish(says("x", AT)).await {
+                    return error;
+                }
+            }
+        });
+        let refused = refused.await;
+        let fault = matches!(refused, PublishError::Fault(Fault::Unavailable(_) | Fault::OutcomeUnknown(_)));
+        assert!(fault, "{refused:?}");
+        relay.set(Way::Open);
+        let number = soon(insist(log.signals(), "y")).await;
+        soon(heard(&mut subscription, number)).await;
+    });
+}
+
+/// What a crash of the server leaves of tables that are not logged: nothing.
+#[test]
+fn counters_that_the_server_forgot_begin_above_the_clock() {
+    run(async {
+        let place = Place::new();
+        let Opened { log, feed: _feed } = place.open().await;
+        let mut last = 0;
+        for _ in 0..10 {
+            last = log.signals().publish(says("x", AT)).await.expect("published")[0];
+        }
+        place.admin().await.batch_execute("TRUNCATE signal_counters").await.expect("emptied");
+        let later = TimestampMs(AT.0 + 1);
+        let next = log.signals().publish(says("x", later)).await.expect("published")[0];
+        assert_eq!(next, later.0 * 1_000);
+        assert!(next > last);
+    });
+}

@@ -1,0 +1,144 @@
+//! Signals between two handles, as of two processes.
+
+use std::{collections::HashMap, time::Duration};
+
+use bytes::Bytes;
+
+use super::{
+    CASE_MAX, Store,
+    build::{Tail, fresh, handle},
+    signals::{FIRST, TOPIC, assert_next, heard, numbered, published, says},
+};
+use crate::{
+    Log, Signals,
+    signals::{SIGNAL_ANSWER_OCTETS_MAX, SIGNAL_OCTETS_MAX, Signal, Subscription},
+};
+
+/// Long enough for an answer to come, short enough to wait for one that does not.
+const WAIT: Duration = Duration::from_millis(500);
+
+/// Two handles on one fresh store, with their subscriptions.
+async fn two<S: Store>() -> (S, [(Log, Subscription); 2], [Tail; 2]) {
+    let (store, first, first_tail) = fresh::<S>().await;
+    let (second, second_tail) = handle(&store).await;
+    let both = [first, second].map(|log| {
+        let subscription = log.signals().subscribe(TOPIC);
+        (log, subscription)
+    });
+    (store, both, [first_tail, second_tail])
+}
+
+/// Answers every question of a subscription with its name.
+fn answering(mut subscription: Subscription, name: &'static str) {
+    tokio::spawn(async move {
+        while let Some(Signal { responder, .. }) = subscription.next().await {
+            if let Some(responder) = responder {
+                responder.answer(name.into());
+            }
+        }
+    });
+}
+
+async fn asked(signals: &Signals, wait: Duration) -> (Vec<Bytes>, bool) {
+    let answers = signals.ask(says(&["a"], "who?"), wait).await.expect("asked");
+    let mut said = answers.answers;
+    said.sort_unstable();
+    (said, answers.complete)
+}
+
+/// Whoever publishes, both get it, with the same numbers and octets.
+pub async fn a_signal_reaches_both_handles<S: Store>() {
+    let (_store, [(first, mut one), (second, mut two)], _tails) = two::<S>().await;
+    let bodies = [Bytes::from_static(b"{}"), vec![0xff; SIGNAL_OCTETS_MAX].into(), "é".repeat(9_000).into()];
+    for (nth, body) in bodies.into_iter().enumerate() {
+        for (log, by_first) in [(&first, true), (&second, false)] {
+            let numbers = published(log.signals(), says(&["a", "b"], body.clone())).await;
+            let number = FIRST + 2 * nth as u64 + u64::from(!by_first);
+            assert_eq!(numbers, [number, number], "counters are one for all processes");
+            for (subscription, own) in [(&mut one, by_first), (&mut two, !by_first)] {
+                let signal = heard(subscription).await;
+                assert_eq!((&signal.body, signal.own), (&body, own));
+                assert_eq!(numbered(&signal), [("a".to_owned(), number), ("b".to_owned(), number)]);
+            }
+        }
+    }
+}
+
+/// Many publishers on both, and counters in any order: both see the same order, without gaps.
+pub async fn both_handles_get_signals_in_the_order_of_their_numbers<S: Store>() {
+    const EACH: usize = 60;
+    let (_store, [(first, mut one), (second, mut two)], _tails) = two::<S>().await;
+    let tasks: Vec<_> = [&["a", "b"], &["b", "a"], &["b", "c"], &["c", "a"]]
+        .into_iter()
+        .flat_map(|counters| [(first.clone(), counters), (second.clone(), counters)])
+        .map(|(log, counters)| {
+            tokio::spawn(async move {
+                for _ in 0..EACH {
+                    published(log.signals(), says(counters, "x")).await;
+                }
+            })
+        })
+        .collect();
+    for subscription in [&mut one, &mut two] {
+        let mut last = HashMap::new();
+        for _ in 0..EACH * tasks.len() {
+            assert_next(&mut last, &heard(subscription).await);
+        }
+    }
+    for task in tasks {
+        task.await.expect("the publisher ends well");
+    }
+}
+
+/// An answer of each, and no longer than that takes.
+pub async fn a_question_is_answered_by_both<S: Store>() {
+    let (_store, [(first, one), (second, two)], _tails) = two::<S>().await;
+    answering(one, "one");
+    answering(two, "two");
+    for log in [&first, &second, &first] {
+        let both = (vec!["one".into(), "two".into()], true);
+        assert_eq!(asked(log.signals(), CASE_MAX).await, both);
+    }
+}
+
+/// An answer that takes many parts, and one that is too large.
+pub async fn an_answer_comes_whole_or_not_at_all<S: Store>() {
+    let (_store, [(first, one), (_second, mut two)], _tails) = two::<S>().await;
+    drop(one);
+    for (octets, comes) in [(SIGNAL_ANSWER_OCTETS_MAX, true), (SIGNAL_ANSWER_OCTETS_MAX + 1, false)] {
+        let answer = async {
+            let responder = heard(&mut two).await.responder.expect("an answer is awaited");
+            responder.answer(vec![b'x'; octets].into());
+        };
+        let (asked, ()) = tokio::join!(asked(first.signals(), CASE_MAX), answer);
+        let sizes: Vec<_> = asked.0.iter().map(Bytes::len).collect();
+        assert_eq!((sizes, asked.1), (if comes { vec![octets] } else { vec![] }, true));
+    }
+}
+
+/// A process that lets a question pass costs one wait; heard of again, it is asked again.
+pub async fn a_process_that_does_not_answer_is_not_waited_for_twice<S: Store>() {
+    let (_store, [(first, one), (second, mut two)], _tails) = two::<S>().await;
+    answering(one, "one");
+    assert_eq!(asked(first.signals(), WAIT).await, (vec!["one".into()], false));
+    let late = heard(&mut two).await;
+    assert_eq!(asked(first.signals(), CASE_MAX).await, (vec!["one".into()], true));
+    late.responder.expect("an answer was awaited").answer("late".into());
+    answering(two, "two");
+    // Its late answer, or anything else of it, says that it is there.
+    published(second.signals(), says(&["a"], "here")).await;
+    let both = vec![Bytes::from("one"), Bytes::from("two")];
+    while asked(first.signals(), WAIT).await != (both.clone(), true) {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A process that goes is not waited for.
+pub async fn a_process_that_goes_is_not_waited_for<S: Store>() {
+    let (_store, [(first, one), (second, two)], _tails) = two::<S>().await;
+    answering(one, "one");
+    drop((second, two));
+    while asked(first.signals(), WAIT).await != (vec!["one".into()], true) {
+        tokio::task::yield_now().await;
+    }
+}

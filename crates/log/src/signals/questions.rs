@@ -1,0 +1,138 @@
+//! The questions that this process has asked and that are not answered by everybody yet.
+//! Must not know: what is asked.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+use super::{ProcessId, QUESTIONS_MAX};
+
+/// The open questions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Questions(Arc<Mutex<HashMap<u64, Asked>>>);
+
+#[derive(Debug, Default)]
+struct Asked {
+    /// Who has answered, and what.
+    answers: Vec<(ProcessId, Option<Bytes>)>,
+    /// Who is waited for; not known at first.
+    expected: Option<Vec<ProcessId>>,
+    all: Arc<Notify>,
+}
+
+impl Asked {
+    fn missing(&self) -> Vec<ProcessId> {
+        let expected = self.expected.iter().flatten().copied();
+        expected.filter(|process| !self.answers.iter().any(|(who, _)| who == process)).collect()
+    }
+    fn look(&self) {
+        if self.expected.is_some() && self.missing().is_empty() {
+            self.all.notify_one();
+        }
+    }
+}
+
+impl Questions {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Asked>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new question; none when too many are open.
+    pub(crate) fn open(&self, number: u64) -> Option<Question> {
+        let mut open = self.lock();
+        if open.len() >= QUESTIONS_MAX {
+            return None;
+        }
+        let asked = Asked::default();
+        let all = asked.all.clone();
+        open.insert(number, asked);
+        Some(Question { questions: self.clone(), number, all })
+    }
+
+    /// A process has answered, or has said that it won't. Nobody may be waiting any more.
+    pub(crate) fn answered(&self, number: u64, process: ProcessId, answer: Option<Bytes>) {
+        let mut open = self.lock();
+        let Some(asked) = open.get_mut(&number) else { return };
+        if !asked.answers.iter().any(|(who, _)| *who == process) {
+            asked.answers.push((process, answer));
+            asked.look();
+        }
+    }
+}
+
+/// One open question; it is closed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Question {
+    questions: Questions,
+    number: u64,
+    all: Arc<Notify>,
+}
+
+impl Question {
+    /// Says who is waited for.
+    pub(crate) fn expect(&mut self, processes: &[ProcessId]) {
+        if let Some(asked) = self.questions.lock().get_mut(&self.number) {
+            asked.expected = Some(processes.to_vec());
+            asked.look();
+        }
+    }
+    /// Waits until all of them have answered.
+    pub(crate) async fn answered(&self) {
+        self.all.notified().await;
+    }
+    /// What was answered, and by whom it was not.
+    pub(crate) fn close(self) -> (Vec<Bytes>, Vec<ProcessId>) {
+        let asked = self.questions.lock().remove(&self.number).unwrap_or_default();
+        let missing = asked.missing();
+        (asked.answers.into_iter().filter_map(|(_, answer)| answer).collect(), missing)
+    }
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        self.questions.lock().remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_their_limit_questions_are_refused_until_one_is_closed() {
+        let questions = Questions::default();
+        let mut open: Vec<_> = (0..QUESTIONS_MAX as u64).map(|n| questions.open(n).unwrap()).collect();
+        assert!(questions.open(u64::MAX).is_none());
+        open.pop();
+        assert!(questions.open(u64::MAX).is_some());
+        drop(open);
+        assert!(questions.lock().is_empty(), "a question that nobody waits for leaves nothing behind");
+    }
+
+    #[tokio::test]
+    async fn an_answer_may_come_before_it_is_known_who_is_asked_and_counts_once() {
+        let questions = Questions::default();
+        let mut question = questions.open(7).unwrap();
+        for _ in 0..2 {
+            questions.answered(7, ProcessId(1), Some("one".into()));
+        }
+        question.expect(&[ProcessId(1), ProcessId(2)]);
+        questions.answered(7, ProcessId(2), None);
+        question.answered().await;
+        assert_eq!(question.close(), (vec![Bytes::from("one")], Vec::new()));
+        questions.answered(7, ProcessId(3), None);
+    }
+
+    #[test]
+    fn who_did_not_answer_is_named() {
+        let questions = Questions::default();
+        let mut question = questions.open(7).unwrap();
+        question.expect(&[ProcessId(1), ProcessId(2)]);
+        questions.answered(7, ProcessId(2), None);
+        assert_eq!(question.close(), (Vec::new(), vec![ProcessId(1)]));
+    }
+}

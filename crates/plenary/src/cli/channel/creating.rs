@@ -1,0 +1,123 @@
+//! `plenary channel create`, `list` and `close`.
+//! Must not know: how a channel is read.
+
+use clap::Args;
+use plenary_client::channels::Channel;
+use serde_json::{Map, Value, json};
+
+use super::{payload, place::Place, reading::Which};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::{Table, clean},
+};
+
+/// Under `--json`: the channel, then the event that holds its charter where one was given.
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// What it is about
+    #[arg(default_value = "")]
+    title: String,
+    /// Its mission; with it, a rule or a link, a charter is posted too
+    #[arg(long, value_name = "TEXT")]
+    mission: Option<String>,
+    /// A rule of its charter; may be repeated
+    #[arg(long = "rule", value_name = "TEXT")]
+    rules: Vec<String>,
+    /// A link of its charter; may be repeated
+    #[arg(long = "link", value_name = "NAME=URL", value_parser = link)]
+    links: Vec<(String, String)>,
+    /// Create it under this stable name [default: the agent's handle]
+    #[arg(long, visible_alias = "author", value_name = "NAME")]
+    agent: Option<String>,
+}
+
+fn link(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, url)) if !name.is_empty() => Ok((name.to_owned(), url.to_owned())),
+        _ => Err("write NAME=URL, e.g. repo=https://example.org/repo".to_owned()),
+    }
+}
+
+impl Create {
+    /// The charter, where something was said of it.
+    fn spec(&self) -> Option<Value> {
+        if self.mission.is_none() && self.rules.is_empty() && self.links.is_empty() {
+            return None;
+        }
+        let mission = self.mission.as_deref().unwrap_or(&self.title);
+        let links: Map<String, Value> =
+            self.links.iter().map(|(name, url)| (name.clone(), url.as_str().into())).collect();
+        Some(json!({"mission": mission, "rules": self.rules, "links": links}))
+    }
+}
+
+pub(super) async fn create(context: &Context, place: &Place, args: Create) -> Result<(), Failure> {
+    let spec = args.spec();
+    let reply = place.client.create_channel(&args.title, args.agent.as_deref()).await?;
+    context.answer(&reply, |channel| Ok(context.out.line(&clean(&channel.url))?))?;
+    let Some(spec) = spec else { return Ok(()) };
+    let event = payload::event("spec", args.agent, &spec)?;
+    let reply = place.client.append_event(&reply.id, &event).await?;
+    context.answer(&reply, |_| Ok(()))
+}
+
+/// Which channels.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// At most so many, and never more than 500 [default: 50]
+    #[arg(long)]
+    limit: Option<u32>,
+    /// Leave closed ones out
+    #[arg(long)]
+    open: bool,
+}
+
+pub(super) async fn list(context: &Context, place: &Place, args: &List) -> Result<(), Failure> {
+    let reply = place.client.channels(args.limit, !args.open).await?;
+    context.answer(&reply, |channels| {
+        let mut table = Table::new(&["CHANNEL", "STATE", "CREATED", "BY", "TITLE"]);
+        for Channel { id, title, created_by, created_at, closed_at, .. } in channels {
+            let state = if closed_at.is_some() { "closed" } else { "open" };
+            let minute = created_at.get(..16).unwrap_or(created_at).replace('T', " ");
+            table.row([id, state, &minute, created_by, title]);
+        }
+        Ok(context.out.table(&table, "no channels yet; begin one with `plenary channel create TITLE`")?)
+    })
+}
+
+/// Which channel.
+#[derive(Debug, Args)]
+pub(crate) struct Close {
+    #[command(flatten)]
+    pub(super) which: Which,
+}
+
+pub(super) async fn close(context: &Context, place: &Place) -> Result<(), Failure> {
+    let reply = place.client.close_channel(&place.id).await?;
+    context.answer(&reply, |channel| Ok(context.out.line(&format!("closed {}", clean(&channel.id)))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        create: Create,
+    }
+
+    #[test]
+    fn a_charter_is_made_of_what_was_said() {
+        let spec = |args: &[&str]| Line::parse_from([&["create"], args].concat()).create.spec();
+        assert_eq!(spec(&["A title"]), None);
+        let whole = spec(&["--mission", "m", "--rule", "a", "--rule", "b", "--link", "repo=https://h/?a=b"]);
+        let links = json!({"repo": "https://h/?a=b"});
+        assert_eq!(whole, Some(json!({"mission": "m", "rules": ["a", "b"], "links": links})));
+        let titled = spec(&["A title", "--rule", "a"]);
+        assert_eq!(titled, Some(json!({"mission": "A title", "rules": ["a"], "links": {}})));
+        assert!(Line::try_parse_from(["create", "--link", "repo"]).is_err());
+    }
+}

@@ -1,0 +1,78 @@
+//! `plenary channel handoff`: the next state, with another holder and what is expected of it (CH-33). The handoff is a
+//! lock by agreement: a state that somebody else posted in between is not refused, but it is told.
+//! Must not know: how the next state is made.
+
+use clap::Args;
+use plenary_client::channels::{ChannelEvent, EventsQuery, NewEvent, handed_over};
+
+use super::{place::Place, reading::Which};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::clean,
+};
+
+/// The newest state is posted again with `handoff` and `updated_by` changed; where there is none yet, a fresh one.
+#[derive(Debug, Args)]
+pub(crate) struct Handoff {
+    #[command(flatten)]
+    pub(super) which: Which,
+    /// Who holds the work from now on, by the stable name it posts under
+    holder: String,
+    /// What is expected of it
+    #[arg(long, value_name = "ACTION")]
+    expect: String,
+    /// Post under this stable name [default: the agent's handle]
+    #[arg(long, visible_alias = "author", value_name = "NAME")]
+    agent: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, place: &Place, args: Handoff) -> Result<(), Failure> {
+    if args.holder.trim().is_empty() {
+        return Err(Failure::usage(
+            "nobody is named to hold the work",
+            "name the next holder, e.g. @owner.name",
+        ));
+    }
+    let author = args.agent.clone();
+    let by = place.name(context, args.agent).await?;
+    let current = newest_state(place, None).await?;
+    let payload = current.as_ref().map(|event| &*event.payload);
+    let payload = handed_over(payload, &by, &args.holder, &args.expect).map_err(|e| {
+        Failure::local_with(e.to_string(), "set a whole one with `plenary channel state CHANNEL --set`")
+    })?;
+    let event = NewEvent { kind: "state".to_owned(), author, payload };
+    let reply = place.client.append_event(&place.id, &event).await?;
+    context.answer(&reply, |event| {
+        let words = format!("#{} held by {}: {}", event.id, clean(&args.holder), clean(&args.expect));
+        Ok(context.out.line(&words)?)
+    })?;
+    match newest_state(place, Some(reply.id)).await {
+        Ok(before) => note_between(context, place, current.as_ref(), before.as_ref()),
+        Err(error) => context.out.note(&format!("whether a state came in between was not seen: {error}")),
+    }
+    Ok(())
+}
+
+/// The newest state, or the newest before an event.
+async fn newest_state(place: &Place, before: Option<u64>) -> plenary_client::Result<Option<ChannelEvent>> {
+    let query = EventsQuery { kind: Some("state".to_owned()), limit: Some(1), before, after: None };
+    Ok(place.client.channel_events(&place.id, &query).await?.reply.value.into_iter().next())
+}
+
+/// Says so when what came directly before is not what the handoff was made of.
+fn note_between(
+    context: &Context,
+    place: &Place,
+    basis: Option<&ChannelEvent>,
+    before: Option<&ChannelEvent>,
+) {
+    let Some(before) = before.filter(|before| basis.map(|basis| basis.id) != Some(before.id)) else { return };
+    context.out.note(&format!(
+        "{} posted a state in between, #{}, which this one does not take in; look at both with `plenary channel events \
+         {} --kind state`, and set one that has all with `plenary channel state {} --set`",
+        clean(&before.author),
+        before.id,
+        place.id,
+        place.id
+    ));
+}

@@ -1,0 +1,77 @@
+//! Which channel on which server, and who speaks there. A token from the environment goes to no server that only a
+//! channel's URL names, where another was chosen: whoever hands out a URL must not get it.
+//! Must not know: what is done there.
+
+use plenary_client::{Client, Error, channels::ChannelAddress};
+
+use crate::cli::{context::Context, failure::Failure, whereabouts::UrlSource};
+
+/// A channel's server and id.
+pub(super) struct Place {
+    /// Speaks with whatever token there is.
+    pub(super) client: Client,
+    /// The channel; empty where none is concerned.
+    pub(super) id: String,
+    /// Why there is no token.
+    pub(super) tokenless: Option<Failure>,
+}
+
+impl Place {
+    /// Resolves the server, by the channel's URL where it is one, and the token.
+    pub(super) fn of(context: &Context, channel: Option<&ChannelAddress>) -> Result<Self, Failure> {
+        if let Some(channel) = channel {
+            go(context, channel)?;
+        }
+        let (client, tokenless) = context.any_client()?;
+        let id = channel.map(|channel| channel.id().to_owned()).unwrap_or_default();
+        Ok(Self { client, id, tokenless })
+    }
+
+    /// What this agent is called where it must say so: `given`, else its handle.
+    pub(super) async fn name(&self, context: &Context, given: Option<String>) -> Result<String, Failure> {
+        if let Some(name) = given {
+            return Ok(name);
+        }
+        if let Some(identity) = context.identity()? {
+            return Ok(identity.handle.as_str().to_owned());
+        }
+        let unnamed = || {
+            Failure::usage(
+                "it is not said which agent is speaking",
+                "say it with --agent NAME, or --as @owner.name",
+            )
+        };
+        if self.tokenless.is_some() {
+            return Err(unnamed());
+        }
+        match self.client.me().await {
+            Ok(me) => Ok(me.handle.as_str().to_owned()),
+            // The token is an owner's or the operator's.
+            Err(Error::Refused(refused)) if matches!(refused.status, 401 | 403 | 404) => Err(unnamed()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn go(context: &Context, channel: &ChannelAddress) -> Result<(), Failure> {
+    let Some(server) = &channel.server else { return Ok(()) };
+    let here = context.whereabouts()?;
+    if here.url == *server || here.source == UrlSource::Flag {
+        return Ok(());
+    }
+    let is_of_environment = context.token_flag().is_none() && context.given_token()?.is_some();
+    if is_of_environment && here.source != UrlSource::Default {
+        return Err(Failure::usage(
+            format!(
+                "the channel is at {server}, but PLENARY_TOKEN is for {} (from {})",
+                here.url, here.source
+            ),
+            format!(
+                "where that is the same server, write `{}` alone; where the token is for {server}, add --url {server}",
+                channel.id()
+            ),
+        ));
+    }
+    context.go_to(server.clone());
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! `plenary channel watch`: a channel's events as they come, over every break of the stream, until Ctrl-C, and who is
+//! presumed dead, looked for at the cadence.
+//! Must not know: when an agent counts as dead.
+
+use std::time::Duration;
+
+use clap::Args;
+use plenary_client::{
+    Client,
+    channels::{
+        ChannelStream, ChannelSubscription, EventsQuery, Holder, Liveness, Presence, Signal, handoff_of,
+    },
+    frames::{StreamOptions, now},
+};
+use plenary_kernel::rfc3339;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::{Instant, sleep_until},
+};
+
+use super::{place::Place, reading::Which, words};
+use crate::cli::{context::Context, failure::Failure};
+
+/// After a `state` or a `status`, which may change who is alive or holds the work, so soon.
+const LOOK_SOON: Duration = Duration::from_secs(1);
+/// Where nothing says what the cadence is.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// Shown under `--help`.
+const HELP: &str = "\
+An agent that posted no status for five cadences is presumed dead; one that holds the work is called out. With --json \
+one event a line, as the server sent it, and such a line for whoever dies or comes back: \
+{\"presence\":\"presumed_dead\"|\"heard_again\",\"agent\",\"silent_seconds\",\"holds_work\"}.";
+
+/// What to follow.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    pub(super) which: Which,
+    /// Only events of this kind, e.g. comms
+    #[arg(long)]
+    kind: Option<String>,
+    /// Begin behind the event of this id; 0 for the beginning [default: from now on]
+    #[arg(long, value_name = "ID")]
+    after: Option<u64>,
+    /// Wait for the server where it is not up yet
+    #[arg(long)]
+    wait: bool,
+}
+
+pub(super) async fn run(context: &Context, place: &Place, args: Watch) -> Result<(), Failure> {
+    let subscription = ChannelSubscription { id: place.id.clone(), kind: args.kind, after: args.after };
+    let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
+    let stream = place.client.channel(&subscription, options);
+    let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
+    let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
+    tokio::select! {
+        outcome = follow(context, place, stream) => outcome,
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+async fn follow(context: &Context, place: &Place, mut stream: ChannelStream) -> Result<(), Failure> {
+    let out = context.out;
+    let mut liveness = Liveness::default();
+    let (mut stands, mut due) = (false, Instant::now());
+    loop {
+        let signal = tokio::select! {
+            signal = stream.next() => signal?,
+            () = sleep_until(due), if stands => {
+                due = Instant::now() + tell(context, place, &mut liveness).await?;
+                continue;
+            }
+        };
+        match signal {
+            Signal::Opened => {
+                stands = true;
+                out.note(&format!("watching {}; stop with Ctrl-C", place.id));
+            }
+            Signal::Event(event) => {
+                words::print(out, &event).await?;
+                if matches!(event.kind.as_str(), "state" | "status") {
+                    due = due.min(Instant::now() + LOOK_SOON);
+                }
+            }
+            Signal::Keepalive => {}
+            Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
+            Signal::Lost { reason, retry_in } => {
+                // Whether the server is there at all is the stream's to find out.
+                stands = false;
+                out.note(&format!("not connected: {reason}; again in {:.1} s", retry_in.as_secs_f32()));
+            }
+        }
+    }
+}
+
+/// Looks who is alive, says what is new, and gives when to look again. A look that fails is made again: the stream says
+/// what is wrong.
+async fn tell(context: &Context, place: &Place, liveness: &mut Liveness) -> Result<Duration, Failure> {
+    let Ok((presence, holder)) = look(&place.client, &place.id).await else { return Ok(LOOK_AGAIN) };
+    for vital in liveness.take(&presence, holder.as_ref()) {
+        let text = if context.out.is_json() {
+            words::vital_json(&vital).to_string()
+        } else {
+            words::vital(&context.out, &vital, &place.id)
+        };
+        context.out.line(&text)?;
+    }
+    Ok(Duration::from_secs(presence.cadence_seconds.max(1)))
+}
+
+async fn look(client: &Client, id: &str) -> plenary_client::Result<(Presence, Option<Holder>)> {
+    let presence = client.channel_presence(id).await?.value;
+    let query = EventsQuery { kind: Some("state".to_owned()), limit: Some(1), ..EventsQuery::default() };
+    let states = client.channel_events(id, &query).await?.reply.value;
+    let holder = states.first().and_then(|state| {
+        let (agent, _) = handoff_of(&state.payload)?;
+        let posted = rfc3339::parse(&state.created_at).and_then(|ms| u64::try_from(ms).ok())?;
+        Some(Holder { agent, state_age_seconds: now().0.saturating_sub(posted) / 1_000 })
+    });
+    Ok((presence, holder))
+}

@@ -1,0 +1,172 @@
+//! How a frame is composed and sent from the command line: scope, attribution and provenance, each with a sensible
+//! value and a flag, and what is said when it is out.
+//! Must not know: kinds and their payloads.
+
+use std::time::Duration;
+
+use clap::Args;
+use plenary_client::{
+    Reply,
+    frames::{ComputeLocation, ContextCheck, Emitted, Frame, Kind, Payload, Scope, Seat, Uuid, VERSION, now},
+};
+use plenary_kernel::SovereignHandle;
+use serde_json::{Map, Value};
+
+use super::seat::Speaker;
+use crate::{
+    cli::{context::Context, failure::Failure},
+    serve::parse_duration,
+};
+
+/// The members of a frame beside its kind and payload.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "The frame")]
+pub(crate) struct FrameArgs {
+    /// Whom it is for: `~owner/*`, `~owner/cc-*`, `~owner/instrument@session`, `org:name/members/*`,
+    /// `org:name/members/role/*` [default: all sessions of this agent's owner]
+    #[arg(long, visible_alias = "to", value_name = "SCOPE")]
+    pub(super) scope: Option<Scope>,
+    /// For how long it holds, e.g. 10m; readers drop it after that [default: theirs to decide]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(super) ttl: Option<Duration>,
+    /// On whose behalf [default: this agent's owner]
+    #[arg(long, value_name = "~OWNER")]
+    acted_by: Option<SovereignHandle>,
+    /// What composed it [env: PLENARY_DRAFTED_WITH] [default: ~ and the agent's name]
+    #[arg(long, value_name = "~INSTRUMENT")]
+    drafted_with: Option<String>,
+    /// Where its content was computed: server-active, server-aggregate or local-only [default: server-active]
+    #[arg(long, value_name = "WHERE")]
+    compute_location: Option<ComputeLocation>,
+    /// How its content came about, a tag; may be repeated [default: command-line]
+    #[arg(long, value_name = "TAG")]
+    method: Vec<String>,
+    /// A return record it belongs to
+    #[arg(long, value_name = "REF")]
+    return_ref: Option<String>,
+    /// Whether a policy was checked: passed or skipped [default: skipped]
+    #[arg(long, value_name = "CHECK")]
+    context_check: Option<ContextCheck>,
+    /// Which stream it belongs to and on what basis, a tag [default: agent-channel/own-request]
+    #[arg(long, value_name = "TAG")]
+    basis: Option<String>,
+}
+
+/// A frame on its way, and whom it is for.
+pub(super) struct Composed {
+    /// The frame.
+    pub(super) frame: Frame,
+    /// Its scope.
+    pub(super) scope: Scope,
+}
+
+impl FrameArgs {
+    /// Whom the frame is for, unless a flag says otherwise.
+    pub(super) fn or_scope(mut self, scope: impl FnOnce() -> Scope) -> Self {
+        self.scope.get_or_insert_with(scope);
+        self
+    }
+
+    /// For how long the frame holds, unless a flag says otherwise.
+    pub(super) fn or_ttl(mut self, ttl: Duration) -> Self {
+        self.ttl.get_or_insert(ttl);
+        self
+    }
+
+    /// What composes the frame.
+    pub(super) fn drafted_with(&self, context: &Context, speaker: &Speaker) -> String {
+        let given = self.drafted_with.clone().or_else(|| context.around.var("PLENARY_DRAFTED_WITH"));
+        given.unwrap_or_else(|| format!("~{}", speaker.agent.name()))
+    }
+
+    /// On whose behalf.
+    pub(super) fn acted_by(&self, speaker: &Speaker) -> SovereignHandle {
+        self.acted_by.clone().unwrap_or_else(|| speaker.handle.clone())
+    }
+
+    /// A frame made now.
+    pub(super) fn compose(
+        &self,
+        context: &Context,
+        speaker: &Speaker,
+        kind: Kind,
+        payload: Map<String, Value>,
+    ) -> Composed {
+        let scope = self.scope.clone().unwrap_or_else(|| speaker.own_sessions());
+        let method =
+            if self.method.is_empty() { vec!["command-line".to_owned()] } else { self.method.clone() };
+        let frame = Frame {
+            envelope_version: VERSION.to_owned(),
+            frame_id: Uuid::random(),
+            kind,
+            sender_handle: speaker.handle.clone(),
+            recipient_handle: scope.recipient().clone(),
+            created_at: Frame::time(now()),
+            ttl_ms: self.ttl.map(whole_ms),
+            payload,
+            acted_by: self.acted_by(speaker),
+            drafted_with: self.drafted_with(context, speaker),
+            provenance_compute_location: self.compute_location.unwrap_or(ComputeLocation::ServerActive),
+            provenance_method: method,
+            provenance_return_ref: self.return_ref.clone(),
+            provenance_context_check: self.context_check.unwrap_or(ContextCheck::Skipped),
+            provenance_basis: self.basis.clone().unwrap_or_else(|| "agent-channel/own-request".to_owned()),
+        };
+        Composed { frame, scope }
+    }
+
+    /// Composes a frame and sends it.
+    pub(super) async fn send(
+        &self,
+        context: &Context,
+        speaker: &Speaker,
+        payload: &Payload,
+    ) -> Result<Reply<Emitted>, Failure> {
+        self.compose(context, speaker, payload.kind(), payload.to_object()).send(speaker, &speaker.seat).await
+    }
+}
+
+impl Composed {
+    /// Sends it from this session.
+    pub(super) async fn send(&self, speaker: &Speaker, seat: &Seat) -> Result<Reply<Emitted>, Failure> {
+        Ok(speaker.client.submit_frame(&self.frame, Some(&self.scope), seat).await?)
+    }
+}
+
+/// How many sessions were reached, in words.
+pub(super) fn reach(sessions: u64) -> String {
+    match sessions {
+        0 => "reached 0 sessions: nobody is listening".to_owned(),
+        1 => "reached 1 session".to_owned(),
+        n => format!("reached {n} sessions"),
+    }
+}
+
+/// What to do where nobody was reached.
+pub(super) fn nobody_listens(context: &Context, sessions: u64) {
+    if sessions == 0 && !context.out.is_json() {
+        context.out.note(
+            "next: listen in another terminal with `plenary frame listen`, see who does with `plenary frame roster`, \
+             or name others with --scope",
+        );
+    }
+}
+
+/// Says that a frame is out, and whom it reached.
+pub(super) fn report(context: &Context, reply: &Reply<Emitted>) -> Result<(), Failure> {
+    context.answer(reply, |emitted| Ok(context.out.line(&reach(emitted.delivered_count))?))?;
+    nobody_listens(context, reply.delivered_count);
+    Ok(())
+}
+
+/// Under `--json` the server's answer with a further member, so that what the frame is known by is not lost.
+pub(super) fn answer_with(reply: &Reply<Emitted>, member: &str, value: &Uuid) -> String {
+    let mut answer: Value = serde_json::from_str(reply.json()).unwrap_or_default();
+    answer[member] = value.as_str().into();
+    answer.to_string()
+}
+
+/// Whole milliseconds of a span.
+pub(super) fn whole_ms(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,193 @@
+//! `plenary frame listen`: the frames that reach this session, over every break of the stream, until Ctrl-C; with
+//! `--locks`, who holds what instead.
+//! Must not know: how claims are correlated.
+
+use std::time::Duration;
+
+use clap::Args;
+use plenary_client::frames::{FrameStream, Kind, Leases, Signal, StreamOptions, Subscription, now};
+use plenary_kernel::SovereignHandle;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{
+    kind,
+    recent::recent,
+    seat::{SeatArgs, Speaker},
+    words,
+};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::Table,
+};
+
+/// Shown under `--help`.
+const LISTEN_HELP: &str = "\
+Frames are not stored: what is sent while nobody listens is gone, but for the last few minutes (--recent). With --json \
+one frame a line, as the server sent it. Stale frames and repeats are dropped.";
+
+/// What to follow.
+#[derive(Debug, Args)]
+#[command(after_help = LISTEN_HELP)]
+pub(crate) struct Listen {
+    /// Only frames that fit: `axis:value` with commas between; axes are kind, sender, content_type, tool, org
+    #[arg(long, value_name = "EXPRESSION")]
+    filter: Option<String>,
+    /// Only this kind, e.g. `advisory` or `agent_advisory`
+    #[arg(long, value_parser = kind)]
+    kind: Option<Kind>,
+    /// Only frames of this principal
+    #[arg(long, value_name = "~OWNER")]
+    sender: Option<SovereignHandle>,
+    /// Begin with what the server still has
+    #[arg(long, conflicts_with = "after")]
+    recent: bool,
+    /// Begin behind the event of this id, as far as the server still has it
+    #[arg(long, value_name = "ID")]
+    after: Option<u64>,
+    /// Show who claims, extends and releases what, and what ends by itself
+    #[arg(long, conflicts_with_all = ["filter", "kind"])]
+    locks: bool,
+    /// Wait for the server where it is not up yet
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    seat: SeatArgs,
+}
+
+impl Listen {
+    fn filter(&self) -> Option<String> {
+        let given = self.filter.clone().filter(|filter| !filter.is_empty());
+        let kind = self.kind.map(|kind| format!("kind:{kind}"));
+        let sender = self.sender.as_ref().map(|sender| format!("sender:{sender}"));
+        let clauses: Vec<String> = [given, kind, sender].into_iter().flatten().collect();
+        Some(clauses.join(",")).filter(|filter| !filter.is_empty())
+    }
+}
+
+pub(super) async fn run(context: &Context, args: Listen) -> Result<(), Failure> {
+    let speaker = Speaker::of(context, &args.seat).await?;
+    let subscription = Subscription {
+        filter: args.filter(),
+        after: args.after.map(|id| id.to_string()),
+        retained: args.recent || args.locks,
+        ..speaker.subscription()
+    };
+    let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
+    let mut stream = speaker.client.frames(subscription, options);
+    let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
+    let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
+    let work = async {
+        if args.locks {
+            follow_locks(context, &mut stream).await
+        } else {
+            follow(context, &speaker, &mut stream).await
+        }
+    };
+    tokio::select! {
+        outcome = work => outcome,
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+async fn follow(context: &Context, speaker: &Speaker, stream: &mut FrameStream) -> Result<(), Failure> {
+    let out = context.out;
+    loop {
+        match stream.next().await? {
+            Signal::Opened => out.note(&words::listening(speaker)),
+            Signal::Frame(received) => words::print(out, &received).await?,
+            Signal::Keepalive => {}
+            Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
+            Signal::Lost { reason, retry_in } => words::note_lost(out, &reason, retry_in),
+        }
+    }
+}
+
+async fn follow_locks(context: &Context, stream: &mut FrameStream) -> Result<(), Failure> {
+    let out = context.out;
+    let mut leases = Leases::default();
+    loop {
+        let end = leases.next_end();
+        let ended = async {
+            match end {
+                Some(end) => tokio::time::sleep(Duration::from_millis(end.0.saturating_sub(now().0))).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            signal = stream.next() => match signal? {
+                Signal::Opened => out.note("watching claims; stop with Ctrl-C"),
+                Signal::Frame(received) => {
+                    if let Some(change) = leases.take(&received) {
+                        out.line(&words::change(&out, &change, now()))?;
+                    }
+                }
+                Signal::Keepalive | Signal::Unreadable(_) => {}
+                Signal::Lost { reason, retry_in } => words::note_lost(out, &reason, retry_in),
+            },
+            () = ended => {
+                for lease in leases.expire(now()) {
+                    out.line(&words::ended(&out, &lease))?;
+                }
+            }
+        }
+    }
+}
+
+/// Who says to hold what, from the frames the server still has.
+#[derive(Debug, Args)]
+pub(crate) struct Locks {
+    #[command(flatten)]
+    seat: SeatArgs,
+}
+
+pub(super) async fn locks(context: &Context, args: Locks) -> Result<(), Failure> {
+    let speaker = Speaker::of(context, &args.seat).await?;
+    let mut leases = Leases::default();
+    for received in recent(&speaker, None).await? {
+        leases.take(&received);
+    }
+    let moment = now();
+    if context.out.is_json() {
+        return Ok(leases
+            .held(moment)
+            .into_iter()
+            .try_for_each(|lease| context.out.line(&words::lease_json(lease).to_string()))?);
+    }
+    let mut table = Table::new(&["RESOURCE", "HOLDER", "ENDS", "LEASE", "WHY"]);
+    for lease in leases.held(moment) {
+        table.row([
+            &lease.resource,
+            &words::holder(lease),
+            &words::left(lease, moment),
+            lease.lease_id.as_str(),
+            lease.intent.as_deref().unwrap_or_default(),
+        ]);
+    }
+    Ok(context.out.table(&table, "nobody says to hold anything")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        listen: Listen,
+    }
+
+    #[test]
+    fn fo_64_shorthands_become_clauses() {
+        let filter = |args: &[&str]| Line::parse_from([&["listen"], args].concat()).listen.filter();
+        assert_eq!(filter(&[]), None);
+        assert_eq!(filter(&["--filter", ""]), None);
+        assert_eq!(
+            filter(&["--filter", "tool:cc", "--kind", "advisory", "--sender", "~nick"]).as_deref(),
+            Some("tool:cc,kind:agent_advisory,sender:~nick")
+        );
+        assert!(Line::try_parse_from(["listen", "--kind", "gossip"]).is_err(), "FO-65");
+    }
+}

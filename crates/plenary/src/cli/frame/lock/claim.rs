@@ -1,0 +1,122 @@
+//! One claim of this session: announced, prolonged, given up.
+//! Must not know: the claims of others.
+
+use std::time::Duration;
+
+use plenary_client::{
+    Reply,
+    frames::{Emitted, LeaseExtend, LockRelease, LockRequest, Payload, Uuid},
+};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::cli::{
+    context::Context,
+    failure::Failure,
+    frame::{
+        composing::{FrameArgs, whole_ms},
+        seat::Speaker,
+    },
+};
+
+/// How long giving up may take; the command is over, and its claim ends by itself anyway.
+const RELEASE_MAX: Duration = Duration::from_secs(5);
+/// How much of the server's memory may pass before the claim is announced anew for those who come late. Extensions
+/// do not say what they extend.
+const ANNOUNCE_SHARE: u32 = 2;
+/// Where the server does not say how long it remembers.
+const REMEMBERED: Duration = Duration::from_secs(300);
+
+/// A claim.
+pub(super) struct Claim<'a> {
+    pub(super) context: &'a Context,
+    pub(super) speaker: Speaker,
+    pub(super) frame: FrameArgs,
+    pub(super) resource: String,
+    pub(super) lease_id: Uuid,
+    pub(super) lease: Duration,
+    pub(super) intent: Option<String>,
+}
+
+impl Claim<'_> {
+    async fn send(&self, payload: &Payload) -> Result<Reply<Emitted>, Failure> {
+        self.frame.send(self.context, &self.speaker, payload).await
+    }
+
+    /// Says that the resource is claimed.
+    pub(super) async fn announce(&self) -> Result<Reply<Emitted>, Failure> {
+        let request = LockRequest {
+            resource: self.resource.clone(),
+            lease_id: self.lease_id.clone(),
+            ttl_ms: whole_ms(self.lease),
+            intent: self.intent.clone(),
+        };
+        self.send(&Payload::LockRequest(request)).await
+    }
+
+    async fn extend(&self) -> Result<Reply<Emitted>, Failure> {
+        let extend = LeaseExtend { lease_id: self.lease_id.clone(), ttl_ms: whole_ms(self.lease) };
+        self.send(&Payload::LeaseExtend(extend)).await
+    }
+
+    /// Prolongs the claim for ever, by a lease once in a lease, begun so early that most of one is always left. Trouble
+    /// is told once, and is no reason to stop what is going on under the claim.
+    pub(super) async fn keep(&self) {
+        let remembered = match self.speaker.client.retention(&self.speaker.handle).await {
+            Ok(kept) => Duration::from_millis(kept.max_age_ms),
+            Err(_) => REMEMBERED,
+        };
+        let mut due = Instant::now() + self.lease / 4;
+        let mut announce = Instant::now() + remembered / ANNOUNCE_SHARE;
+        let mut in_trouble = false;
+        loop {
+            sleep_until(due).await;
+            let said = if Instant::now() >= announce {
+                announce = Instant::now() + remembered / ANNOUNCE_SHARE;
+                // The new announcement comes before the extension, which would be lost on whoever is new.
+                match self.announce().await {
+                    Ok(_) => self.extend().await,
+                    Err(failure) => Err(failure),
+                }
+            } else {
+                self.extend().await
+            };
+            match said {
+                Ok(_) => {
+                    due += self.lease;
+                    in_trouble = false;
+                }
+                Err(failure) => {
+                    if !in_trouble {
+                        self.note(&format!(
+                            "the claim was not prolonged ({}); trying again",
+                            words(&failure)
+                        ));
+                    }
+                    in_trouble = true;
+                    due = Instant::now() + (self.lease / 10).max(Duration::from_millis(500));
+                }
+            }
+        }
+    }
+
+    /// Gives the claim up.
+    pub(super) async fn release(&self) {
+        let release = LockRelease { lease_id: self.lease_id.clone(), resource: Some(self.resource.clone()) };
+        let payload = Payload::LockRelease(release);
+        let trouble = match timeout(RELEASE_MAX, self.send(&payload)).await {
+            Ok(Ok(_)) => return,
+            Ok(Err(failure)) => words(&failure),
+            Err(_) => "no answer".to_owned(),
+        };
+        self.note(&format!("the claim was not given up ({trouble}); it ends by itself"));
+    }
+
+    /// A remark beside the command's own output.
+    pub(super) fn note(&self, text: &str) {
+        self.context.out.note(&format!("plenary: {text}"));
+    }
+}
+
+fn words(failure: &Failure) -> String {
+    if let Failure::Call(error) = failure { error.to_string() } else { "it could not be sent".to_owned() }
+}

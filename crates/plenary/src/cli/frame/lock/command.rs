@@ -1,0 +1,142 @@
+//! A command run under a claim: signals are passed on to it, its exit code is ours, and at its end the claim is given
+//! up, however it ended.
+//! Must not know: what is claimed.
+
+use std::{fs::File, os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+
+use rustix::process::{Pid, Signal, getpgrp, kill_process};
+use tokio::{
+    process::{Child, Command},
+    signal::unix::{self, SignalKind, signal},
+};
+
+use super::{claim::Claim, looking};
+use crate::cli::failure::{Exit, Failure};
+
+/// What the shell says of a command that cannot be run, and of one that is not there.
+const CANNOT_RUN: u8 = 126;
+const NOT_FOUND: u8 = 127;
+/// Above it stands the number of the signal that ended a command.
+const BY_SIGNAL: i32 = 128;
+
+/// Claims, runs, gives up.
+pub(super) async fn run(
+    claim: &Claim<'_>,
+    wait: Option<Duration>,
+    command: &[String],
+) -> Result<(), Failure> {
+    let mut signals = Signals::watch()?;
+    let claimed = tokio::select! {
+        looked = looking::claim(claim, wait) => looked.map(drop),
+        told = signals.next() => {
+            claim.release().await;
+            return Err(Failure::Said(Exit::Command(by_signal(told.as_raw()))));
+        }
+    };
+    claimed?;
+    let code = match start(claim, command) {
+        Ok(mut child) => tokio::select! {
+            code = attend(&mut child, &mut signals) => code,
+            () = claim.keep() => Ok(0),
+        },
+        Err(failed) => Ok(failed),
+    };
+    claim.release().await;
+    match code? {
+        0 => Ok(()),
+        code => Err(Failure::Said(Exit::Command(code))),
+    }
+}
+
+/// Starts the command, or says why it could not be and with which exit code that is told.
+fn start(claim: &Claim<'_>, command: &[String]) -> Result<Child, u8> {
+    let Some((program, arguments)) = command.split_first() else { return Err(CANNOT_RUN) };
+    let started = Command::new(program).args(arguments).env("PLENARY_LEASE", claim.lease_id.as_str()).spawn();
+    started.map_err(|error| {
+        claim.note(&format!("{program} cannot be run: {error}"));
+        if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { CANNOT_RUN }
+    })
+}
+
+/// Waits for the command's end, passing on what it is told.
+async fn attend(child: &mut Child, signals: &mut Signals) -> Result<u8, Failure> {
+    loop {
+        tokio::select! {
+            ended = child.wait() => {
+                return ended.map(code).map_err(|e| Failure::local(format!("the command cannot be waited for: {e}")));
+            }
+            told = signals.next() => pass_on(child, told),
+        }
+    }
+}
+
+fn pass_on(child: &Child, told: Signal) {
+    // The terminal tells its whole foreground group at once; telling the command twice could mean more to it.
+    if matches!(told, Signal::INT | Signal::QUIT) && in_foreground() {
+        return;
+    }
+    if let Some(pid) = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw) {
+        // It may be over already.
+        let _over = kill_process(pid, told);
+    }
+}
+
+/// Whether this process stands in the foreground of its terminal, where Ctrl-C reaches the command by itself.
+fn in_foreground() -> bool {
+    File::open("/dev/tty")
+        .is_ok_and(|tty| rustix::termios::tcgetpgrp(tty).is_ok_and(|group| group == getpgrp()))
+}
+
+fn code(status: ExitStatus) -> u8 {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => u8::try_from(code).unwrap_or(u8::MAX),
+        (None, Some(signal)) => by_signal(signal),
+        (None, None) => u8::MAX,
+    }
+}
+
+fn by_signal(number: i32) -> u8 {
+    u8::try_from(BY_SIGNAL + number).unwrap_or(u8::MAX)
+}
+
+/// What we may be told to do.
+struct Signals {
+    hangup: unix::Signal,
+    interrupt: unix::Signal,
+    quit: unix::Signal,
+    terminate: unix::Signal,
+}
+
+impl Signals {
+    fn watch() -> Result<Self, Failure> {
+        let watch =
+            |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
+        Ok(Self {
+            hangup: watch(SignalKind::hangup())?,
+            interrupt: watch(SignalKind::interrupt())?,
+            quit: watch(SignalKind::quit())?,
+            terminate: watch(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.hangup.recv() => Signal::HUP,
+            _ = self.interrupt.recv() => Signal::INT,
+            _ = self.quit.recv() => Signal::QUIT,
+            _ = self.terminate.recv() => Signal::TERM,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_the_commands_own() {
+        assert_eq!(code(ExitStatus::from_raw(0)), 0);
+        assert_eq!(code(ExitStatus::from_raw(7 << 8)), 7);
+        assert_eq!(code(ExitStatus::from_raw(15)), 143);
+    }
+}

@@ -1,0 +1,124 @@
+//! Who came first: the claim is announced, and what the stream had before it tells. All listeners see the claims of a
+//! handle in one order, so that of two who claim at once both know who was first; nobody decides for them.
+//! Must not know: what is done under the claim.
+
+use std::time::Duration;
+
+use plenary_client::{
+    Reply,
+    frames::{Change, Emitted, FrameStream, Lease, Leases, Signal, StreamOptions, Subscription, now},
+};
+use tokio::time::{Instant, timeout_at};
+
+use super::Claim;
+use crate::cli::{
+    failure::Failure,
+    frame::{query::opened, words},
+};
+
+/// How long the claim itself may take to come back on the stream; where the scope leaves this session out it never
+/// does.
+const LOOK_MAX: Duration = Duration::from_secs(3);
+
+/// A claim that was announced, and what is known of others.
+pub(super) struct Looked {
+    pub(super) reply: Reply<Emitted>,
+    stream: FrameStream,
+    leases: Leases,
+    /// The claim came back on the stream that was opened here to look.
+    came_back: bool,
+}
+
+/// Announces the claim, warns of those that came before it, and waits for them where that was asked for.
+pub(super) async fn claim(claim: &Claim<'_>, wait: Option<Duration>) -> Result<Looked, Failure> {
+    let seat = claim.speaker.aside("lock");
+    let subscription = Subscription { seat, retained: true, ..claim.speaker.subscription() };
+    let mut stream = claim.speaker.client.frames(subscription, StreamOptions::default());
+    opened(claim.context, &mut stream).await?;
+    let reply = claim.announce().await?;
+    let mut looked = Looked { reply, stream, leases: Leases::default(), came_back: false };
+    if let Err(failure) = looked.look(claim).await {
+        claim.release().await;
+        return Err(failure);
+    }
+    let ahead = looked.ahead(claim);
+    if ahead.is_empty() {
+        return Ok(looked);
+    }
+    for lease in &ahead {
+        claim.note(&format!("claimed before: {}", words::lease(&claim.context.out, lease, now())));
+    }
+    match wait {
+        None => claim.note("going ahead: a claim tells, it stops nobody; --wait TIME waits"),
+        Some(time) => {
+            claim.note("waiting for it to be released, or to end");
+            looked.wait(claim, Instant::now() + time).await?;
+            claim.note("it is free");
+        }
+    }
+    Ok(looked)
+}
+
+impl Looked {
+    /// Reads the stream up to this very claim.
+    async fn look(&mut self, claim: &Claim<'_>) -> Result<(), Failure> {
+        let until = Instant::now() + LOOK_MAX;
+        while !self.came_back
+            && let Ok(signal) = timeout_at(until, self.stream.next()).await
+        {
+            self.came_back = self.take(signal?).is_some_and(|change| is_of(&change, claim));
+        }
+        Ok(())
+    }
+
+    /// How many sessions the claim reached beside the look at it.
+    pub(super) fn others(&self) -> u64 {
+        self.reply.delivered_count.saturating_sub(u64::from(self.came_back))
+    }
+
+    fn take(&mut self, signal: Signal) -> Option<Change> {
+        match signal {
+            Signal::Frame(received) => self.leases.take(&received),
+            Signal::Opened | Signal::Keepalive | Signal::Unreadable(_) | Signal::Lost { .. } => None,
+        }
+    }
+
+    fn ahead(&self, claim: &Claim<'_>) -> Vec<Lease> {
+        let ahead = self.leases.ahead_of(&claim.speaker.handle, &claim.lease_id, &claim.resource, now());
+        ahead.into_iter().cloned().collect()
+    }
+
+    /// Waits until nobody is ahead, prolonging the claim, which keeps its place.
+    async fn wait(&mut self, claim: &Claim<'_>, until: Instant) -> Result<(), Failure> {
+        let waited = tokio::select! {
+            waited = self.free(claim, until) => waited,
+            () = claim.keep() => Ok(()),
+        };
+        if waited.is_err() {
+            claim.release().await;
+        }
+        waited
+    }
+
+    async fn free(&mut self, claim: &Claim<'_>, until: Instant) -> Result<(), Failure> {
+        loop {
+            let ahead = self.ahead(claim);
+            let Some(next_end) = ahead.iter().map(|lease| lease.expires_at).min() else { return Ok(()) };
+            if Instant::now() >= until {
+                return Err(Failure::local_with(
+                    format!("{} is still claimed by {}", claim.resource, words::holder(&ahead[0])),
+                    "ask them with `plenary frame query`, wait longer with --wait, or go ahead without it",
+                ));
+            }
+            let end = Instant::now() + Duration::from_millis(next_end.0.saturating_sub(now().0) + 1);
+            if let Ok(signal) = timeout_at(end.min(until), self.stream.next()).await {
+                self.take(signal?);
+            }
+        }
+    }
+}
+
+fn is_of(change: &Change, claim: &Claim<'_>) -> bool {
+    let (Change::Claimed(lease) | Change::Extended(lease) | Change::Released(lease)) = change;
+    lease.lease_id == claim.lease_id && lease.holder == claim.speaker.handle
+}

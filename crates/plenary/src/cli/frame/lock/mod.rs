@@ -1,0 +1,170 @@
+//! `plenary frame lock`, `unlock` and `extend`: advisory claims. They tell others; they stop nobody, and the server
+//! keeps no table of them.
+//! Must not know: how a command is run.
+
+mod claim;
+mod command;
+mod looking;
+mod resource;
+
+use std::time::Duration;
+
+use clap::Args;
+use plenary_client::frames::{LeaseExtend, Leases, LockRelease, Payload, Uuid, now};
+
+use super::{
+    composing::{FrameArgs, answer_with, nobody_listens, reach, report, whole_ms},
+    recent::recent,
+    seat::{SeatArgs, Speaker},
+};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    serve::parse_duration,
+};
+use claim::Claim;
+
+/// The longest lease there is (FO-26): one hour.
+const LEASE_MAX: Duration = Duration::from_secs(3_600);
+/// A claim without a command.
+const LONE_LEASE: Duration = Duration::from_secs(300);
+/// A claim that its command's run prolongs: so long after a crash it is over by itself.
+const KEPT_LEASE: Duration = Duration::from_secs(60);
+
+/// Shown under `--help`.
+const LOCK_HELP: &str = "\
+With a command: claims the resource, warns of those who claimed it before, runs the command, prolongs the claim while \
+it runs and gives it up at its end, also after Ctrl-C. The exit code is the command's: 128 and the signal's number where \
+one ended it, 126 or 127 where it could not be run. The command finds the lease's id in PLENARY_LEASE.
+Without a command: claims, and prints the lease's id for `plenary frame unlock` and `extend`.
+A claim tells others; it stops nobody, and the server keeps no table of claims.";
+
+/// A claim, and what to do under it.
+#[derive(Debug, Args)]
+#[command(after_help = LOCK_HELP)]
+pub(crate) struct Lock {
+    /// What to claim: a path, or any name that others use too. Paths of this machine are made absolute
+    resource: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    intent: Option<String>,
+    /// How long the claim holds unless it is prolonged, at most 1h [default: 5m; with a command 1m]
+    #[arg(long = "for", value_name = "TIME", value_parser = lease)]
+    lease: Option<Duration>,
+    /// Where others came first, wait so long for them [default: say so and go ahead]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    wait: Option<Duration>,
+    /// Take the resource as it is written, also where it is a path
+    #[arg(long)]
+    verbatim: bool,
+    #[command(flatten)]
+    frame: FrameArgs,
+    #[command(flatten)]
+    seat: SeatArgs,
+    /// The command to run
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Which claim to give up.
+#[derive(Debug, Args)]
+pub(crate) struct Unlock {
+    /// The lease's id, or what was claimed
+    lease: String,
+    #[command(flatten)]
+    frame: FrameArgs,
+    #[command(flatten)]
+    seat: SeatArgs,
+}
+
+/// Which claim to prolong.
+#[derive(Debug, Args)]
+pub(crate) struct Extend {
+    /// The lease's id, or what was claimed
+    lease: String,
+    /// By how much, at most 1h
+    #[arg(long = "by", value_name = "TIME", value_parser = lease, default_value = "5m")]
+    by: Duration,
+    #[command(flatten)]
+    frame: FrameArgs,
+    #[command(flatten)]
+    seat: SeatArgs,
+}
+
+fn lease(text: &str) -> Result<Duration, String> {
+    let span = parse_duration(text)?;
+    if span.is_zero() || span > LEASE_MAX {
+        return Err("a lease lasts from 1ms to 1h".into());
+    }
+    Ok(span)
+}
+
+pub(super) async fn lock(context: &Context, args: Lock) -> Result<(), Failure> {
+    let with_command = !args.command.is_empty();
+    let resource =
+        if args.verbatim { args.resource.clone() } else { resource::named(context, &args.resource) };
+    let speaker = Speaker::of(context, &args.seat).await?;
+    let claim = Claim {
+        context,
+        speaker,
+        frame: args.frame,
+        resource,
+        lease_id: Uuid::random(),
+        lease: args.lease.unwrap_or(if with_command { KEPT_LEASE } else { LONE_LEASE }),
+        intent: args.intent,
+    };
+    if with_command {
+        return command::run(&claim, args.wait, &args.command).await;
+    }
+    let looked = looking::claim(&claim, args.wait).await?;
+    if context.out.is_json() {
+        context.out.line(&answer_with(&looked.reply, "lease_id", &claim.lease_id))?;
+    } else {
+        context.out.line(claim.lease_id.as_str())?;
+        context.out.note(&format!("claimed {}; {}", claim.resource, reach(looked.others())));
+        nobody_listens(context, looked.others());
+    }
+    Ok(())
+}
+
+pub(super) async fn unlock(context: &Context, args: Unlock) -> Result<(), Failure> {
+    let speaker = Speaker::of(context, &args.seat).await?;
+    let (lease_id, resource) = known(context, &speaker, &args.frame, &args.lease).await?;
+    let payload = Payload::LockRelease(LockRelease { lease_id, resource });
+    report(context, &args.frame.send(context, &speaker, &payload).await?)
+}
+
+pub(super) async fn extend(context: &Context, args: Extend) -> Result<(), Failure> {
+    let speaker = Speaker::of(context, &args.seat).await?;
+    let (lease_id, _) = known(context, &speaker, &args.frame, &args.lease).await?;
+    let payload = Payload::LeaseExtend(LeaseExtend { lease_id, ttl_ms: whole_ms(args.by) });
+    report(context, &args.frame.send(context, &speaker, &payload).await?)
+}
+
+/// A lease by its id; or by what was claimed, where this agent's claim is among what the server still has.
+async fn known(
+    context: &Context,
+    speaker: &Speaker,
+    frame: &FrameArgs,
+    named: &str,
+) -> Result<(Uuid, Option<String>), Failure> {
+    if let Ok(lease_id) = named.parse() {
+        return Ok((lease_id, None));
+    }
+    let mut leases = Leases::default();
+    for received in recent(speaker, None).await? {
+        leases.take(&received);
+    }
+    let resource = resource::named(context, named);
+    let drafted_with = frame.drafted_with(context, speaker);
+    let own = leases.held(now()).into_iter().rfind(|lease| {
+        lease.holder == speaker.handle
+            && lease.drafted_with == drafted_with
+            && (lease.resource == resource || lease.resource == named)
+    });
+    own.map(|lease| (lease.lease_id.clone(), Some(lease.resource.clone()))).ok_or_else(|| {
+        Failure::usage(
+            format!("no claim of {} on {resource} is known", speaker.agent),
+            "see what is claimed with `plenary frame locks`, or name the lease by its id",
+        )
+    })
+}

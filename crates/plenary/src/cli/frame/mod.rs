@@ -1,0 +1,72 @@
+//! `plenary frame`: short messages between the sessions of one owner, an organisation, or whoever lets them through
+//! (Agent-Channel Fan-Out).
+//! Must not know: how frames are composed, listened to or correlated; its parts do.
+
+mod composing;
+mod listen;
+mod lock;
+mod query;
+mod recent;
+mod roster;
+mod seat;
+mod telling;
+mod words;
+
+use clap::Subcommand;
+use plenary_client::frames::{Kind, UnknownWord};
+
+use super::{context::Context, failure::Failure};
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Send a frame of any kind
+    Send(telling::Send),
+    /// Say what this session is doing
+    Advise(telling::Advise),
+    /// Say what has happened
+    Broadcast(telling::BroadcastArgs),
+    /// Pass work on to another session
+    Handover(telling::HandoverArgs),
+    /// Claim a resource, alone or while a command runs; it stops nobody
+    Lock(lock::Lock),
+    /// Give a claim up
+    Unlock(lock::Unlock),
+    /// Prolong a claim
+    Extend(lock::Extend),
+    /// Show who claims what
+    Locks(listen::Locks),
+    /// Ask other sessions, and collect their answers
+    Query(query::Ask),
+    /// Answer a question
+    Answer(query::Answer),
+    /// Follow the frames that reach this session, live
+    Listen(listen::Listen),
+    /// Show which sessions are listening
+    Roster(roster::RosterArgs),
+    /// Show how much the server keeps for who comes late
+    Retention(roster::RetentionArgs),
+}
+
+pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Send(args) => telling::send(context, args).await,
+        Command::Advise(args) => telling::advise(context, args).await,
+        Command::Broadcast(args) => telling::broadcast(context, args).await,
+        Command::Handover(args) => telling::handover(context, args).await,
+        Command::Lock(args) => lock::lock(context, args).await,
+        Command::Unlock(args) => lock::unlock(context, args).await,
+        Command::Extend(args) => lock::extend(context, args).await,
+        Command::Locks(args) => listen::locks(context, args).await,
+        Command::Query(args) => query::ask(context, args).await,
+        Command::Answer(args) => query::answer(context, args).await,
+        Command::Listen(args) => listen::run(context, args).await,
+        Command::Roster(args) => roster::run(context, args).await,
+        Command::Retention(args) => roster::retention(context, args).await,
+    }
+}
+
+/// A kind by its name, or by its name without `agent_`.
+fn kind(text: &str) -> Result<Kind, UnknownWord> {
+    text.parse().or_else(|unknown| format!("agent_{text}").parse().map_err(|_| unknown))
+}

@@ -1,0 +1,45 @@
+//! What the server still has of a handle's frames, read at once (FO-60).
+//! Must not know: what is looked for in them.
+
+use std::time::Duration;
+
+use plenary_client::frames::{FrameStream, Received, Signal, StreamOptions, Subscription};
+use tokio::time::{Instant, timeout};
+
+use super::seat::Speaker;
+use crate::cli::failure::Failure;
+
+/// Longest time to read them in.
+const ALL_MAX: Duration = Duration::from_secs(10);
+/// Where no keepalive ends them, so much silence does.
+const QUIET: Duration = Duration::from_millis(1_000);
+
+/// The frames that are still kept, oldest first.
+pub(super) async fn recent(speaker: &Speaker, filter: Option<&str>) -> Result<Vec<Received>, Failure> {
+    let filter = filter.map(str::to_owned);
+    let seat = speaker.aside("look");
+    let subscription = Subscription { filter, seat, retained: true, ..speaker.subscription() };
+    let mut stream = speaker.client.frames(subscription, StreamOptions::default());
+    read(&mut stream).await
+}
+
+async fn read(stream: &mut FrameStream) -> Result<Vec<Received>, Failure> {
+    let mut frames = Vec::new();
+    let mut open = false;
+    let until = Instant::now() + ALL_MAX;
+    while Instant::now() < until {
+        let patience = if open { QUIET } else { ALL_MAX };
+        match timeout(patience, stream.next()).await {
+            Err(_) => break,
+            Ok(signal) => match signal? {
+                Signal::Opened => open = true,
+                Signal::Frame(received) => frames.push(*received),
+                // Said behind what is kept: there is no more.
+                Signal::Keepalive => break,
+                Signal::Unreadable(_) => {}
+                Signal::Lost { .. } => open = false,
+            },
+        }
+    }
+    Ok(frames)
+}

@@ -1,0 +1,68 @@
+//! `plenary frame roster`: who is listening, and how much the server keeps for whoever comes late.
+//! Must not know: scopes.
+
+use clap::Args;
+use plenary_client::frames::Roster;
+use plenary_kernel::SovereignHandle;
+
+use super::seat::{SeatArgs, Speaker};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::{Table, span},
+};
+
+/// Whose sessions; another owner's only where the token may see them.
+#[derive(Debug, Args)]
+pub(crate) struct RosterArgs {
+    /// Whose, e.g. `~nick` [default: this agent's owner]
+    handle: Option<SovereignHandle>,
+}
+
+/// How much is kept of a handle's frames.
+#[derive(Debug, Args)]
+pub(crate) struct RetentionArgs {
+    /// Whose, e.g. `~nick` [default: this agent's owner]
+    handle: Option<SovereignHandle>,
+}
+
+async fn of(
+    context: &Context,
+    handle: Option<SovereignHandle>,
+) -> Result<(plenary_client::Client, SovereignHandle), Failure> {
+    let speaker = Speaker::of(context, &SeatArgs::default()).await?;
+    Ok((speaker.client, handle.unwrap_or(speaker.handle)))
+}
+
+pub(super) async fn run(context: &Context, args: RosterArgs) -> Result<(), Failure> {
+    let (client, handle) = of(context, args.handle).await?;
+    let reply = client.roster(&handle).await?;
+    context.answer(&reply, |roster| print(context, roster))
+}
+
+fn print(context: &Context, roster: &Roster) -> Result<(), Failure> {
+    let mut table = Table::new(&["AGENT", "INSTRUMENT", "TOOL", "SINCE", "SESSION"]);
+    for member in &roster.roster {
+        let since = member.started_at.as_str().map_or_else(|| member.started_at.to_string(), str::to_owned);
+        table.row([
+            member.agent.as_deref().unwrap_or_default(),
+            &member.instrument,
+            member.tool.as_deref().unwrap_or_default(),
+            &since,
+            &member.session_id,
+        ]);
+    }
+    Ok(context.out.table(&table, "nobody is listening; listen with `plenary frame listen`")?)
+}
+
+pub(super) async fn retention(context: &Context, args: RetentionArgs) -> Result<(), Failure> {
+    let (client, handle) = of(context, args.handle).await?;
+    let reply = client.retention(&handle).await?;
+    context.answer(&reply, |kept| {
+        let words = format!(
+            "{handle}: the last {} frames, none older than {}",
+            kept.max_events,
+            span(kept.max_age_ms)
+        );
+        Ok(context.out.line(&words)?)
+    })
+}

@@ -1,0 +1,202 @@
+//! Frames, claims and streams in words for people; foreign text is made harmless on the way.
+//! Must not know: where they come from.
+
+mod payload;
+
+use std::time::Duration;
+
+use plenary_client::frames::{Change, Lease, Received, now};
+use plenary_kernel::TimestampMs;
+use serde_json::{Value, json};
+
+use super::seat::Speaker;
+use crate::{
+    cli::failure::Failure,
+    out::{Out, Style, clean, clean_block, span, utc},
+};
+
+/// What the second and later lines of a frame begin with.
+const INDENT: &str = "    ";
+
+/// A frame on standard output: words, or its JSON as it came. Beside the runtime's thread: a reader that has stopped
+/// reading must not keep signals from being heard.
+pub(super) async fn print(out: Out, received: &Received) -> Result<(), Failure> {
+    let text = if out.is_json() { received.json().to_owned() } else { frame(&out, received, now()) };
+    let printed = tokio::task::spawn_blocking(move || out.line(&text)).await;
+    Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)
+}
+
+/// A frame: when, how old, from whom, what.
+pub(super) fn frame(out: &Out, received: &Received, now: TimestampMs) -> String {
+    let frame = &received.frame;
+    let made = frame.made_at();
+    let kind = frame.kind.as_str();
+    let kind = kind.strip_prefix("agent_").unwrap_or(kind).replace('_', " ");
+    let (said, rest) = payload::said(&received.payload);
+    let mut text = format!(
+        "{} {} {} {}: {}",
+        out.paint(Style::Dim, &format!("{} ({})", utc(made), age(made, now))),
+        out.paint(Style::Bold, frame.sender_handle.as_str()),
+        out.paint(Style::Dim, &format!("via {}", clean(&frame.drafted_with))),
+        out.paint(Style::Green, &kind),
+        clean_block(&said, INDENT),
+    );
+    for line in rest {
+        text.push('\n');
+        text.push_str(INDENT);
+        text.push_str(&clean(&line));
+    }
+    text
+}
+
+fn age(made: TimestampMs, now: TimestampMs) -> String {
+    match now.0.saturating_sub(made.0) {
+        0..1_000 => "now".to_owned(),
+        ms => format!("{} ago", span(ms)),
+    }
+}
+
+/// What listening begins with.
+pub(super) fn listening(speaker: &Speaker) -> String {
+    let instrument = speaker.seat.instrument.as_deref().unwrap_or_default();
+    format!("listening as {}/{instrument}@{}; stop with Ctrl-C", speaker.handle, speaker.session())
+}
+
+/// A stream that broke.
+pub(super) fn note_lost(out: Out, reason: &str, retry_in: Duration) {
+    out.note(&format!("not connected: {reason}; again in {:.1} s", retry_in.as_secs_f32()));
+}
+
+/// Who holds a claim.
+pub(super) fn holder(lease: &Lease) -> String {
+    format!("{} via {}", lease.holder, lease.drafted_with)
+}
+
+/// How long a claim goes on.
+pub(super) fn left(lease: &Lease, now: TimestampMs) -> String {
+    let seconds = lease.expires_at.0.saturating_sub(now.0).div_ceil(1_000);
+    format!("in {}", span(seconds * 1_000))
+}
+
+/// A claim in one line.
+pub(super) fn lease(out: &Out, lease: &Lease, now: TimestampMs) -> String {
+    let why = lease.intent.as_deref().map(|why| format!(": {}", clean(why))).unwrap_or_default();
+    format!(
+        "{} {} {}{why}",
+        clean(&lease.resource),
+        out.paint(Style::Bold, &clean(&holder(lease))),
+        out.paint(Style::Dim, &format!("ends {} (lease {})", left(lease, now), lease.lease_id)),
+    )
+}
+
+/// A claim as JSON; times in milliseconds since 1970.
+pub(super) fn lease_json(lease: &Lease) -> Value {
+    json!({
+        "resource": lease.resource, "lease_id": lease.lease_id.as_str(), "holder": lease.holder.as_str(),
+        "drafted_with": lease.drafted_with, "intent": lease.intent, "claimed_at": lease.claimed_at,
+        "expires_at": lease.expires_at,
+    })
+}
+
+fn change_json(verb: &str, lease: &Lease) -> String {
+    let mut of = lease_json(lease);
+    of["change"] = verb.into();
+    of.to_string()
+}
+
+/// What has become of a claim.
+pub(super) fn change(out: &Out, change: &Change, now: TimestampMs) -> String {
+    let (verb, style, of) = match change {
+        Change::Claimed(of) => ("claimed ", Style::Green, of),
+        Change::Extended(of) => ("extended", Style::Dim, of),
+        Change::Released(of) => ("released", Style::Yellow, of),
+    };
+    if out.is_json() {
+        return change_json(verb.trim_end(), of);
+    }
+    let verb = out.paint(style, verb);
+    match change {
+        Change::Released(_) => format!("{verb} {} {}", clean(&of.resource), clean(&holder(of))),
+        Change::Claimed(_) | Change::Extended(_) => format!("{verb} {}", lease(out, of, now)),
+    }
+}
+
+/// A claim that ended by itself.
+pub(super) fn ended(out: &Out, lease: &Lease) -> String {
+    if out.is_json() {
+        return change_json("ended", lease);
+    }
+    format!("{} {} {}", out.paint(Style::Yellow, "ended   "), clean(&lease.resource), clean(&holder(lease)))
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_client::frames::{
+        Advisory, ComputeLocation, ContextCheck, Frame, Payload, Query, Response, Uuid, VERSION,
+    };
+    use plenary_kernel::SovereignHandle;
+
+    use super::*;
+
+    fn words(payload: &Payload) -> String {
+        let nick: SovereignHandle = "~nick".parse().unwrap();
+        let frame = Frame {
+            envelope_version: VERSION.into(),
+            frame_id: Uuid::random(),
+            kind: payload.kind(),
+            sender_handle: nick.clone(),
+            recipient_handle: nick.clone(),
+            created_at: "1970-01-01T00:00:01Z".into(),
+            ttl_ms: None,
+            payload: payload.to_object(),
+            acted_by: nick,
+            drafted_with: "~cc\u{1b}".into(),
+            provenance_compute_location: ComputeLocation::LocalOnly,
+            provenance_method: vec!["test".into()],
+            provenance_return_ref: None,
+            provenance_context_check: ContextCheck::Passed,
+            provenance_basis: "test".into(),
+        };
+        let json = serde_json::to_string(&frame).unwrap();
+        let received = Received::read(None, &json).unwrap();
+        super::frame(&Out::new(false, true), &received, TimestampMs(13_000))
+    }
+
+    #[test]
+    fn a_frame_says_when_how_old_from_whom_and_what_and_forges_no_line() {
+        let text = words(&Payload::Advisory(Advisory {
+            advisory_text: "one\n1970-01-01 two\u{1b}[2J".into(),
+            file_refs: Some(vec!["a\nb".into()]),
+            ..Advisory::default()
+        }));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "1970-01-01 00:00:01Z (12 s ago) ~nick via ~cc\\u{1b} advisory: one",
+                "    1970-01-01 two\\u{1b}[2J",
+                "    files: a\\nb",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_question_says_how_to_answer_and_an_answer_who_gave_it() {
+        let query_id = Uuid::random();
+        let asked = words(&Payload::Query(Query {
+            query_text: "Who has it?".into(),
+            query_id: query_id.clone(),
+            response_scope: "~nick/*".into(),
+            timeout_ms: 30_000,
+        }));
+        assert!(asked.contains("query: Who has it?"), "{asked}");
+        assert!(asked.ends_with(&format!("plenary frame answer {query_id} TEXT")), "{asked}");
+        let answered = words(&Payload::Response(Response {
+            query_id,
+            session_id: "s-1".into(),
+            response_text: "I do".into(),
+            refs: None,
+        }));
+        assert!(answered.contains("response: I do") && answered.contains("session s-1"), "{answered}");
+    }
+}

@@ -1,0 +1,81 @@
+//! Which server a command speaks to, and what said so.
+//! Must not know: what is asked of it.
+
+use std::{fmt, path::PathBuf};
+
+use plenary_client::BaseUrl;
+
+use super::{failure::Failure, surroundings::Surroundings};
+use crate::paths;
+
+/// Where the server is when nothing says otherwise (wire.md D.1).
+const DEFAULT_URL: &str = "http://127.0.0.1:7420";
+
+/// A server, and where its URL came from.
+#[derive(Debug, Clone)]
+pub(crate) struct Whereabouts {
+    /// Its URL.
+    pub url: BaseUrl,
+    /// What said so.
+    pub source: UrlSource,
+}
+
+/// What named a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum UrlSource {
+    /// `--url`
+    Flag,
+    /// `PLENARY_URL`
+    Environment,
+    /// The file that a running server keeps in its data directory.
+    DataDir(PathBuf),
+    /// What the command is about, e.g. a channel's URL.
+    Argument,
+    /// Nothing.
+    Default,
+}
+
+impl fmt::Display for UrlSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => f.write_str("--url"),
+            Self::Environment => f.write_str("PLENARY_URL"),
+            Self::DataDir(path) => write!(f, "{}", path.display()),
+            Self::Argument => f.write_str("the argument"),
+            Self::Default => f.write_str("the default"),
+        }
+    }
+}
+
+/// `--url`, else `PLENARY_URL`, else the server of this machine's data directory, else the default address.
+pub(crate) fn resolve(flag: Option<&BaseUrl>, around: &Surroundings) -> Result<Whereabouts, Failure> {
+    if let Some(url) = flag {
+        return Ok(Whereabouts { url: url.clone(), source: UrlSource::Flag });
+    }
+    if let Some(text) = around.var("PLENARY_URL") {
+        let url = text
+            .parse()
+            .map_err(|e| Failure::usage(format!("PLENARY_URL: {e}"), "set it right, or use --url"))?;
+        return Ok(Whereabouts { url, source: UrlSource::Environment });
+    }
+    if let Some(found) = of_data_dir(around)? {
+        return Ok(found);
+    }
+    let url = DEFAULT_URL.parse().map_err(|e| Failure::local(format!("the default URL: {e}")))?;
+    Ok(Whereabouts { url, source: UrlSource::Default })
+}
+
+/// What the server of this machine's data directory says. Absent or unreadable is the same here: another user's
+/// server is no default.
+pub(crate) fn of_data_dir(around: &Surroundings) -> Result<Option<Whereabouts>, Failure> {
+    let Some(directory) = paths::data_dir(&|name| around.var(name)) else { return Ok(None) };
+    let file = directory.join(paths::SERVER_URL_FILE);
+    let Ok(text) = std::fs::read_to_string(&file) else { return Ok(None) };
+    let url = text.trim().parse().map_err(|e| {
+        Failure::local_with(
+            format!("{}: {e}", file.display()),
+            "remove it; the server writes it again at its next start. Until then use --url",
+        )
+    })?;
+    Ok(Some(Whereabouts { url, source: UrlSource::DataDir(file) }))
+}

@@ -1,0 +1,35 @@
+//! Where the server can be reached from this machine, in a file of its data directory while it runs, so that the
+//! commands find it. Only a convenience: where it can't be written, the server runs all the same.
+//! Must not know: who reads it.
+
+use std::path::PathBuf;
+
+use super::private_file;
+use crate::paths::SERVER_URL_FILE as FILE;
+
+/// The file, taken away again when the server stops in order.
+pub(crate) struct Whereabouts {
+    file: PathBuf,
+    text: String,
+}
+
+impl Whereabouts {
+    /// Written where there is a data directory.
+    pub(crate) fn tell(directory: Option<&PathBuf>, url: &str) -> Option<Self> {
+        let directory = directory.filter(|directory| directory.is_dir())?;
+        match private_file::write(directory, FILE, url) {
+            Ok(()) => Some(Self { file: directory.join(FILE), text: format!("{url}\n") }),
+            Err(error) => {
+                tracing::warn!(error = %format!("{error:#}"), "commands on this machine won't find the server");
+                None
+            }
+        }
+    }
+
+    /// Takes it away, unless another process on the same directory has written its own meanwhile.
+    pub(crate) fn take_back(self) {
+        if std::fs::read_to_string(&self.file).is_ok_and(|text| text == self.text) {
+            let _gone = std::fs::remove_file(&self.file);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Confirmation: what has been sent counts as taken when the pong comes that answers a ping behind it (wire.md D.4).
+//! Must not know: how events are read, or in which form they are written.
+
+use axum::extract::ws::Message;
+use bytes::Bytes;
+use futures_util::{SinkExt as _, StreamExt as _};
+use plenary_kernel::Position;
+use tokio::time::{Duration, Instant, timeout};
+
+use super::{End, Pump, Socket, in_time};
+use crate::{CONFIRM_MS, KEEPALIVE_MS, PONG_MS_MAX};
+
+/// What was sent and not confirmed.
+#[derive(Debug)]
+pub(super) struct Confirmation {
+    pub(super) number: u64,
+    /// The ping under way: the position that its pong confirms, and when it went out.
+    pub(super) ping: Option<(Position, Instant)>,
+    /// Since when there is something that no ping covers yet.
+    pub(super) uncovered: Option<Instant>,
+    /// When the peer was last heard or pinged.
+    pub(super) last: Instant,
+}
+
+impl<S: Socket> Pump<'_, S> {
+    pub(super) async fn hear(&mut self, heard: Option<Result<Message, axum::Error>>) -> Result<(), End> {
+        let Some(Ok(message)) = heard else { return Err(End::Gone) };
+        self.confirmation.last = Instant::now();
+        match message {
+            Message::Pong(payload) => self.confirmed(&payload),
+            Message::Text(text) if is_ping(&text) => {
+                in_time(self.socket.send(Message::text(r#"{"type":"pong"}"#))).await?;
+            }
+            // Anything else is ignored and never closes the socket (wire.md 2.2).
+            Message::Text(_) | Message::Binary(_) | Message::Ping(_) => {}
+            // The answer goes out while the peer's end is awaited.
+            Message::Close(_) => {
+                let _ = timeout(Duration::from_secs(1), self.socket.next()).await;
+                return Err(End::Gone);
+            }
+        }
+        Ok(())
+    }
+
+    /// When something has to be done even if nothing happens.
+    pub(super) fn due(&self) -> Instant {
+        let Confirmation { ping, uncovered, last, .. } = &self.confirmation;
+        match (ping, uncovered) {
+            (Some((_, since)), _) => *since + Duration::from_millis(PONG_MS_MAX),
+            (None, Some(since)) => *since + Duration::from_millis(CONFIRM_MS),
+            (None, None) => *last + Duration::from_millis(KEEPALIVE_MS),
+        }
+    }
+
+    /// The client's stack answers a ping only after it has taken everything before it (wire.md D.4).
+    pub(super) async fn tick(&mut self) -> Result<(), End> {
+        if self.confirmation.ping.is_some() {
+            return Err(End::Close(1008, "no pong came"));
+        }
+        self.confirmation.number += 1;
+        let payload = Bytes::from(self.confirmation.number.to_string());
+        in_time(self.socket.send(Message::Ping(payload))).await?;
+        let now = Instant::now();
+        self.confirmation.ping = Some((self.sent, now));
+        self.confirmation.uncovered = None;
+        self.confirmation.last = now;
+        Ok(())
+    }
+
+    fn confirmed(&mut self, payload: &[u8]) {
+        if payload != self.confirmation.number.to_string().as_bytes() {
+            return;
+        }
+        let Some((position, _)) = self.confirmation.ping.take() else { return };
+        let presence = &self.sessions.0.presence;
+        presence.confirm(self.connection, position, self.confirmation.uncovered.is_some());
+        if let Some(cursor) = presence.cursor(&self.connection.handle) {
+            self.sessions.0.cursors.moved(&self.connection.handle, cursor, true);
+        }
+    }
+}
+
+/// `{"type":"ping"}`, whatever else it holds.
+fn is_ping(text: &str) -> bool {
+    text.len() <= 1_024
+        && serde_json::from_str::<serde_json::Value>(text)
+            .is_ok_and(|value| value.get("type").and_then(|kind| kind.as_str()) == Some("ping"))
+}

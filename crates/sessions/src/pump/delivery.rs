@@ -1,0 +1,148 @@
+//! Delivery: marked streams are read to their end, what the agent may see is written.
+//! Must not know: what has been confirmed.
+
+use axum::extract::ws::Utf8Bytes;
+use plenary_accounts::INBOX;
+use plenary_hub::Row;
+use plenary_kernel::{AgentHandle, SessionId, Version};
+use plenary_log::{Fault, StreamName};
+
+use super::{End, Pump, READINGS_MAX, Socket, TAIL_PAGE, pages::Pages};
+use crate::{
+    Sessions,
+    reading::{Reading, Step},
+    state::SessionState,
+    wire::{Encoded, Form},
+};
+
+/// How far a session is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// To the end of what is on disk, handed out or not.
+    Committed,
+    /// To what was handed out; a mark comes for whatever follows.
+    Observed,
+}
+
+impl<S: Socket> Pump<'_, S> {
+    pub(super) async fn deliver(
+        &mut self,
+        marks: impl ExactSizeIterator<Item = (StreamName, Version)> + Send,
+        until: Until,
+    ) -> Result<(), End> {
+        let mut left = marks.len();
+        let mut shown = false;
+        for (stream, first) in marks {
+            left -= 1;
+            shown |= if stream.category() == INBOX {
+                self.read_inbox(&stream, first).await?
+            } else {
+                self.read_session(&stream, first, left == 0, until).await?
+            };
+        }
+        if shown {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    /// Reads one session to its end; whether anything was shown. `last` says that no other stream of this round
+    /// is behind, so that what is sent here is sent for good.
+    async fn read_session(
+        &mut self,
+        stream: &StreamName,
+        first: Version,
+        last: bool,
+        until: Until,
+    ) -> Result<bool, End> {
+        let Ok(id) = stream.id().parse::<SessionId>() else { return Ok(false) };
+        let streams = &self.sessions.0.streams;
+        let (mut shown, mut again, mut pages) = (false, false, Pages::new(self.sessions, stream));
+        loop {
+            let (state, observed) = streams.observed(stream.id()).await?;
+            let Some(participant) = state.participant(&self.connection.handle) else { return Ok(shown) };
+            if participant.is_present() && self.blockers.iter().any(|by| is_present(&state, by)) {
+                return Ok(shown);
+            }
+            let mut reading = match self.readings.get(stream) {
+                Some(reading) => *reading,
+                None => Reading::start(participant, Version(first.0.saturating_sub(1)), observed),
+            };
+            let readable = |next: &Version| until == Until::Committed || *next <= observed;
+            let Some(next) = reading.next(participant).filter(readable) else {
+                return Ok(shown);
+            };
+            if std::mem::replace(&mut again, true) {
+                self.breathe().await?;
+            }
+            let rows = pages.after(reading.skip_to(next)).await?;
+            let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
+            for row in &rows {
+                match reading.pass(participant, row.event.version) {
+                    Step::Skip => {}
+                    Step::Restart => break,
+                    Step::Show => {
+                        let text = self.sessions.text(&id, topic, stream, row, self.form).await?;
+                        self.feed(text).await?;
+                        shown = true;
+                    }
+                }
+                if last {
+                    self.sent = self.sent.max(row.event.position);
+                }
+            }
+            self.keep(stream, reading);
+            if rows.is_empty() || (until == Until::Committed && pages.ended) {
+                return Ok(shown);
+            }
+        }
+    }
+
+    fn keep(&mut self, stream: &StreamName, reading: Reading) {
+        if self.readings.len() >= READINGS_MAX && !self.readings.contains_key(stream) {
+            self.readings.clear();
+        }
+        self.readings.insert(stream.clone(), reading);
+    }
+
+    async fn read_inbox(&mut self, stream: &StreamName, first: Version) -> Result<bool, End> {
+        let mut cursor = match self.readings.get(stream) {
+            Some(reading) => reading.cursor(),
+            None => Version(first.0.saturating_sub(1)),
+        };
+        let mut shown = false;
+        loop {
+            let events = self.sessions.log().read_stream(stream, cursor, TAIL_PAGE).await?;
+            let Some(last) = events.last() else { return Ok(shown) };
+            cursor = last.version;
+            for event in &events {
+                let text = Utf8Bytes::try_from(plenary_accounts::notice(event)?)
+                    .map_err(|error| Fault::Corrupt(error.to_string()))?;
+                self.feed(text).await?;
+                shown = true;
+            }
+            self.keep(stream, Reading::at(cursor));
+        }
+    }
+}
+
+impl Sessions {
+    /// The wire form of an event, written once for all who read it from the tail.
+    async fn text(
+        &self,
+        id: &SessionId,
+        topic: Option<&str>,
+        stream: &StreamName,
+        row: &Row<Encoded>,
+        form: Form,
+    ) -> Result<Utf8Bytes, Fault> {
+        match row.encoded.get(form) {
+            Some(text) => Ok(text),
+            None => Ok(row.encoded.set(form, self.write(id, topic, stream, &row.event, form).await?)),
+        }
+    }
+}
+
+fn is_present(state: &SessionState, handle: &AgentHandle) -> bool {
+    state.participant(handle).is_some_and(crate::state::Participant::is_present)
+}

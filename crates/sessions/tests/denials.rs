@@ -1,0 +1,228 @@
+//! A denial tells nothing, not even by its work: whatever it hides, the store is asked the same (ASP-18, ASP-19).
+//! Counted are reads and what they give, not time.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::sync::Arc;
+
+use axum::{Router, body::Body};
+use http::{Request, StatusCode};
+use plenary_accounts::{Accounts, TokenDigest};
+use plenary_edge::Metrics;
+use plenary_engine::{Clock, SystemClock};
+use plenary_hub::{Cursors, Observer, Presence, dispatch};
+use plenary_log::rigged::{Counted, Process, Rigging, Store};
+use plenary_sessions::{Config, Sessions, routes};
+use serde_json::Value;
+use tower::ServiceExt;
+
+const OPERATOR: &str = "plo_test";
+
+/// One process, and what it asks of the store.
+struct Server {
+    sessions: Router,
+    accounts: Router,
+    rigging: Rigging,
+}
+
+/// What a request got, and what it took.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    status: StatusCode,
+    body: String,
+    counted: Counted,
+}
+
+impl Server {
+    fn on(store: &Store) -> Self {
+        let Process { log, feed, rigging } = store.process(false);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let accounts = Accounts::new(log.clone(), clock.clone(), TokenDigest::of(OPERATOR));
+        let presence = Arc::new(Presence::default());
+        let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
+        let sessions =
+            Sessions::new(log, clock, accounts.clone(), presence.clone(), cursors, Config::default());
+        let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone()), Arc::new(sessions.clone())];
+        tokio::spawn(dispatch(feed, presence, observers));
+        let metrics = Metrics::new();
+        let surface = plenary_edge::routes(plenary_accounts::operations::<Accounts>(), &metrics).unwrap();
+        let other = Metrics::new();
+        Self { sessions: routes(sessions, &other).unwrap(), accounts: surface.with_state(accounts), rigging }
+    }
+
+    async fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> Asked {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header("Authorization", format!("Bearer {token}"));
+        let request = request.body(Body::from(body.to_owned())).unwrap();
+        let router = if path.starts_with("/sessions") { &self.sessions } else { &self.accounts };
+        let _before = self.rigging.counted();
+        let answer = router.clone().oneshot(request).await.unwrap();
+        let status = answer.status();
+        let body = axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+        let counted = self.rigging.counted();
+        Asked { status, body: String::from_utf8(body.to_vec()).unwrap(), counted }
+    }
+
+    async fn made(&self, token: &str, path: &str, body: &str) -> Value {
+        let made = self.ask(token, "POST", path, body).await;
+        assert!(made.status.is_success(), "{made:?}");
+        serde_json::from_str(&made.body).unwrap()
+    }
+
+    async fn agent(&self, name: &str, policy: &str) {
+        let body = format!(r#"{{"handle":"@{name}.bot","token":"{name}","policy":"{policy}"}}"#);
+        self.made(OPERATOR, "/_admin/agents", &body).await;
+    }
+
+    async fn session(&self, token: &str, invite: &str) -> String {
+        let made = self.made(token, "/sessions", &format!(r#"{{"invite":[{invite}]}}"#)).await;
+        made["session_id"].as_str().unwrap().to_owned()
+    }
+}
+
+const ID: &str = "sess_01HW7AB12CDEFGHJKMNPQRSTVW";
+
+#[tokio::test]
+async fn asp_18_a_session_of_others_costs_what_no_session_costs() {
+    let store = Store::new();
+    let server = Server::on(&store);
+    for name in ["alice", "bob", "eve"] {
+        server.agent(name, "open").await;
+    }
+    let talk = server.session("alice", r#""@bob.bot""#).await;
+    for n in 0..20 {
+        let path = format!("/sessions/{talk}/messages");
+        server.made("alice", &path, &format!(r#"{{"content":"{n}"}}"#)).await;
+    }
+    let over = server.session("alice", r#""@bob.bot""#).await;
+    server.made("alice", &format!("/sessions/{over}/end"), "").await;
+    // In memory, and after a restart.
+    let started_again = Server::on(&store);
+    for (server, when) in [(&server, "in memory"), (&started_again, "started again")] {
+        server.ask("eve", "GET", "/sessions", "").await;
+        for (method, what, body) in [
+            ("GET", "", ""),
+            ("GET", "/events", ""),
+            ("GET", "/events?limit=x", ""),
+            ("POST", "/join", ""),
+            ("POST", "/leave", ""),
+            ("POST", "/end", ""),
+            ("POST", "/reopen", ""),
+            ("POST", "/invite", r#"{"invite":["@bob.bot"]}"#),
+            ("POST", "/invite", r#"{"invite":7}"#),
+            ("POST", "/messages", r#"{"content":"x"}"#),
+            ("POST", "/messages", r#"{"content":"x","idempotency_key":"k"}"#),
+            ("POST", "/messages", r#"{"content":null}"#),
+        ] {
+            let nothing = server.ask("eve", method, &format!("/sessions/{ID}{what}"), body).await;
+            assert_eq!(nothing.status, StatusCode::NOT_FOUND, "{what}: {nothing:?}");
+            assert_eq!(nothing.counted, Counted { reads: 1, rows: 0 }, "{what} {when}");
+            for id in [&talk, &over] {
+                let others = server.ask("eve", method, &format!("/sessions/{id}{what}"), body).await;
+                assert_eq!(others, nothing, "{method} {what} {body} {when}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn asp_19_an_agent_out_of_reach_costs_what_nobody_costs() {
+    let store = Store::new();
+    let server = Server::on(&store);
+    server.agent("eve", "open").await;
+    server.agent("carol", "open").await;
+    let mine = server.session("eve", "").await;
+    for name in ["closed", "blocking", "gone"] {
+        server.agent(name, if name == "closed" { "allowlist" } else { "open" }).await;
+    }
+    server.made(OPERATOR, "/_admin/agents/@blocking.bot/blocks", r#"{"handle":"@eve.bot"}"#).await;
+    server.ask(OPERATOR, "DELETE", "/_admin/agents/@gone.bot", "").await;
+
+    let (invite, reopen) = (format!("/sessions/{mine}/invite"), format!("/sessions/{mine}/reopen"));
+    let asking = |path: &str, name: &str| match path {
+        "/contacts" => format!(r#"{{"to":"@{name}.bot"}}"#),
+        _ => format!(r#"{{"invite":["@{name}.bot"]}}"#),
+    };
+    server.ask("eve", "POST", &invite, &asking(&invite, "closed")).await;
+    // A handle that was never asked for before, and one that was.
+    for (round, path) in ["/sessions", &invite].into_iter().enumerate() {
+        let nobody = format!("nobody{round}");
+        let unknown = server.ask("eve", "POST", path, &asking(path, &nobody)).await;
+        assert_eq!(unknown.status, StatusCode::NOT_FOUND, "{path}");
+        for name in ["closed", "blocking", "gone", &nobody] {
+            let denied = server.ask("eve", "POST", path, &asking(path, name)).await;
+            assert_eq!(denied, unknown, "{path} {name}");
+        }
+    }
+    // With somebody who can be reached beside: nobody is told who could not.
+    for (nth, name) in ["closed", "blocking", "gone", "nobody1", "nobody-new"].into_iter().enumerate() {
+        let body = format!(r#"{{"invite":["@carol.bot","@{name}.bot"]}}"#);
+        let id = server.session("eve", "").await;
+        let path = format!("/sessions/{id}/invite");
+        server.ask("eve", "GET", &format!("/sessions/{id}"), "").await;
+        let asked = server.ask("eve", "POST", &path, &body).await;
+        assert_eq!(asked.body, r#"{"invited":["@carol.bot"]}"#, "{nth}");
+        // Carol is asked for in vain too where the other one was.
+        assert_eq!(asked.counted, Counted { reads: 4, rows: 0 }, "{name}");
+    }
+    server.made("eve", &format!("/sessions/{mine}/end"), "").await;
+    let mut costs = Vec::new();
+    for name in ["closed", "blocking", "gone", "nobody2"] {
+        let reopened = server.ask("eve", "POST", &reopen, &asking(&reopen, name)).await;
+        assert_eq!(reopened.status, StatusCode::OK, "{name}");
+        server.made("eve", &format!("/sessions/{mine}/end"), "").await;
+        costs.push(reopened.counted);
+    }
+    assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
+}
+
+#[tokio::test]
+async fn asp_19_asking_for_contact_costs_the_same_whoever_is_there() {
+    let server = Server::on(&Store::new());
+    server.agent("eve", "open").await;
+    server.agent("open", "open").await;
+    server.agent("closed", "allowlist").await;
+    server.ask("eve", "GET", "/agents/me", "").await;
+    let mut costs = Vec::new();
+    for name in ["open", "closed", "nobody"] {
+        let asked = server.ask("eve", "POST", "/contacts", &format!(r#"{{"to":"@{name}.bot"}}"#)).await;
+        assert!(asked.status.is_success(), "{asked:?}");
+        costs.push(asked.counted.reads);
+    }
+    assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
+}
+
+/// After a start nobody is in memory: reads stay the same; an agent's own events are read once.
+#[tokio::test]
+async fn asp_19_after_a_start_too_as_many_reads_whoever_is_there() {
+    let store = Store::new();
+    let first = Server::on(&store);
+    first.agent("eve", "open").await;
+    first.agent("closed", "allowlist").await;
+    let server = Server::on(&store);
+    server.ask("eve", "GET", "/agents/me", "").await;
+    let mut costs = Vec::new();
+    for name in ["closed", "closed", "nobody", "nobody"] {
+        let body = format!(r#"{{"invite":["@{name}.bot"]}}"#);
+        let denied = server.ask("eve", "POST", "/sessions", &body).await;
+        assert_eq!(denied.status, StatusCode::NOT_FOUND, "{denied:?}");
+        costs.push(denied.counted.reads);
+    }
+    assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
+}
+
+/// Whoever is reached costs nothing more than before.
+#[tokio::test]
+async fn a_welcome_is_not_asked_in_vain() {
+    let server = Server::on(&Store::new());
+    server.agent("alice", "open").await;
+    server.agent("bob", "open").await;
+    let id = server.session("alice", r#""@bob.bot""#).await;
+    let path = format!("/sessions/{id}/messages");
+    server.made("alice", &path, r#"{"content":"first"}"#).await;
+    let sent = server.ask("alice", "POST", &path, r#"{"content":"second"}"#).await;
+    assert_eq!((sent.status, sent.counted), (StatusCode::CREATED, Counted::default()));
+    let created = server.ask("alice", "POST", "/sessions", r#"{"invite":["@bob.bot"]}"#).await;
+    assert_eq!((created.status, created.counted.rows), (StatusCode::CREATED, 0));
+    assert_eq!(created.counted.reads, 2, "its own stream alone is looked for");
+}

@@ -1,0 +1,13 @@
+//! Why spans cannot be exported at all.
+//! Must not know: what is done about it.
+
+/// Why the export cannot start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// TLS cannot be set up, or its file of authorities cannot be used.
+    #[error("{0}")]
+    Tls(String),
+    /// The settings make no exporter.
+    #[error("{0}")]
+    Exporter(String),
+}

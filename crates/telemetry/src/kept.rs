@@ -1,0 +1,168 @@
+//! Spans that stay in the process: a room's tests look at what it records.
+//! Must not know: the export.
+
+use std::collections::BTreeMap;
+
+use opentelemetry::{Value, trace::SpanId};
+use prometheus_client::metrics::counter::Counter;
+
+use crate::{
+    Kind, Spans, TraceParent,
+    queue::{Outlet, queue},
+    sampling::Sampling,
+    spans::Recorder,
+};
+
+/// The spans that were recorded, instead of a collector.
+pub struct Kept {
+    outlet: Outlet,
+    dropped: Counter,
+}
+
+/// A recorded span.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptSpan {
+    /// Its name.
+    pub name: String,
+    /// Which side of an exchange it was.
+    pub kind: Kind,
+    /// Its own ids.
+    pub own: TraceParent,
+    /// The id of the span it belongs to, 16 hexadecimal digits.
+    pub parent: Option<String>,
+    /// Its attributes.
+    pub attributes: BTreeMap<String, Value>,
+    /// Whether it ended with an error.
+    pub failed: bool,
+}
+
+impl Spans {
+    /// Spans that are kept in the process, `spans_max` at most, for tests.
+    #[must_use]
+    pub fn kept(spans_max: usize) -> (Self, Kept) {
+        let dropped = Counter::default();
+        let (queue, outlet) = queue(spans_max, dropped.clone());
+        (Self::to(Recorder::new(queue, Sampling::default(), None)), Kept { outlet, dropped })
+    }
+}
+
+impl Kept {
+    /// Takes what was recorded since the last time, in order.
+    pub fn take(&mut self) -> Vec<KeptSpan> {
+        let mut spans = Vec::new();
+        while let Some(queued) = self.outlet.next_now() {
+            let span = queued.span;
+            let parent = (span.parent_span_id != SpanId::INVALID).then(|| span.parent_span_id.to_string());
+            spans.push(KeptSpan {
+                name: span.name.into_owned(),
+                kind: span.span_kind.into(),
+                own: TraceParent(span.span_context),
+                parent,
+                attributes: span.attributes.into_iter().map(|pair| (pair.key.into(), pair.value)).collect(),
+                failed: matches!(span.status, opentelemetry::trace::Status::Error { .. }),
+            });
+        }
+        spans
+    }
+
+    /// How many were dropped, because there was no room.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped.get()
+    }
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Kept")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::{FinishedSpan, Status, queue::QUEUE_OCTETS_MAX};
+
+    const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+    fn span(name: &'static str, parent: Option<&str>) -> FinishedSpan {
+        let end = Instant::now();
+        FinishedSpan {
+            name: name.into(),
+            kind: Kind::Internal,
+            parent: parent.map(|text| TraceParent::parse(text, "vendor=1").unwrap()),
+            start: end - Duration::from_millis(5),
+            end,
+            attributes: vec![("a", "text".into()), ("n", 7.into())],
+            status: Status::Unset,
+        }
+    }
+
+    #[test]
+    fn a_span_belongs_to_its_parent_or_begins_a_trace() {
+        let (spans, mut kept) = Spans::kept(4);
+        spans.record(span("child", Some(CALLER)));
+        spans.record(span("root", None));
+        let [child, root] = kept.take().try_into().unwrap();
+        assert_eq!((child.name.as_str(), child.parent.as_deref()), ("child", Some("00f067aa0ba902b7")));
+        assert_eq!(child.own.trace_id().to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!(child.own.state(), "vendor=1");
+        assert_eq!(child.attributes["n"], Value::I64(7));
+        assert_eq!(root.parent, None);
+        assert_ne!(root.own.trace_id().to_string(), child.own.trace_id().to_string());
+    }
+
+    #[test]
+    fn a_span_that_has_begun_keeps_its_ids_and_is_a_parent_itself() {
+        let (spans, mut kept) = Spans::kept(4);
+        let begun = spans.begin(TraceParent::parse(CALLER, ""), Instant::now()).unwrap();
+        let below = FinishedSpan { parent: Some(begun.own.clone()), ..span("below", None) };
+        spans.record(below);
+        spans.end(begun.clone(), FinishedSpan { status: Status::Error, ..span("server", None) });
+        let [below, server] = kept.take().try_into().unwrap();
+        assert_eq!((&server.own, server.parent.as_deref()), (&begun.own, Some("00f067aa0ba902b7")));
+        assert!(server.failed && !below.failed);
+        assert_eq!(below.own.trace_id().to_string(), server.own.trace_id().to_string());
+    }
+
+    #[test]
+    fn what_the_caller_does_not_have_recorded_is_not_recorded_nor_counted_as_lost() {
+        let (spans, mut kept) = Spans::kept(4);
+        spans.record(span("silent", Some(&CALLER.replace("-01", "-00"))));
+        assert_eq!((kept.take(), kept.dropped()), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn past_the_number_of_spans_they_are_dropped_and_counted() {
+        let (spans, mut kept) = Spans::kept(2);
+        for _ in 0..5 {
+            spans.record(span("x", None));
+        }
+        assert_eq!((kept.take().len(), kept.dropped()), (2, 3));
+        spans.record(span("x", None));
+        assert_eq!((kept.take().len(), kept.dropped()), (1, 3));
+    }
+
+    #[test]
+    fn past_the_octets_of_the_queue_spans_are_dropped_and_counted() {
+        let (spans, mut kept) = Spans::kept(1_000);
+        let mebibyte = "x".repeat(1 << 20);
+        for _ in 0..20 {
+            spans
+                .record(FinishedSpan { attributes: vec![("a", mebibyte.clone().into())], ..span("x", None) });
+        }
+        let held = kept.take().len();
+        assert_eq!((held, kept.dropped()), (QUEUE_OCTETS_MAX / (1 << 20) - 1, 20 - held as u64));
+        spans.record(span("x", None));
+        assert_eq!(kept.take().len(), 1, "what was taken out makes room");
+    }
+
+    #[test]
+    fn off_records_nothing() {
+        let spans = Spans::off();
+        spans.record(span("x", None));
+        assert!(!spans.is_on() && spans.begin(None, Instant::now()).is_none());
+    }
+}

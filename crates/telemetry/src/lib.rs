@@ -1,0 +1,27 @@
+//! Spans: what the server did, told to a collector that the operator names (wire.md D.6).
+//! Must not know: any protocol, or where a span comes from.
+//!
+//! A room holds a [`Spans`], asks [`Spans::is_on`] before it gathers what a span costs to make, and gives each
+//! finished span to [`Spans::record`], which never waits and never fails. Without a collector nothing is made and
+//! nothing runs.
+
+mod export;
+mod fault;
+mod kept;
+mod queue;
+mod sampling;
+mod settings;
+mod span;
+mod spans;
+mod trace_parent;
+mod transport;
+
+pub use export::Telemetry;
+pub use fault::Fault;
+pub use kept::{Kept, KeptSpan};
+pub use opentelemetry::Value;
+pub use queue::Counts;
+pub use settings::{Configured, Settings};
+pub use span::{FinishedSpan, Kind, Status};
+pub use spans::{Begun, Spans};
+pub use trace_parent::TraceParent;

@@ -1,0 +1,125 @@
+//! The queue between whoever records a span and the export: bounded in spans and octets, and never waited for.
+//! Must not know: where its spans go.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+
+use opentelemetry_sdk::trace::SpanData;
+use prometheus_client::metrics::counter::Counter;
+use tokio::sync::mpsc;
+
+/// Most octets of spans that wait, whatever their number; past it spans are dropped and counted.
+pub(crate) const QUEUE_OCTETS_MAX: usize = 16 << 20;
+/// What a span weighs beside its texts, about.
+const SPAN_OCTETS: usize = 512;
+/// What an attribute weighs beside its text, about.
+const ATTRIBUTE_OCTETS: usize = 64;
+
+/// What became of the spans. Cloning shares the counters.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    /// Spans that a collector has taken.
+    pub exported: Counter,
+    /// Spans that were lost: the queue was full, or no collector took them.
+    pub dropped: Counter,
+}
+
+/// What is on its way, in the queue and behind it.
+#[derive(Debug, Default)]
+pub(crate) struct Load {
+    /// Octets that wait.
+    octets: AtomicUsize,
+    /// Spans that wait or are being exported.
+    spans: AtomicU64,
+}
+
+impl Load {
+    /// So many spans have left for good.
+    pub(crate) fn leave(&self, spans: u64) {
+        self.spans.fetch_sub(spans, Ordering::Relaxed);
+    }
+
+    /// How many have not.
+    pub(crate) fn spans(&self) -> u64 {
+        self.spans.load(Ordering::Relaxed)
+    }
+}
+
+/// A span with what it weighs.
+pub(crate) struct Queued {
+    pub(crate) span: SpanData,
+    pub(crate) octets: usize,
+}
+
+/// The end that spans go in at.
+pub(crate) struct Queue {
+    sender: mpsc::Sender<Queued>,
+    load: Arc<Load>,
+    dropped: Counter,
+}
+
+/// The end that spans come out of.
+pub(crate) struct Outlet {
+    receiver: mpsc::Receiver<Queued>,
+    load: Arc<Load>,
+}
+
+/// A queue of at most `spans_max` spans; those that find no place are counted in `dropped`.
+pub(crate) fn queue(spans_max: usize, dropped: Counter) -> (Queue, Outlet) {
+    let (sender, receiver) = mpsc::channel(spans_max);
+    let load = Arc::new(Load::default());
+    (Queue { sender, load: load.clone(), dropped }, Outlet { receiver, load })
+}
+
+impl Queue {
+    /// Takes a span, or counts it as dropped.
+    pub(crate) fn push(&self, span: SpanData) {
+        let octets = weight(&span);
+        let before = self.load.octets.fetch_add(octets, Ordering::Relaxed);
+        self.load.spans.fetch_add(1, Ordering::Relaxed);
+        if before + octets <= QUEUE_OCTETS_MAX && self.sender.try_send(Queued { span, octets }).is_ok() {
+            return;
+        }
+        self.load.octets.fetch_sub(octets, Ordering::Relaxed);
+        self.load.leave(1);
+        self.dropped.inc();
+    }
+}
+
+impl Outlet {
+    /// The next span; `None` when the outlet is closed and empty. Nothing is lost when it is not waited for.
+    pub(crate) async fn next(&mut self) -> Option<Queued> {
+        let queued = self.receiver.recv().await;
+        self.lighten(queued)
+    }
+
+    /// The next span, if one waits.
+    pub(crate) fn next_now(&mut self) -> Option<Queued> {
+        let queued = self.receiver.try_recv().ok();
+        self.lighten(queued)
+    }
+
+    /// Takes no more spans; those that wait still come out.
+    pub(crate) fn close(&mut self) {
+        self.receiver.close();
+    }
+
+    /// What is on its way.
+    pub(crate) fn load(&self) -> Arc<Load> {
+        self.load.clone()
+    }
+
+    fn lighten(&self, queued: Option<Queued>) -> Option<Queued> {
+        let queued = queued?;
+        self.load.octets.fetch_sub(queued.octets, Ordering::Relaxed);
+        Some(queued)
+    }
+}
+
+fn weight(span: &SpanData) -> usize {
+    let attributes: usize =
+        span.attributes.iter().map(|pair| ATTRIBUTE_OCTETS + pair.value.as_str().len()).sum();
+    SPAN_OCTETS + span.name.len() + attributes
+}

@@ -1,0 +1,31 @@
+//! Where spans are posted to: the URL for traces as it stands, or `v1/traces` below the one for everything.
+//! Must not know: the other settings.
+
+use http::Uri;
+
+use super::Reader;
+
+/// Names the URL for traces alone.
+const OF_TRACES: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+/// Names the URL that those of all signals are made of.
+const OF_ALL: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+/// `None` when there is no endpoint, or one that is no URL: a guess would send spans to somebody else.
+pub(super) fn read(reader: &mut Reader<'_>) -> Option<Uri> {
+    let (name, text) = reader.first(&[OF_TRACES, OF_ALL])?;
+    let text = if name == OF_ALL { below(&text) } else { text };
+    let uri = text.parse::<Uri>().ok().filter(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
+    });
+    if uri.is_none() {
+        reader.warn(format!("{name} is not a URL that begins with http:// or https://; no spans are sent"));
+    }
+    uri
+}
+
+/// The path goes before a query, if there is one.
+fn below(base: &str) -> String {
+    let (place, query) = base.split_once('?').map_or((base, None), |(place, query)| (place, Some(query)));
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{}/v1/traces{query}", place.trim_end_matches('/'))
+}

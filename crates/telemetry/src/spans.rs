@@ -1,0 +1,141 @@
+//! The handle that rooms record their spans with.
+//! Must not know: the network.
+
+use std::{fmt, sync::Arc, time::Instant};
+
+use opentelemetry::{
+    InstrumentationScope, KeyValue, Value,
+    trace::{SpanContext, SpanId, TraceFlags},
+};
+use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SpanData, SpanEvents, SpanLinks};
+
+use crate::{FinishedSpan, TraceParent, queue::Queue, sampling::Sampling};
+
+/// Where finished spans go. Cheap to clone; when it is off, everything here costs one comparison.
+#[derive(Clone, Default)]
+pub struct Spans(Option<Arc<Recorder>>);
+
+/// A span that has begun: its own ids are known before it ends, so that log lines can name its trace.
+#[derive(Debug, Clone)]
+pub struct Begun {
+    /// What spans below this one take as their parent.
+    pub own: TraceParent,
+    /// What the span belongs to.
+    pub parent: Option<TraceParent>,
+    /// When it began.
+    pub start: Instant,
+}
+
+/// Makes what is exported of a finished span.
+pub(crate) struct Recorder {
+    queue: Queue,
+    sampling: Sampling,
+    text_chars_max: Option<usize>,
+    ids: RandomIdGenerator,
+    scope: InstrumentationScope,
+}
+
+impl fmt::Debug for Spans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_on() { "Spans(on)" } else { "Spans(off)" })
+    }
+}
+
+impl Spans {
+    /// Records nothing, at no cost.
+    #[must_use]
+    pub const fn off() -> Self {
+        Self(None)
+    }
+
+    pub(crate) fn to(recorder: Recorder) -> Self {
+        Self(Some(Arc::new(recorder)))
+    }
+
+    /// Whether spans go anywhere. Ask before gathering what a span costs to make.
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Records a span under ids of its own. Never waits: past a limit of the queue the span is dropped and counted.
+    pub fn record(&self, span: FinishedSpan) {
+        let Some(recorder) = &self.0 else { return };
+        let own = recorder.own(span.parent.as_ref());
+        recorder.finish(&own, span);
+    }
+
+    /// The ids of a span that begins now; `None` when spans are off.
+    #[must_use]
+    pub fn begin(&self, parent: Option<TraceParent>, start: Instant) -> Option<Begun> {
+        let own = self.0.as_ref()?.own(parent.as_ref());
+        Some(Begun { own, parent, start })
+    }
+
+    /// Records a span that [`Spans::begin`] gave ids to; its `parent` and `start` are those of `begun`. Never waits.
+    pub fn end(&self, begun: Begun, span: FinishedSpan) {
+        let Some(recorder) = &self.0 else { return };
+        recorder.finish(&begun.own, FinishedSpan { parent: begun.parent, start: begun.start, ..span });
+    }
+}
+
+impl Recorder {
+    /// Texts of attributes longer than `text_chars_max` characters are cut off there.
+    pub(crate) fn new(queue: Queue, sampling: Sampling, text_chars_max: Option<usize>) -> Self {
+        let version = env!("CARGO_PKG_VERSION");
+        let scope = InstrumentationScope::builder("plenary").with_version(version).build();
+        Self { queue, sampling, text_chars_max, ids: RandomIdGenerator::default(), scope }
+    }
+
+    /// New ids, in the trace of the parent or in a new one, with the parent's `tracestate`.
+    fn own(&self, parent: Option<&TraceParent>) -> TraceParent {
+        let trace = parent.map_or_else(|| self.ids.new_trace_id(), |parent| parent.0.trace_id());
+        let taken = self.sampling.takes(trace, parent.map(TraceParent::is_sampled));
+        let state = parent.map(|parent| parent.0.trace_state().clone()).unwrap_or_default();
+        let flags = if taken { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
+        TraceParent(SpanContext::new(trace, self.ids.new_span_id(), flags, false, state))
+    }
+
+    fn finish(&self, own: &TraceParent, span: FinishedSpan) {
+        if !own.is_sampled() {
+            return;
+        }
+        let (start_time, end_time) = wall_clock(span.start, span.end);
+        let attributes =
+            span.attributes.into_iter().map(|(key, value)| KeyValue::new(key, self.bounded(value))).collect();
+        self.queue.push(SpanData {
+            span_context: own.0.clone(),
+            parent_span_id: span.parent.as_ref().map_or(SpanId::INVALID, |parent| parent.0.span_id()),
+            parent_span_is_remote: span.parent.as_ref().is_some_and(|parent| parent.0.is_remote()),
+            span_kind: span.kind.into(),
+            name: span.name,
+            start_time,
+            end_time,
+            attributes,
+            dropped_attributes_count: 0,
+            events: SpanEvents::default(),
+            links: SpanLinks::default(),
+            status: span.status.into(),
+            instrumentation_scope: self.scope.clone(),
+        });
+    }
+
+    fn bounded(&self, value: Value) -> Value {
+        let Some(max) = self.text_chars_max else { return value };
+        if !matches!(value, Value::String(_)) {
+            return value;
+        }
+        let text = value.as_str();
+        let cut = text.char_indices().nth(max).map(|(end, _)| text[..end].to_owned());
+        cut.map_or(value, Value::from)
+    }
+}
+
+/// The time of day of two moments. Durations come from the clock that never jumps, the place on the calendar from
+/// the other one, at the time of recording.
+#[expect(clippy::disallowed_methods, reason = "a span says when it happened; nothing is decided by it")]
+fn wall_clock(start: Instant, end: Instant) -> (std::time::SystemTime, std::time::SystemTime) {
+    let (now, moment) = (std::time::SystemTime::now(), Instant::now());
+    let at = |then: Instant| now - moment.saturating_duration_since(then);
+    (at(start), at(end.max(start)))
+}

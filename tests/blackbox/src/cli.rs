@@ -1,0 +1,165 @@
+//! The client commands of the binary, run in a home of their own: commands that end, and commands that run on.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::time::timeout;
+
+use crate::process::binary;
+use crate::{Agent, PATIENCE, Server, TempDir};
+
+/// A home with nothing of the user's in it, and the environment of every command run there.
+#[derive(Debug)]
+pub struct Cli {
+    home: TempDir,
+    env: Vec<(String, String)>,
+}
+
+/// What a command left.
+#[derive(Debug)]
+pub struct Ran {
+    /// Its exit code.
+    pub code: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Cli {
+    /// An empty home, with these variables and no others.
+    pub fn new(env: &[(&str, &str)]) -> Self {
+        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Self { home: TempDir::new(), env }
+    }
+
+    /// The command line of an agent in one of its sessions; it finds the system's own commands.
+    pub fn of(server: &Server, agent: &Agent, session: &str) -> Self {
+        Self::new(&[
+            ("PLENARY_URL", &server.url()),
+            ("PLENARY_AS", &agent.handle),
+            ("PLENARY_TOKEN", agent.token()),
+            ("PLENARY_SESSION", session),
+            ("PATH", "/usr/bin:/bin"),
+        ])
+    }
+
+    /// The directory commands run in.
+    pub fn dir(&self) -> PathBuf {
+        self.home.path().canonicalize().expect("the directory is there")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command.env_clear().env("HOME", self.home.path()).envs(self.env.iter().cloned());
+        command.current_dir(self.home.path()).args(args).kill_on_drop(true);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a command to its end.
+    pub async fn run(&self, args: &[&str]) -> Ran {
+        let output = timeout(PATIENCE, self.command(args).output()).await;
+        let output = output.unwrap_or_else(|_| panic!("{args:?} did not end within {PATIENCE:?}"));
+        let output = output.expect("the binary starts");
+        let text = |octets: Vec<u8>| String::from_utf8(octets).expect("it prints UTF-8");
+        Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// Runs a command that must succeed; its standard output without the last line break.
+    pub async fn done(&self, args: &[&str]) -> String {
+        let ran = self.run(args).await;
+        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+        ran.out.trim_end().to_owned()
+    }
+
+    /// Starts a command that runs on.
+    pub fn start(&self, args: &[&str]) -> Running {
+        // A group of its own: where a person runs the tests, the terminal's Ctrl-C group is another.
+        let mut command = self.command(args);
+        let mut child = command.stdin(Stdio::piped()).process_group(0).spawn().expect("the binary starts");
+        let out = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
+        let err = BufReader::new(child.stderr.take().expect("stderr is piped")).lines();
+        Running { child, out, err, said: Vec::new() }
+    }
+}
+
+/// A command that runs on; killed when dropped.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    out: Lines<BufReader<ChildStdout>>,
+    err: Lines<BufReader<ChildStderr>>,
+    said: Vec<String>,
+}
+
+impl Running {
+    /// The next line of standard output.
+    pub async fn line(&mut self) -> String {
+        self.line_with("").await
+    }
+
+    /// The next line of standard output that holds these words.
+    pub async fn line_with(&mut self, words: &str) -> String {
+        find(&mut self.out, words, &mut self.said).await
+    }
+
+    /// The next line of standard error that holds these words.
+    pub async fn note_with(&mut self, words: &str) -> String {
+        find(&mut self.err, words, &mut self.said).await
+    }
+
+    /// Tells the command something.
+    pub fn signal(&self, signal: Signal) {
+        let id = self.child.id().expect("the command runs");
+        let pid = Pid::from_raw(i32::try_from(id).expect("process ids fit")).expect("not zero");
+        kill_process(pid, signal).expect("the command can be signalled");
+    }
+
+    /// Closes its standard input.
+    pub fn close_input(&mut self) {
+        drop(self.child.stdin.take());
+    }
+
+    /// Waits for its end; what it printed since it was last looked at.
+    pub async fn end(mut self) -> Ran {
+        drop(self.child.stdin.take());
+        let rest = async { (rest(&mut self.out).await, rest(&mut self.err).await, self.child.wait().await) };
+        let (out, err, status) =
+            timeout(PATIENCE, rest).await.unwrap_or_else(|_| panic!("it goes on: {:?}", self.said));
+        let status = status.expect("it can be waited for");
+        Ran { code: status.code().unwrap_or(-1), out, err }
+    }
+}
+
+async fn find<R: AsyncRead + Unpin>(
+    lines: &mut Lines<BufReader<R>>,
+    words: &str,
+    said: &mut Vec<String>,
+) -> String {
+    let search = async {
+        while let Some(line) = lines.next_line().await.expect("it prints UTF-8") {
+            said.push(line.clone());
+            if line.contains(words) {
+                return line;
+            }
+        }
+        panic!("it ended without `{words}`: {said:#?}");
+    };
+    match timeout(PATIENCE, search).await {
+        Ok(line) => line,
+        Err(_) => panic!("`{words}` never came"),
+    }
+}
+
+async fn rest<R: AsyncRead + Unpin>(lines: &mut Lines<BufReader<R>>) -> String {
+    let mut text = String::new();
+    while let Ok(Some(line)) = lines.next_line().await {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,152 @@
+//! Depositing twice, at the same time, after changes, and with parents: AP-9, AP-10, AP-53, AP-55, AP-83, AP-84.
+
+use blackbox::{assert_keys, rounds};
+use futures_util::future::join_all;
+use serde_json::json;
+
+use super::speak::{
+    PROJECT, assert_package, deposit, deposited, desk, latest, list, package, package_at, package_with,
+    packages_of, pull, texts,
+};
+
+/// AP-83: the same content again gives the package that is there.
+#[tokio::test]
+async fn ap_83_the_same_again_is_no_error() {
+    let (mut server, nick) = desk().await;
+    let first =
+        package_with(&nick.handle, "one", json!({"significance": 5, "topic": null, "tags": ["a", "b"]}));
+    deposited(&nick, &first).await;
+    let mut shorter = first.clone();
+    shorter.as_object_mut().expect("an object").remove("topic");
+    for again in [&first, &shorter] {
+        // Equal by the canonical form: what comes back is what was stored.
+        assert_package(&deposit(&nick, again).await, 200, &first);
+    }
+    let text = shorter.to_string().replace(r#""significance":5"#, r#""significance":0.5e1,"x-null":null"#);
+    assert_package(&nick.post_raw(&packages_of(PROJECT), text.as_bytes()).await, 200, &first);
+    server.crash().await;
+    assert_package(&deposit(&nick, &first).await, 200, &first);
+    assert_eq!(latest(&nick, "").await, [first], "it is there once");
+}
+
+/// AP-84: another content under a taken id is refused and changes nothing.
+#[tokio::test]
+async fn ap_84_another_content_is_refused() {
+    let (_server, nick) = desk().await;
+    let first = package_with(&nick.handle, "one", json!({"tags": ["a", "b"]}));
+    deposited(&nick, &first).await;
+    for change in [
+        json!({"title": "another"}),
+        json!({"status": "draft"}),
+        json!({"review_type": "human"}),
+        json!({"created_at": "2026-04-18T20:00:00+00:00"}),
+        json!({"created_by": {"id": nick.handle, "type": "script"}}),
+        json!({"tags": ["b", "a"]}),
+        json!({"description": ""}),
+        json!({"x-more": false}),
+    ] {
+        let other = package_with(&nick.handle, "one", json!({"tags": ["a", "b"]}));
+        deposit(&nick, &super::speak::with(other, change)).await.refused(409, "duplicate_package_id");
+    }
+    assert_eq!(pull(&nick, "one").await, first);
+    // What is no package at all is told so first.
+    let bad = package_with(&nick.handle, "one", json!({"title": ""}));
+    deposit(&nick, &bad).await.refused(400, "invalid_schema");
+}
+
+/// D.7: a retry after a change of status is compared with what was first deposited, and shows the present state.
+#[tokio::test]
+async fn ap_83_a_retry_shows_the_present_state() {
+    let (_server, nick) = desk().await;
+    let first = package_with(&nick.handle, "one", json!({"status": "draft"}));
+    deposited(&nick, &first).await;
+    nick.post("/v1/packages/one/flag", json!({"review_type": "agent"})).await.ok(200);
+    let now = package_with(&nick.handle, "one", json!({"status": "awaiting_review", "review_type": "agent"}));
+    assert_package(&deposit(&nick, &first).await, 200, &now);
+    deposit(&nick, &now).await.refused(409, "duplicate_package_id");
+    nick.post("/v1/packages/one/review", json!({"status": "complete"})).await.ok(200);
+    let done = package_with(&nick.handle, "one", json!({"status": "complete", "review_type": "agent"}));
+    assert_package(&deposit(&nick, &first).await, 200, &done);
+    deposit(&nick, &done).await.refused(409, "duplicate_package_id");
+    assert_eq!(pull(&nick, "one").await, done);
+}
+
+/// AP-83, AP-84 at the same time: one is stored, its equals are told so, the others are refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ap_84_racing_deposits_store_one() {
+    let (_server, nick) = desk().await;
+    for round in 0..rounds(20, 5) {
+        let id = format!("race{round}");
+        let variant =
+            |number: usize| package_with(&nick.handle, &id, json!({"title": format!("v{}", number % 3)}));
+        let answers = join_all((0..12).map(|number| {
+            let (nick, package) = (&nick, variant(number));
+            async move { (deposit(nick, &package).await, package) }
+        }))
+        .await;
+        let made: Vec<_> = answers.iter().filter(|(answer, _)| answer.status == 201).collect();
+        assert_eq!(made.len(), 1, "round {round}");
+        let winner = &made[0].1;
+        for (answer, sent) in &answers {
+            if sent != winner {
+                answer.refused(409, "duplicate_package_id");
+            } else if answer.status != 201 {
+                assert_package(answer, 200, winner);
+            }
+        }
+        assert_eq!(pull(&nick, &id).await, *winner);
+    }
+}
+
+/// AP-9: a correction is a new package, and the old one stays.
+#[tokio::test]
+async fn ap_9_a_correction_is_a_new_package() {
+    let (_server, nick) = desk().await;
+    let old = package(&nick.handle, "old");
+    let new =
+        package_with(&nick.handle, "new", json!({"parent_package_id": "old", "title": "Not quite shipped"}));
+    deposited(&nick, &old).await;
+    deposited(&nick, &new).await;
+    assert_eq!((pull(&nick, "old").await, pull(&nick, "new").await), (old, new));
+}
+
+/// AP-10: two children of one parent are siblings, also when they come together, also before their parent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ap_10_siblings_are_no_conflict() {
+    let (_server, nick) = desk().await;
+    let child = |number: usize| {
+        package_with(&nick.handle, &format!("child{number}"), json!({"parent_package_id": "parent"}))
+    };
+    deposited(&nick, &child(0)).await;
+    deposited(&nick, &package(&nick.handle, "parent")).await;
+    join_all((1..10).map(|number| {
+        let (nick, package) = (&nick, child(number));
+        async move { deposited(nick, &package).await }
+    }))
+    .await;
+    let all = latest(&nick, "&limit=50").await;
+    assert_eq!(all.len(), 11);
+    for number in 0..10 {
+        assert!(all.contains(&child(number)));
+    }
+}
+
+/// AP-5, AP-102: a parent in another project is not refused.
+#[tokio::test]
+async fn ap_5_links_to_other_projects_are_not_refused() {
+    let (_server, nick) = desk().await;
+    let elsewhere = package_with(&nick.handle, "parent", json!({"project_id": "elsewhere"}));
+    deposited(&nick, &elsewhere).await;
+    deposited(&nick, &package_with(&nick.handle, "child", json!({"parent_package_id": "parent"}))).await;
+}
+
+/// D.7: lists hold bare packages under `packages`.
+#[tokio::test]
+async fn ap_58_a_list_has_its_shape() {
+    let (_server, nick) = desk().await;
+    deposited(&nick, &package(&nick.handle, "one")).await;
+    let body = nick.get(&format!("{}?mode=latest", packages_of(PROJECT))).await.ok(200);
+    assert_keys(&body, &["packages"], &["next_cursor"]);
+    assert_eq!(texts(&list(&body, "packages"), "package_id"), ["one"]);
+    assert_eq!(nick.get(&package_at("one")).await.ok(200)["title"], "Shipped archive/de-archive");
+}

@@ -1,0 +1,30 @@
+//! The Agentic Protocol as the real server speaks it: packages, facts, projects, sessions and reading, in raw JSON.
+//!
+//! Expected values come from the protocol's document and from the decisions on the wire; requirement ids (AP-n) stand
+//! in the names of tests. Content hashes are computed a second time here. Must not know: how the server keeps any of it.
+
+mod attribution;
+mod bench;
+mod canonical;
+mod cluster;
+mod deposits;
+mod descriptor;
+mod digest;
+mod durability;
+mod factraces;
+mod factrules;
+mod facts;
+mod foreign;
+mod hashing;
+mod hygiene;
+mod ids;
+mod lifecycle;
+mod members;
+mod optional;
+mod projects;
+mod reading;
+mod reviews;
+mod schema;
+mod sessions;
+mod speak;
+mod verbatim;

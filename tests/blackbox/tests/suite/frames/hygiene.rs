@@ -1,0 +1,140 @@
+//! FO-63, FO-73; D.3: JSON that two readers may understand differently is no frame. Must not know: any frame rule.
+
+use blackbox::{Agent, Response, Server};
+use serde_json::json;
+
+use super::speak::{advisory, before_fence, patient_server, refused_as, sent, subscribe};
+
+/// Texts that stand in the place of `"hello"`, each of which spoils the frame.
+const SPOILERS: &[(&str, &[u8])] = &[
+    ("a raw control character", b"\"a\nb\""),
+    ("a raw NUL", b"\"a\0b\""),
+    ("an escaped NUL", br#""a\u0000b""#),
+    ("invalid UTF-8", b"\"\xff\xfe\""),
+    ("overlong UTF-8", b"\"\xc0\xaf\""),
+    ("a UTF-8 surrogate", b"\"\xed\xa0\x80\""),
+    ("a lone high surrogate", br#""\ud83d""#),
+    ("a lone low surrogate", br#""\ude00""#),
+    ("a bad escape", br#""\x41""#),
+    ("single quotes", b"'hello'"),
+    ("a duplicate member", br#""hello","advisory_text":"other""#),
+    ("a duplicate member by escape", br#""hello","advisory_te\u0078t":"other""#),
+    ("a trailing comma", br#""hello","#),
+    ("a comment", br#""hello"/* c */"#),
+    ("a cut text", br#""hello"#),
+];
+
+/// Members that are put into the frame, each of which spoils it.
+const MEMBERS: &[(&str, &str)] = &[
+    ("a duplicate of the frame's", r#""kind":"agent_advisory""#),
+    ("an integer past 2^53", r#""ttl_ms":9007199254740993"#),
+    ("2^53 itself", r#""ttl_ms":9007199254740992"#),
+    ("an overflow", r#""ttl_ms":1e400"#),
+    ("not a number", r#""ttl_ms":NaN"#),
+    ("a leading zero", r#""ttl_ms":01"#),
+    ("a plus", r#""ttl_ms":+1"#),
+    ("an open fraction", r#""ttl_ms":1."#),
+    ("a duplicate inside an unknown member", r#""x":{"a":1,"a":1}"#),
+];
+
+/// Whole bodies.
+const BODIES: &[(&str, &[u8])] = &[
+    ("nothing", b""),
+    ("blanks", b"  \n"),
+    ("not JSON", b"kind=agent_advisory"),
+    ("an array", b"[]"),
+    ("a text", b"\"frame\""),
+    ("a number", b"1"),
+    ("null", b"null"),
+    ("a byte order mark", b"\xef\xbb\xbf{}"),
+    ("two values", b"{}{}"),
+];
+
+#[track_caller]
+fn malformed(response: &Response, what: &str) {
+    assert_eq!(response.status, 400, "{what}: {response}");
+    refused_as(response, 400);
+    assert!(!response.text().contains("line 1"), "no parser's inner words: {response}");
+}
+
+/// The octets of a frame with something in the place of its text, and something after its first brace.
+fn body(from: &Agent, text: &[u8], member: &str) -> Vec<u8> {
+    let frame = advisory(from, "~alice", "hello").to_string();
+    let (before, after) = frame.split_once("\"hello\"").expect("the text is there");
+    let start = if member.is_empty() { "{".to_owned() } else { format!("{{{member},") };
+    let mut body = start.into_bytes();
+    body.extend_from_slice(&before.as_bytes()[1..]);
+    body.extend_from_slice(text);
+    body.extend_from_slice(after.as_bytes());
+    body
+}
+
+#[tokio::test]
+async fn fo_73_broken_json_is_refused() {
+    let server = patient_server().await;
+    let alice = server.agent("@alice.bot").await;
+    let mut stream = subscribe(&alice).await;
+    let good = alice.post_raw("/frames", &body(&alice, b"\"hello\"", "")).await;
+    assert_eq!(good.status, 200, "the mould is good: {good}");
+    let wrap = |frame: &[u8]| [&b"{\"scope\":\"~alice\",\"frame\":"[..], frame, b"}"].concat();
+    for (what, text) in SPOILERS {
+        let body = body(&alice, text, "");
+        malformed(&alice.post_raw("/frames", &body).await, what);
+        malformed(&alice.post_raw("/frames", &wrap(&body)).await, what);
+    }
+    for (what, member) in MEMBERS {
+        let body = body(&alice, b"\"hello\"", member);
+        malformed(&alice.post_raw("/frames", &body).await, what);
+        malformed(&alice.post_raw("/frames", &wrap(&body)).await, what);
+    }
+    for (what, body) in BODIES {
+        malformed(&alice.post_raw("/frames", body).await, what);
+        malformed(&alice.post_raw("/frames?scope=~alice", body).await, what);
+    }
+    malformed(&alice.post_empty("/frames").await, "no body");
+    let twice = br#"{"scope":"~alice","scope":"~alice","frame":{}}"#;
+    malformed(&alice.post_raw("/frames", twice).await, "two scopes");
+    assert_eq!(before_fence(&alice, &alice, &mut stream).await, ["hello"], "FO-63");
+}
+
+/// Depth 64 is the limit; what is deeper than a frame's own shape is refused either way, and never a fault.
+#[tokio::test]
+async fn fo_73_bombs_are_refused() {
+    let server = patient_server().await;
+    let alice = server.agent("@alice.bot").await;
+    for depth in [64, 65, 127, 128, 1_000, 5_000] {
+        let deep = format!(r#""x":{}{}"#, "[".repeat(depth), "]".repeat(depth));
+        malformed(&alice.post_raw("/frames", &body(&alice, b"\"hello\"", &deep)).await, "an abyss");
+    }
+    let many: Vec<String> = (0..2_000).map(|number| format!(r#""x{number}":0"#)).collect();
+    malformed(&alice.post_raw("/frames", &body(&alice, b"\"hello\"", &many.join(","))).await, "many members");
+    assert_eq!(super::speak::tell(&alice, "~alice", "~alice", "alive").await, 0);
+}
+
+/// Hard cases that are good JSON arrive as they were meant.
+#[tokio::test]
+async fn fo_4_good_json_is_taken() {
+    let server = Server::start().await;
+    let alice = server.agent("@alice.bot").await;
+    let mut stream = subscribe(&alice).await;
+    let cases: &[(&[u8], &str)] = &[
+        (br#""\ud83d\ude00 \u00e9 \/ \b\f\n\r\t""#, "\u{1f600} \u{e9} / \u{8}\u{c}\n\r\t"),
+        ("\"\u{1f600} \u{e9} \u{7f} \u{2028}\"".as_bytes(), "\u{1f600} \u{e9} \u{7f} \u{2028}"),
+        (b" \t\r\n\"x\"\r\n ", "x"),
+    ];
+    for (text, meant) in cases {
+        let body = body(&alice, text, "");
+        let frame = advisory(&alice, "~alice", meant);
+        let answer = alice.post_raw("/frames", &body).await;
+        assert_eq!(answer.status, 200, "{answer}");
+        let heard = stream.event().await.frame;
+        assert_eq!(heard["payload"], frame["payload"]);
+        assert_eq!(sent(&answer, &heard).count, 1);
+    }
+    // Names by escapes are the same names.
+    let escaped =
+        String::from_utf8(body(&alice, b"\"x\"", "")).expect("text").replace("\"kind\"", "\"k\\u0069nd\"");
+    let answer = alice.post_raw("/frames", escaped.as_bytes()).await;
+    assert_eq!(answer.status, 200, "{answer}");
+    assert_eq!(stream.event().await.frame["payload"], json!({"advisory_text": "x"}));
+}

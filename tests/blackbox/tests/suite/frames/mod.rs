@@ -1,0 +1,30 @@
+//! Agent-Channel Fan-Out as the real server speaks it: raw frames over HTTP, streams read to the octet.
+//!
+//! Expected values come from the protocol's document and from the decisions on the wire; requirement ids (FO-n) stand
+//! in the names of tests or above them. "Nothing came" is always shown by a fence: a later frame that must come, with
+//! nothing before it.
+
+mod binding;
+mod catalogue;
+mod cluster;
+mod crowd;
+mod delivery;
+mod endings;
+mod envelope;
+mod filters;
+mod hygiene;
+mod identity;
+mod lab;
+mod limits;
+mod locks;
+mod mismatch;
+mod orgs;
+mod payloads;
+mod precedence;
+mod probes;
+mod resume;
+mod roster;
+mod scopes;
+mod speak;
+mod stream;
+mod trust;
