@@ -89,7 +89,9 @@ fn completion(kind: EventKind, members: Value) -> Event {
 async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<Ended>, NotTaken> {
     let (name, takes) = match step {
         Value::String(name) => (name.as_str(), &Value::Null),
-        Value::Object(members) => members.iter().next().map_or(("", &Value::Null), |(name, takes)| (name, takes)),
+        Value::Object(members) => {
+            members.iter().next().map_or(("", &Value::Null), |(name, takes)| (name, takes))
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => ("", &Value::Null),
     };
     match name {
@@ -100,8 +102,10 @@ async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<Ended>,
         "tool_text" => run.emit(Event::tool_text("the tool is at work")).await?,
         "tool_error" => run.emit(Event::tool_error("the tool failed, as it was asked to")).await?,
         "completion_call" => {
-            run.emit(completion(EventKind::CompletionCall, json!({"model": "echo", "prompt": input}))).await?;
-            run.emit(completion(EventKind::CompletionResult, json!({"model": "echo", "content": input}))).await?;
+            run.emit(completion(EventKind::CompletionCall, json!({"model": "echo", "prompt": input})))
+                .await?;
+            run.emit(completion(EventKind::CompletionResult, json!({"model": "echo", "content": input})))
+                .await?;
         }
         "nested" => run.emit(Event::text("from an agent that the agent called").deeper(1)).await?,
         "artifact" => {

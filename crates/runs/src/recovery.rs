@@ -20,6 +20,7 @@ impl Runs {
     /// # Errors
     /// When the store fails.
     pub async fn resume(&self) -> Result<(), Fault> {
+        self.count_queued().await?;
         if self.log().shared() {
             // Nobody may take this process for gone while its first runs begin.
             self.0.cursors.beat().await?;
@@ -38,6 +39,22 @@ impl Runs {
         self.take_over_from(&alive).await
     }
 
+    async fn count_queued(&self) -> Result<(), Fault> {
+        let mut after = None::<String>;
+        loop {
+            let rows =
+                self.log().read_index(BUSY, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            for row in &rows {
+                let queued = self.fresh(thread(&row.key)?).await?.queued().count();
+                self.0.gauges.queued.inc_by(i64::try_from(queued).unwrap_or(i64::MAX));
+            }
+            if rows.len() < READ_ROWS_MAX {
+                return Ok(());
+            }
+            after = rows.into_iter().next_back().map(|row| row.key);
+        }
+    }
+
     async fn take_over_from(&self, alive: &HashSet<String>) -> Result<(), Fault> {
         let mut after = None::<String>;
         loop {
@@ -48,8 +65,7 @@ impl Runs {
                 if alive.contains(&node) {
                     continue;
                 }
-                let thread: ThreadId =
-                    row.key.parse().map_err(|_| Fault::Corrupt(format!("{} in {BUSY}", row.key)))?;
+                let thread = thread(&row.key)?;
                 let command = TakeOver { gone: node.into(), node: Arc::clone(&self.0.node) };
                 match self.ask(thread, command, None).await {
                     Ok(done) => self.follow(thread, done.reply),
@@ -77,4 +93,8 @@ impl Runs {
         self.0.watchers.close();
         self.0.deltas.close();
     }
+}
+
+fn thread(key: &str) -> Result<ThreadId, Fault> {
+    key.parse().map_err(|_| Fault::Corrupt(format!("{key} in {BUSY}")))
 }

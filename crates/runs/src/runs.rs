@@ -9,10 +9,12 @@ use std::{
 };
 
 use plenary_accounts::{Accounts, OwnerRoom, Who, concerned};
+use plenary_edge::Metrics;
 use plenary_engine::{Clock, Done, ExecuteError, KeyUse, Room, Streams};
 use plenary_hub::{Cursors, Observer, Tail};
 use plenary_kernel::{AgentHandle, OwnerName, Version};
 use plenary_log::{Fault, Log, StoredEvent, StreamName};
+use prometheus_client::metrics::gauge::Gauge;
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -50,6 +52,15 @@ pub(crate) struct Inner {
     /// The process is about to stop.
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
+    pub(crate) gauges: Gauges,
+}
+
+/// What is counted.
+#[derive(Clone, Default)]
+pub(crate) struct Gauges {
+    active: Gauge,
+    /// On a shared store of all processes.
+    pub(crate) queued: Gauge,
 }
 
 /// The runs that this process carries out.
@@ -91,6 +102,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.runs.0.carried.lock().remove(&self.run);
+        self.runs.0.gauges.active.dec();
     }
 }
 
@@ -118,6 +130,7 @@ impl Runs {
             carried: Carried::default(),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
+            gauges: Gauges::default(),
         }))
     }
 
@@ -125,6 +138,13 @@ impl Runs {
     pub fn running(&self) -> impl Future<Output = ()> + Send + 'static {
         let runs = self.clone();
         async move { runs.0.deltas.running().await }
+    }
+
+    /// Counts the runs that this process carries out, and those that wait their turn.
+    pub fn register(&self, metrics: &Metrics) {
+        let Gauges { active, queued } = self.0.gauges.clone();
+        metrics.register("runs_active", "Runs that this process carries out", active);
+        metrics.register("runs_queued", "Runs that wait for an earlier one of their thread", queued);
     }
 
     /// How many runs this process carries out.
@@ -151,6 +171,7 @@ impl Runs {
         let std::collections::hash_map::Entry::Vacant(entry) = carried.entry(run) else { return None };
         let asked = Arc::new(Notify::new());
         entry.insert(asked.clone());
+        self.0.gauges.active.inc();
         Some(Place { runs: self.clone(), run, asked })
     }
 
@@ -244,6 +265,11 @@ impl Runs {
     /// What this process has to do with a committed event of a thread.
     fn thread_changed(&self, event: &StoredEvent) {
         let Ok(thread) = event.stream.id().parse() else { return };
+        match &*event.kind {
+            "RunQueued" => drop(self.0.gauges.queued.inc()),
+            "RunStarted" | "QueuedRunCanceled" => drop(self.0.gauges.queued.dec()),
+            _ => {}
+        }
         match ThreadEvent::decode(event) {
             // Begun by a command whose outcome nobody heard; otherwise it is carried out already.
             Ok(ThreadEvent::RunStarted(started)) if started.node == self.0.node => {
