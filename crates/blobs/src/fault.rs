@@ -1,6 +1,8 @@
 //! What can go wrong with a content.
 //! Must not know: what a peer is told of it.
 
+use std::io::ErrorKind;
+
 use crate::BlobId;
 
 /// The place of the contents can't be used.
@@ -14,6 +16,9 @@ pub enum Fault {
     /// The place did not do what it was asked; whether it was done is not known.
     #[error("the place of the contents failed: {0}")]
     Unavailable(String),
+    /// The place is full; nothing was kept.
+    #[error("the place of the contents is full")]
+    Full,
     /// What is kept is not what its name says. It is given out to nobody; putting it again mends it.
     #[error("the content {0} is not what its name says")]
     Damaged(BlobId),
@@ -44,6 +49,15 @@ pub enum PutError<E> {
 
 impl From<object_store::Error> for Fault {
     fn from(error: object_store::Error) -> Self {
+        let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+        while let Some(cause) = source {
+            let io = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+            if matches!(io, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge))
+            {
+                return Self::Full;
+            }
+            source = cause.source();
+        }
         Self::Unavailable(error.to_string())
     }
 }

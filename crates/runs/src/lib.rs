@@ -2,6 +2,7 @@
 //! Must not know: another protocol, any database, or how any kind of agent but the built-in one is run.
 
 pub mod access;
+mod artifacts;
 mod budget;
 mod caller;
 pub mod command;
@@ -28,7 +29,8 @@ pub mod runner;
 mod runs;
 pub mod state;
 mod supervisor;
-mod watch;
+#[cfg(test)]
+mod tests;
 pub mod wire;
 
 pub use echo::Echo;

@@ -12,7 +12,7 @@ use axum::{
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, header};
-use plenary_accounts::Principal;
+use plenary_accounts::{Principal, TokenDigest, Watch};
 use plenary_hub::Delivery;
 use plenary_kernel::Version;
 use plenary_log::{Fault, PageSize, StoredEvent};
@@ -25,7 +25,6 @@ use crate::{
     id::RunId,
     limits::{DELTAS_HELD_MAX, KEEPALIVE_MS},
     reading::Since,
-    watch::Watch,
     wire::{Source, WireEvent},
 };
 
@@ -41,7 +40,7 @@ pub(crate) struct Live {
     pub(crate) runs: Runs,
     pub(crate) source: Source,
     pub(crate) principal: Principal,
-    pub(crate) watch: Watch,
+    pub(crate) watch: Watch<TokenDigest>,
     pub(crate) looking: Option<Looking>,
     /// The one run that is followed; of a thread all of them.
     pub(crate) run: Option<RunId>,
@@ -115,7 +114,7 @@ impl Running {
             text = format!("retry: {RETRY_MS}\n\n");
         }
         loop {
-            let marks = self.live.watch.mailbox.take();
+            let marks = self.live.watch.mailbox().take();
             if marks.closing.is_some() || (marks.recheck && !self.is_valid().await?) {
                 return Ok(None);
             }
@@ -141,7 +140,7 @@ impl Running {
     /// Waits for anything new; false when it is time for a sign of life.
     async fn woken(&mut self) -> bool {
         let due = self.spoke + Duration::from_millis(KEEPALIVE_MS);
-        let (mailbox, taken) = (&self.live.watch.mailbox, &mut self.taken);
+        let (mailbox, taken) = (self.live.watch.mailbox(), &mut self.taken);
         let Some(looking) = &mut self.live.looking else {
             return tokio::time::timeout_at(due, mailbox.woken()).await.is_ok();
         };
@@ -190,7 +189,7 @@ impl Running {
 
     /// Reads on behind the cursor; whether there may be more at once.
     async fn look(&mut self, out: &mut String) -> Result<bool, Fault> {
-        let stream = &self.live.watch.stream;
+        let stream = self.live.watch.stream();
         if let Some(rows) = self.live.runs.0.tail.read(stream, self.live.cursor, TAIL_PAGE) {
             let mut more = rows.len() == TAIL_PAGE;
             for row in rows {

@@ -3,7 +3,7 @@
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, header};
-use plenary_accounts::fault_refusal;
+use plenary_accounts::{CannotWatch, fault_refusal};
 use plenary_edge::refused;
 use plenary_engine::ExecuteError;
 use plenary_kernel::{Class, Refusal};
@@ -13,7 +13,6 @@ use crate::{
     configured::NotConfigured,
     decide::Rejection,
     limits::{ARGS_OCTETS_MAX, QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
-    watch::CannotWatch,
     wire::ErrorBody,
 };
 
@@ -49,6 +48,12 @@ impl Refused {
 
     pub(crate) fn artifact_not_found() -> Self {
         Refusal::new(Class::NotFound, "artifact_not_found", "There is no such artifact.").into()
+    }
+
+    /// What is kept can't be got, or is not what was made.
+    pub(crate) fn damaged(fault: &plenary_blobs::Fault) -> Self {
+        tracing::error!(%fault, "an artifact can't be given out");
+        Refusal::new(Class::Internal, "internal", "The server can't answer this.").into()
     }
 
     /// 422: not of the shape that is asked for.

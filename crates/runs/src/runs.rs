@@ -8,11 +8,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use plenary_accounts::{Accounts, OwnerRoom, Who, concerned};
+use plenary_accounts::{Accounts, TokenDigest, Watchers};
+use plenary_blobs::Blobs;
 use plenary_edge::Metrics;
 use plenary_engine::{Clock, Done, ExecuteError, KeyUse, Room, Streams};
 use plenary_hub::{Cursors, Observer, Tail};
-use plenary_kernel::{AgentHandle, OwnerName, Version};
+use plenary_kernel::Version;
 use plenary_log::{Fault, Log, StoredEvent, StreamName};
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::{Map, Value};
@@ -26,11 +27,10 @@ use crate::{
     deltas::Deltas,
     event::ThreadEvent,
     id::{RunId, ThreadId},
-    limits::TAIL_OCTETS_MAX,
+    limits::{TAIL_OCTETS_MAX, WATCHERS_PER_TOKEN_MAX},
     registry::Registry,
     room::{Asked, Decides, RUNS, ThreadRoom},
     state::ThreadState,
-    watch::Watchers,
 };
 
 /// The runs of a server. Cheap to clone.
@@ -45,7 +45,9 @@ pub(crate) struct Inner {
     pub(crate) cursors: Arc<Cursors>,
     /// This process, as the log knows it.
     pub(crate) node: Arc<str>,
-    pub(crate) watchers: Watchers,
+    pub(crate) watchers: Watchers<TokenDigest>,
+    /// Where artifacts are kept; none where there is no place for them.
+    pub(crate) blobs: Option<Blobs>,
     pub(crate) tail: Tail<()>,
     pub(crate) deltas: Deltas,
     pub(crate) carried: Carried,
@@ -107,13 +109,14 @@ impl Drop for Place {
 }
 
 impl Runs {
-    /// The runs in a log, of these agents.
+    /// The runs in a log, of these agents. Artifacts are kept among the blobs.
     #[must_use]
     pub fn new(
         log: Log,
         clock: Arc<dyn Clock>,
         accounts: Accounts,
         cursors: Arc<Cursors>,
+        blobs: Option<Blobs>,
         registry: Registry,
     ) -> Self {
         let deltas = Deltas::new(&log, clock.clone());
@@ -124,7 +127,8 @@ impl Runs {
             registry,
             node: cursors.node().as_str().into(),
             cursors,
-            watchers: Watchers::default(),
+            watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
+            blobs,
             tail: Tail::new(TAIL_OCTETS_MAX),
             deltas,
             carried: Carried::default(),
@@ -248,20 +252,6 @@ impl Runs {
         Ok(self.0.configurations.fresh(agent).await?.0.args.clone())
     }
 
-    fn account_changed(&self, event: &StoredEvent) {
-        let agent: Option<AgentHandle> = concerned(event);
-        let is_owner = event.stream.category() == OwnerRoom::CATEGORY;
-        let owner: Option<OwnerName> = is_owner.then(|| event.stream.id().parse().ok()).flatten();
-        if agent.is_none() && owner.is_none() {
-            return;
-        }
-        self.0.watchers.recheck(|who| match who {
-            Who::Operator => false,
-            Who::Owner(name) => owner.as_ref() == Some(name),
-            Who::Agent(handle) => agent.as_ref() == Some(handle),
-        });
-    }
-
     /// What this process has to do with a committed event of a thread.
     fn thread_changed(&self, event: &StoredEvent) {
         let Ok(thread) = event.stream.id().parse() else { return };
@@ -300,13 +290,13 @@ impl Observer for Runs {
                     grown.entry(&event.stream).or_default().push(event);
                 }
                 ConfigurationRoom::CATEGORY => self.0.configurations.observe(event),
-                category if category.starts_with("accounts.") => self.account_changed(event),
+                category if category.starts_with("accounts.") => self.0.watchers.observe(event),
                 _ => {}
             }
         }
         for (stream, run) in grown {
             run.last().into_iter().for_each(|last| self.0.threads.observe(last));
-            if self.0.watchers.any(stream) {
+            if self.0.watchers.has(stream) {
                 // The tail has them before anybody is woken.
                 self.0.tail.push(run.iter().copied());
                 self.0.watchers.wake(stream, run[0].version);

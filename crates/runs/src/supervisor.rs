@@ -313,7 +313,7 @@ impl Supervisor {
                 over = Some(Ended::error(why));
                 break;
             }
-            taken.push((event, None));
+            taken.push(self.runs.kept(event).await);
         }
         let ended = over.or(ended).map(|ended| self.budget.finish(ended));
         let count = taken.len() as u64;

@@ -14,6 +14,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use plenary_accounts::{Accounts, Seed, Seeded, TokenDigest};
+use plenary_blobs::Blobs;
 use plenary_channels::Channels;
 use plenary_context::Context;
 use plenary_edge::{Listener, Metrics};
@@ -83,8 +84,15 @@ impl Server {
         let frames = Frames::new(log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
         let spans = telemetry.spans();
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
-        let context = Context::new(log.clone(), clock.clone(), accounts.clone(), settings.context);
-        let runs = Runs::new(log.clone(), clock, accounts.clone(), cursors.clone(), settings.agents.clone());
+        let blobs = settings
+            .blobs
+            .as_ref()
+            .map(|place| Blobs::open(place).with_context(|| format!("opening the place of blobs {place}")))
+            .transpose()?;
+        let context =
+            Context::new(log.clone(), clock.clone(), accounts.clone(), blobs.clone(), settings.context);
+        let agents = settings.agents.clone();
+        let runs = Runs::new(log.clone(), clock, accounts.clone(), cursors.clone(), blobs, agents);
         let parts = Parts { log, accounts, sessions, frames, channels, context, runs, presence, cursors };
 
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
@@ -135,6 +143,7 @@ impl Server {
         self.parts.presence.close_all(Closing::Shutdown);
         self.parts.channels.close();
         self.parts.frames.close();
+        self.parts.context.close();
         self.stop.cancel();
         // Whoever follows a run hears of its end before the connection goes.
         let (stopped, ()) = tokio::join!(self.serving, self.parts.runs.stop());

@@ -1,6 +1,7 @@
 //! The public operations of the Agent Protocol: parse, ask, translate the answer (wire.md 4.2, D.8).
 //! Must not know: what becomes of a command.
 
+mod artifacts;
 mod discovery;
 mod events;
 mod reading;
@@ -48,10 +49,16 @@ pub fn routes(runs: Runs, metrics: &Metrics) -> Result<Router, RegistryFault> {
 /// The operations of this room.
 #[must_use]
 pub fn operations() -> Vec<Operation<Runs>> {
-    [discovery::operations(), running::operations(), events::operations(), reading::operations()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        discovery::operations(),
+        running::operations(),
+        events::operations(),
+        reading::operations(),
+        artifacts::operations(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// An operation of this room, with what all of them have in common.
@@ -105,7 +112,7 @@ impl Runs {
     async fn live(&self, asking: &Asking, found: Found, since: Since) -> Answer {
         let stream = stream(found.source.thread);
         // First the place among the watchers, then the look at the log: so nothing falls between them.
-        let watch = self.0.watchers.watch(stream, &asking.0)?;
+        let watch = self.0.watchers.watch(&stream, Some(&asking.0), asking.0.token)?;
         let looking = self.0.deltas.look_on(found.source.thread).ok();
         let (state, head) = self.0.threads.fresh(&found.source.thread.to_string()).await?;
         let found = Found { state, head, ..found };

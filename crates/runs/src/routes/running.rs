@@ -243,9 +243,9 @@ impl Runs {
         if wait == Wait::Started && begun.started {
             return Ok(source.started(begun.run, begun.depth));
         }
-        let watch = self.0.watchers.watch(stream(begun.thread), &asking.0)?;
+        let watch = self.0.watchers.watch(&stream(begun.thread), Some(&asking.0), asking.0.token)?;
         loop {
-            let marks = watch.mailbox.take();
+            let marks = watch.mailbox().take();
             if marks.closing.is_some() {
                 return Err(Refused::stopping());
             }
@@ -264,7 +264,7 @@ impl Runs {
             }
             // A lost wake-up is only late.
             let again = std::time::Duration::from_millis(crate::limits::KEEPALIVE_MS);
-            let _ = tokio::time::timeout(again, watch.mailbox.woken()).await;
+            let _ = tokio::time::timeout(again, watch.mailbox().woken()).await;
         }
     }
 }
