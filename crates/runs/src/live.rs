@@ -115,11 +115,13 @@ impl Running {
         }
         loop {
             let marks = self.live.watch.mailbox().take();
-            if marks.closing.is_some() || (marks.recheck && !self.is_valid().await?) {
+            if marks.recheck && !self.is_valid().await? {
                 return Ok(None);
             }
             self.take_deltas(&mut text);
             let more = self.look(&mut text).await?;
+            // The last that is told of a run when the server stops is why it ended.
+            self.is_over |= marks.closing.is_some();
             self.is_over |= self.live.until.is_some_and(|until| self.live.cursor >= until);
             if !text.is_empty() || self.is_over {
                 self.spoke = Instant::now();

@@ -25,7 +25,7 @@ use crate::{
     configured::{ConfigurationRoom, ConfigureAgent, Configured, NotConfigured},
     decide::Rejection,
     deltas::Deltas,
-    event::ThreadEvent,
+    event::{RunQueued, ThreadEvent},
     id::{RunId, ThreadId},
     limits::{TAIL_OCTETS_MAX, WATCHERS_PER_TOKEN_MAX},
     registry::Registry,
@@ -205,10 +205,15 @@ impl Runs {
     ) -> Result<Done<Begun>, ExecuteError<Rejection>> {
         let is_new = thread.is_none();
         let thread = thread.unwrap_or_else(|| ThreadId::mint(&self.clock().stamp(), 1));
-        let node = self.0.node.clone();
-        let done = self.ask(thread, StartRun { caller, thread, is_new, request, node }, key).await?;
+        let command = StartRun { caller, thread, is_new, request, node: self.0.node.clone() };
+        let asked = command.clone();
+        let done = self.ask(thread, command, key).await?;
         if done.reply.started && !done.replayed {
-            self.carry_out(thread, done.reply.run);
+            let StartRun { caller, request, .. } = asked;
+            let Request { request_type, depth, body, .. } = request;
+            let (run, by) = (done.reply.run, caller.authority.by);
+            let queued = RunQueued { run, by, request_type, depth, opens: None, request: body };
+            self.carry_out(thread, run, Some(queued));
         }
         Ok(done)
     }
@@ -216,7 +221,7 @@ impl Runs {
     /// What was begun by a command is carried out here.
     pub(crate) fn follow(&self, thread: ThreadId, progressed: Progressed) {
         if let Some(run) = progressed.started {
-            self.carry_out(thread, run);
+            self.carry_out(thread, run, None);
         }
     }
 
@@ -263,7 +268,7 @@ impl Runs {
         match ThreadEvent::decode(event) {
             // Begun by a command whose outcome nobody heard; otherwise it is carried out already.
             Ok(ThreadEvent::RunStarted(started)) if started.node == self.0.node => {
-                self.carry_out(thread, started.run);
+                self.carry_out(thread, started.run, None);
             }
             Ok(ThreadEvent::CancelRequested(asked) | ThreadEvent::RunResumed(asked)) => {
                 self.0.carried.wake(asked.run);

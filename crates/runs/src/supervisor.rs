@@ -18,7 +18,7 @@ use crate::{
     budget::Budget,
     command::{Progress, Progressed},
     deltas::Shown,
-    event::{Artifact, ThreadEvent},
+    event::{Artifact, RunQueued, ThreadEvent},
     id::{RunId, ThreadId},
     limits::{CANCEL_GRACE_MS, EVENTS_WAITING_MAX, STOP_GRACE_MS, WHY_OCTETS_MAX, WRITE_PAUSE_MS_MAX},
     members::Members,
@@ -36,12 +36,13 @@ const BROKEN: &str = "The server failed to carry out the run.";
 const DEAF: &str = "The agent does not take the answers that it asked for.";
 
 impl Runs {
-    /// Carries out a run that was begun here, unless it is carried out already.
-    pub(crate) fn carry_out(&self, thread: ThreadId, run: RunId) {
+    /// Carries out a run that was begun here, unless it is carried out already. Its request is read from the log where
+    /// it is not at hand.
+    pub(crate) fn carry_out(&self, thread: ThreadId, run: RunId, queued: Option<RunQueued>) {
         let Some(place) = self.place(run) else { return };
         let runs = self.clone();
         self.0.tasks.spawn(async move {
-            let begun = AssertUnwindSafe(runs.carried_out(thread, &place)).catch_unwind().await;
+            let begun = AssertUnwindSafe(runs.carried_out(thread, &place, queued)).catch_unwind().await;
             let progressed = match begun {
                 Ok(Ok(progressed)) => progressed,
                 Ok(Err(fault)) => {
@@ -58,7 +59,12 @@ impl Runs {
         });
     }
 
-    async fn carried_out(&self, thread: ThreadId, place: &Place) -> Result<Progressed, Fault> {
+    async fn carried_out(
+        &self,
+        thread: ThreadId,
+        place: &Place,
+        queued: Option<RunQueued>,
+    ) -> Result<Progressed, Fault> {
         const NOTHING: Progressed = Progressed { over: true, started: None };
         let state = self.fresh(thread).await?;
         let ours = |run: &&RunState| run.status.is_active() && run.node == self.0.node;
@@ -68,10 +74,14 @@ impl Runs {
         let Some(agent) = self.0.registry.get(&opened.agent) else {
             return Ok(self.end(thread, run.id, GONE).await);
         };
-        let stored = self.log().read_stream(&stream(thread), Version(run.queued.0 - 1), 1).await?;
-        let queued = stored.first().map(ThreadEvent::decode).transpose()?;
-        let Some(ThreadEvent::RunQueued(queued)) = queued else {
-            return Err(Fault::Corrupt(format!("the request of {} is not where it was put", run.id)));
+        let queued = match queued {
+            Some(queued) => queued,
+            None => match self.event_at(&stream(thread), run.queued).await? {
+                ThreadEvent::RunQueued(queued) => queued,
+                _ => {
+                    return Err(Fault::Corrupt(format!("the request of {} is not where it was put", run.id)));
+                }
+            },
         };
         let args = self.args(&opened.agent).await?;
         let request = request_of(thread, opened.agent.clone(), &queued, args);
@@ -197,6 +207,7 @@ impl Supervisor {
                 },
             };
             if !events.is_empty() || ended.is_some() {
+                self.show_waiting();
                 let progressed = self.write(events, ended).await;
                 if progressed.over {
                     return progressed;
@@ -261,6 +272,13 @@ impl Supervisor {
     fn tell_to_stop(&mut self, grace_ms: u64, ended: Ended) {
         self.ears.cancel();
         self.last_call = Some((Instant::now() + Duration::from_millis(grace_ms), ended));
+    }
+
+    /// Text that was shown before the events that are about to be written goes out before them.
+    fn show_waiting(&mut self) {
+        while let Ok(delta) = self.ears.deltas.try_recv() {
+            self.show(delta.after, delta.text);
+        }
     }
 
     fn show(&self, after: u64, text: String) {

@@ -123,7 +123,8 @@ async fn answer(
     let invalid = || Refused::shape("invalid_since", "`since` must be the id of an event");
     if switch(stream, "stream", "invalid_stream")? {
         let since = text(headers, "last-event-id").or(since);
-        return runs.live(asking, found, Since::read(since).ok_or_else(invalid)?).await;
+        let since = Since::read(since).ok_or_else(invalid)?;
+        return runs.live(asking, found.source, found.run, since).await;
     }
     let page = match (since, found.run) {
         (None, Some(run)) => runs.drain(&found, run, &reader(asking, headers)?).await?,

@@ -27,7 +27,7 @@ use crate::{
     request,
     runs::stream,
     state::RunStatus,
-    wire::ErrorBody,
+    wire::{ErrorBody, Source},
 };
 
 use running::replayed;
@@ -109,13 +109,13 @@ fn about(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
 
 impl Runs {
     /// A run or a thread as a live stream, behind `since`.
-    async fn live(&self, asking: &Asking, found: Found, since: Since) -> Answer {
-        let stream = stream(found.source.thread);
+    async fn live(&self, asking: &Asking, source: Source, run: Option<RunId>, since: Since) -> Answer {
+        let stream = stream(source.thread);
         // First the place among the watchers, then the look at the log: so nothing falls between them.
         let watch = self.0.watchers.watch(&stream, Some(&asking.0), asking.0.token)?;
-        let looking = self.0.deltas.look_on(found.source.thread).ok();
-        let (state, head) = self.0.threads.fresh(&found.source.thread.to_string()).await?;
-        let found = Found { state, head, ..found };
+        let looking = self.0.deltas.look_on(source.thread).ok();
+        let (state, head) = self.0.threads.fresh(&source.thread.to_string()).await?;
+        let found = Found { source, state, head, run };
         let run = found.run();
         let after = match (since, run) {
             (Since::Id(id), _) => id,

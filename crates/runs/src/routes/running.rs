@@ -165,8 +165,8 @@ async fn stream_request(
     let (thread, request) = request::read_start(body.bytes(), ids, &takes)?;
     let Done { reply: Begun { run, thread, .. }, replayed: again, .. } =
         runs.begin(&asking, agent, thread, request, &headers).await?;
-    let found = runs.find_run(&asking, agent, run).await?.ok_or_else(Refused::run_not_found)?;
-    let mut response = runs.live(&asking, found, Since::Start).await?;
+    let source = Source { thread, agent: agent.name().into() };
+    let mut response = runs.live(&asking, source, Some(run), Since::Start).await?;
     about(&mut response, &name, run, thread);
     Ok(replayed(response, again))
 }

@@ -128,13 +128,13 @@ async fn past_its_events_a_run_ends_with_an_error() {
 #[tokio::test(start_paused = true)]
 async fn past_its_time_a_run_ends_with_an_error() {
     let limits = RunLimits {
-        time_max: Duration::from_secs(60),
-        waiting_max: Duration::from_secs(600),
+        time_max: Duration::from_secs(5),
+        waiting_max: Duration::from_secs(10),
         ..RunLimits::default()
     };
     let house = House::with(vec![agent("slow", Arc::new(Echo::default()), limits)]).await;
     for (steps, most) in
-        [(json!(["slow"]), "60 s"), (json!(["deaf"]), "60 s"), (json!(["wait_for_input"]), "600 s")]
+        [(json!(["slow"]), "5 s"), (json!(["deaf"]), "5 s"), (json!(["wait_for_input"]), "10 s")]
     {
         let (run, _) = house.ask_of("slow", &demo(steps)).await;
         let events = house.whole("slow", &run).await;
