@@ -102,7 +102,7 @@ pub struct Progress {
     pub run: RunId,
     /// The process.
     pub node: Arc<str>,
-    /// The number of the first event, or of the end where there is none: what was written already is not written again.
+    /// The number of the first event: what was written already is not written again. An end alone needs none.
     pub first_id: u64,
     /// What its agent said, in order, and where the room keeps what was made.
     pub events: Vec<(Event, Option<Artifact>)>,

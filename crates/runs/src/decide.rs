@@ -132,7 +132,7 @@ pub fn progress(state: &ThreadState, command: &Progress) -> Decided<Progressed> 
         .collect();
     let mut started = None;
     if let Some(ended) = &command.ended {
-        let id = command.first_id.saturating_add(command.events.len() as u64);
+        let id = command.first_id.saturating_add(command.events.len() as u64).max(run.last_event_id + 1);
         started = end(state, run, id, ended, command.goes_on.then_some(&command.node), &mut events);
     }
     Ok(Decision::new(events, Progressed { over: command.ended.is_some(), started }))

@@ -16,6 +16,7 @@ use crate::{
     refusals::Refused,
     registry::Agent,
     room::{OPENED, THREADS},
+    runner::FinishReason,
     runs::stream,
     state::{RunState, RunStatus},
     wire::{RunReport, Source, ThreadReport, WireEvent},
@@ -135,14 +136,13 @@ impl Runs {
             report.request_keys = members.get("request_keys").and_then(|keys| keys.as_object().cloned());
         }
         if run.status.is_over() {
-            match self.event_at(&stream, run.ended).await? {
-                ThreadEvent::RunCompleted(event) => {
-                    report.finish_reason = Some(event.finish_reason);
-                    let text = || String::from_utf8_lossy(&event.result).into_owned();
-                    report.result = event.has_result.then(text);
-                    report.error = event.why;
-                }
-                _ => report.finish_reason = Some(crate::runner::FinishReason::Canceled),
+            // A run that was told to stop before it began has no other end.
+            report.finish_reason = Some(FinishReason::Canceled);
+            if let ThreadEvent::RunCompleted(event) = self.event_at(&stream, run.ended).await? {
+                report.finish_reason = Some(event.finish_reason);
+                let text = || String::from_utf8_lossy(&event.result).into_owned();
+                report.result = event.has_result.then(text);
+                report.error = event.why;
             }
         }
         Ok(report)

@@ -76,12 +76,13 @@ impl Runs {
         };
         let queued = match queued {
             Some(queued) => queued,
-            None => match self.event_at(&stream(thread), run.queued).await? {
-                ThreadEvent::RunQueued(queued) => queued,
-                _ => {
+            None => {
+                let event = self.event_at(&stream(thread), run.queued).await?;
+                let ThreadEvent::RunQueued(queued) = event else {
                     return Err(Fault::Corrupt(format!("the request of {} is not where it was put", run.id)));
-                }
-            },
+                };
+                queued
+            }
         };
         let args = self.args(&opened.agent).await?;
         let request = request_of(thread, opened.agent.clone(), &queued, args);
@@ -91,9 +92,7 @@ impl Runs {
 
     /// Ends a run that is not carried out.
     async fn end(&self, thread: ThreadId, run: RunId, why: &str) -> Progressed {
-        let Ok(state) = self.fresh(thread).await else { return Progressed { over: true, started: None } };
-        let first_id = state.run(run).map_or(2, |run| run.last_event_id + 1);
-        self.written(thread, self.progress(run, first_id, Vec::new(), Some(Ended::error(why)))).await
+        self.written(thread, self.progress(run, 0, Vec::new(), Some(Ended::error(why)))).await
     }
 
     fn progress(

@@ -12,9 +12,9 @@ use crate::{
 };
 
 fn ends(thread: &Thread) -> Vec<(FinishReason, Option<String>, Leaves)> {
-    let ends = thread.events.iter().filter_map(|event| match event {
-        ThreadEvent::RunCompleted(event) => Some((event.finish_reason, event.why.clone(), event.leaves)),
-        _ => None,
+    let ends = thread.events.iter().filter_map(|event| {
+        let ThreadEvent::RunCompleted(event) = event else { return None };
+        Some((event.finish_reason, event.why.clone(), event.leaves))
     });
     ends.collect()
 }
@@ -104,13 +104,19 @@ fn sc_22_events_are_numbered_from_one_and_a_repeat_writes_nothing() {
     let ids: Vec<_> = thread
         .events
         .iter()
-        .filter_map(|event| match event {
-            ThreadEvent::EventEmitted(event) => Some((event.id, event.depth)),
-            ThreadEvent::RunCompleted(event) => Some((event.id, event.depth)),
-            _ => None,
+        .filter_map(|event| {
+            if let ThreadEvent::EventEmitted(event) = event {
+                return Some((event.id, event.depth));
+            }
+            let ThreadEvent::RunCompleted(event) = event else { return None };
+            Some((event.id, event.depth))
         })
         .collect();
     assert_eq!(ids, [(2, 2), (3, 5), (4, 2), (5, 2)]);
+    let mut other = Thread::default();
+    let run_alone = other.start().run;
+    other.progress(run_alone, "0", 0, Vec::new(), Some(Ended::error("broken")), true);
+    assert_eq!(other.state.run(run_alone).unwrap().last_event_id, 2, "an end alone finds its number");
     let late = thread.progress(run, "0", 6, said(), Some(Ended::success()), true);
     assert!(late.over && ends(&thread).len() == 1, "a run that is over says nothing more");
 }

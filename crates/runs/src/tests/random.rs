@@ -86,9 +86,9 @@ fn check(state: &ThreadState, events: &[ThreadEvent]) {
             assert_eq!(run.status, RunStatus::Canceled);
         }
     }
-    let starts = events.iter().filter_map(|event| match event {
-        ThreadEvent::RunStarted(event) => Some(event.run),
-        _ => None,
+    let starts = events.iter().filter_map(|event| {
+        let ThreadEvent::RunStarted(event) = event else { return None };
+        Some(event.run)
     });
     let starts: Vec<_> = starts.collect();
     let order: Vec<_> = state.runs.iter().map(|run| run.id).filter(|run| starts.contains(run)).collect();

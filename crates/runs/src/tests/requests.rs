@@ -91,9 +91,9 @@ fn only_the_beginning_of_a_run_is_streamed() {
 
 #[test]
 fn a_title_is_the_first_line_cut_and_depth_is_told_either_way() {
-    let begun = |body: Value| match asked(&body, Ids::default(), &[]) {
-        Ok(Ask::Start { request, .. }) => request,
-        _ => panic!("a run"),
+    let begun = |body: Value| {
+        let Ok(Ask::Start { request, .. }) = asked(&body, Ids::default(), &[]) else { panic!("a run") };
+        request
     };
     let long = "é".repeat(2 * TITLE_CHARS_MAX);
     let request = begun(json!({"input": format!("\n {long}\nmore"), "depth": 3}));
