@@ -5,6 +5,7 @@
 
 mod attribution;
 mod bench;
+mod blobs;
 mod canonical;
 mod cluster;
 mod deposits;
