@@ -79,7 +79,7 @@ impl ArrivingFact {
     }
 
     /// The same with another source.
-    pub(crate) fn from_source(&self, package_id: &str) -> Self {
+    pub(crate) fn with_source(&self, package_id: &str) -> Self {
         let document = Object::parse(&self.document)
             .map(|object| object.with(&[("source_package_id", &crate::members::quoted(package_id))]));
         let document = document.unwrap_or_else(|| self.document.clone());

@@ -200,7 +200,7 @@ impl<'a> Importer<'a> {
                 }
             }
             Arriving::Fact(fact) => match renamed(&fact.source_package_id) {
-                Some(source) => Arriving::Fact(Box::new(fact.from_source(source))),
+                Some(source) => Arriving::Fact(Box::new(fact.with_source(source))),
                 None => Arriving::Fact(fact),
             },
             Arriving::Project(_) | Arriving::Session(_) => arriving,
