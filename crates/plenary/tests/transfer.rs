@@ -28,7 +28,7 @@ impl Place {
         let served = Served::start_with(&home, "127.0.0.1:0", &["--data", data.to_str().unwrap()]);
         let token = std::fs::read_to_string(data.join("operator-token")).unwrap();
         let client = Client::new(served.url.parse().unwrap()).unwrap();
-        let client = client.with_token(token.trim().parse().unwrap());
+        let client = client.with_token(plenary_client::Token::new(token.trim()).unwrap());
         Self { home, served, client }
     }
 
@@ -112,7 +112,11 @@ async fn ap_80_a_backup_is_restored_whole() {
     change(&dir.join("packages.ndjson"), "1.5", "1.6");
     let tampered = to.client.restore(&dir, &ImportOptions::default(), &mut |_| {}).await.unwrap();
     assert_eq!(tampered.refused[0].code, "hash_mismatch");
-    change(&dir.join("manifest.json"), "\"backup_format_version\": \"1\"", "\"backup_format_version\": \"2\"");
+    change(
+        &dir.join("manifest.json"),
+        "\"backup_format_version\": \"1\"",
+        "\"backup_format_version\": \"2\"",
+    );
     let refused = to.client.restore(&dir, &ImportOptions::default(), &mut |_| {}).await.unwrap_err();
     assert!(refused.to_string().contains("format 2"), "{refused}");
 }
@@ -154,7 +158,11 @@ async fn ap_80_two_servers_come_together() {
     let first = synced(&a, &b, &mut there).await;
     assert_eq!((first.projects, first.imported, first.refused_count), (2, 6, 0), "{first:?}");
     let back_again = synced(&b, &a, &mut back).await;
-    assert_eq!((back_again.projects, back_again.imported, back_again.refused_count), (3, 2, 0), "{back_again:?}");
+    assert_eq!(
+        (back_again.projects, back_again.imported, back_again.refused_count),
+        (3, 2, 0),
+        "{back_again:?}"
+    );
     assert_eq!(a.all().await, b.all().await);
     let quiet = synced(&a, &b, &mut there).await;
     assert_eq!((quiet.imported, quiet.overwritten, quiet.refused_count), (0, 0, 0), "{quiet:?}");
