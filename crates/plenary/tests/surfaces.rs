@@ -81,6 +81,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("context.end_session", "spoken over HTTP; there is no command of this room yet"),
     ("context.events", "spoken over HTTP; there is no command of this room yet"),
     ("context.export", "spoken over HTTP; there is no command of this room yet"),
+    ("context.export_all", "spoken over HTTP; there is no command of this room yet"),
     ("context.facts", "spoken over HTTP; there is no command of this room yet"),
     ("context.flag", "spoken over HTTP; there is no command of this room yet"),
     ("context.get", "spoken over HTTP; there is no command of this room yet"),

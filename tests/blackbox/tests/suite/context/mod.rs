@@ -22,6 +22,7 @@ mod hygiene;
 mod ids;
 mod lifecycle;
 mod members;
+mod moving;
 mod optional;
 mod projects;
 mod reading;
