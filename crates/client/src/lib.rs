@@ -1,5 +1,5 @@
 //! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events over
-//! WebSocket, frames and channels over HTTP and Server-Sent Events. Used by the command line and by tests.
+//! WebSocket, frames, channels and context over HTTP and Server-Sent Events. Used by the command line and by tests.
 //! Must not know: the server's crates, terminals, files but for a CA bundle, where identities come from.
 
 pub mod accounts;
@@ -7,6 +7,7 @@ mod base_url;
 pub mod channels;
 mod client;
 pub mod contacts;
+pub mod context;
 mod error;
 mod event;
 mod exchange;
