@@ -115,9 +115,14 @@ impl Context {
         };
         let client = self.client()?;
         let Some(given) = self.given_token()? else { return Ok((client, Some(failure))) };
-        let client = client.with_token(given.token.clone());
-        *self.used.borrow_mut() = Some((None, given));
-        Ok((client, None))
+        Ok((self.client_with(given)?, None))
+    }
+
+    /// A client with this token and nobody named beside it.
+    pub(crate) fn client_with(&self, found: Credential) -> Result<Client, Failure> {
+        let client = self.client()?.with_token(found.token.clone());
+        *self.used.borrow_mut() = Some((None, found));
+        Ok(client)
     }
 
     /// A client that configures.
@@ -131,9 +136,7 @@ impl Context {
             file.as_ref(),
             &self.around,
         )?;
-        let client = self.client()?.with_token(found.token.clone());
-        *self.used.borrow_mut() = Some((None, found));
-        Ok(client)
+        self.client_with(found)
     }
 
     /// Who spoke last and with which token: for explaining a refusal.

@@ -171,6 +171,16 @@ pub(crate) fn configuring_credential(
     })
 }
 
+/// The saved token of the only owner that has one for this server, and who that is.
+pub(crate) fn only_owner_credential(
+    server: &BaseUrl,
+    file: Option<&TokensFile>,
+) -> Result<Option<(OwnerName, Credential)>, Failure> {
+    let Some(tokens) = file.map(TokensFile::load).transpose()? else { return Ok(None) };
+    let Some(owner) = tokens.of(server).only_owner().cloned() else { return Ok(None) };
+    Ok(saved(file, server, &Holder::Owner(owner.clone()))?.map(|found| (owner, found)))
+}
+
 /// Whether the server runs on this machine: by its address, or because its data directory says so.
 fn is_here(server: &BaseUrl, around: &Surroundings) -> bool {
     let said = || whereabouts::of_data_dir(around).ok().flatten();
