@@ -3,7 +3,7 @@
 
 use std::{
     io::Write,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -58,7 +58,7 @@ impl Repository {
     ///
     /// # Errors
     /// Where git is missing, where there is no repository, and where there is no commit yet.
-    pub(super) fn of(directory: &std::path::Path) -> Result<Self, Failure> {
+    pub(super) fn of(directory: &Path) -> Result<Self, Failure> {
         let mut repository = Self { directory: directory.to_owned(), head: String::new() };
         if repository.run(&["rev-parse", "--git-dir"])?.is_none() {
             return Err(Failure::local_with(
@@ -77,10 +77,19 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Where its hooks are.
-    pub(super) fn hooks_dir(directory: &std::path::Path) -> Result<PathBuf, Failure> {
+    /// Where the hooks of a directory's repository are.
+    pub(super) fn hooks_dir(directory: &Path) -> Result<PathBuf, Failure> {
+        Self::asked(directory, &["rev-parse", "--git-path", "hooks"])
+    }
+
+    /// The top of the working tree that a directory is in.
+    pub(super) fn top(directory: &Path) -> Result<PathBuf, Failure> {
+        Self::asked(directory, &["rev-parse", "--show-toplevel"])
+    }
+
+    fn asked(directory: &Path, args: &[&str]) -> Result<PathBuf, Failure> {
         let repository = Self { directory: directory.to_owned(), head: String::new() };
-        match repository.run(&["rev-parse", "--git-path", "hooks"])? {
+        match repository.run(args)? {
             Some(path) => Ok(directory.join(text(&path))),
             None => Err(Failure::local_with(
                 format!("{} is in no git repository", directory.display()),

@@ -5,9 +5,14 @@ mod claude;
 mod commit;
 mod shell;
 
+use std::path::Path;
+
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::place::PlaceArgs;
+use super::{
+    git::Repository,
+    place::{Place, PlaceArgs, ProjectSource, project_of},
+};
 use crate::cli::{context::Context, failure::Failure, identity::Source, whereabouts::UrlSource};
 
 /// The commands.
@@ -52,11 +57,12 @@ pub(super) fn run(context: &Context, place: &PlaceArgs, command: &Command) -> Re
         context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
     match command {
         Command::Install(Install { which: Which::Git, .. }) => {
-            commit::install(context, directory, &deposit_command(context, place)?)?;
+            let top = Repository::top(directory)?;
+            commit::install(context, directory, &deposit_command(context, place, &top)?)?;
             warn(context)
         }
         Command::Install(Install { which: Which::Claude, yes }) => {
-            claude::install(context, directory, &deposit_command(context, place)?, *yes)?;
+            claude::install(context, directory, &deposit_command(context, place, directory)?, *yes)?;
             warn(context)
         }
         Command::Remove(Remove { which: Which::Git }) => commit::remove(context, directory),
@@ -64,9 +70,12 @@ pub(super) fn run(context: &Context, place: &PlaceArgs, command: &Command) -> Re
     }
 }
 
-/// The line a hook runs. It finds what this command finds now: whatever only this terminal says is written into it,
-/// but never a token.
-fn deposit_command(context: &Context, place: &PlaceArgs) -> Result<String, Failure> {
+/// The line a hook runs in `from`. It finds what this command finds now: whatever only this terminal or a directory
+/// further down says is written into it, but never a token.
+fn deposit_command(context: &Context, args: &PlaceArgs, from: &Path) -> Result<String, Failure> {
+    // What cannot be deposited from here is said now, and not at every commit.
+    let project = Place::of(context, args)?.project()?.to_owned();
+    let is_found = |file: &Path| file.parent().is_some_and(|directory| from.starts_with(directory));
     let executable = std::env::current_exe()
         .map_err(|error| Failure::local(format!("where this program is cannot be told: {error}")))?;
     let mut words = vec![executable.to_string_lossy().into_owned()];
@@ -75,13 +84,15 @@ fn deposit_command(context: &Context, place: &PlaceArgs) -> Result<String, Failu
         words.extend(["--url".to_owned(), found.url.to_string()]);
     }
     if let Some(identity) = context.identity()?
-        && matches!(identity.source, Source::Flag | Source::Environment)
+        && !matches!(&identity.source, Source::Project(file) if is_found(file))
     {
         words.extend(["--as".to_owned(), identity.handle.to_string()]);
     }
     words.extend(["context", "deposit", "--git", "--auto"].map(str::to_owned));
-    let project = place.project_flag().or_else(|| context.around.var("PLENARY_PROJECT"));
-    words.extend(project.into_iter().flat_map(|project| ["--project".to_owned(), project]));
+    match project_of(context, args)? {
+        Some((_, ProjectSource::File(file))) if is_found(&file) => {}
+        Some(_) | None => words.extend(["--project".to_owned(), project]),
+    }
     Ok(words.iter().map(|word| shell::quoted(word)).collect::<Vec<_>>().join(" "))
 }
 
