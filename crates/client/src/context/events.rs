@@ -64,16 +64,17 @@ impl ContextStream {
 }
 
 impl Client {
-    /// Follows a project, over every break of the stream, behind the event of this id where one is given. Connects
-    /// when first awaited.
+    /// Follows a project, over every break of the stream, behind the event of this id where one is given: all that
+    /// happens, or these types, separated by commas. Connects when first awaited.
     #[must_use]
     pub fn context_events(
         &self,
         project_id: &str,
+        types: Option<&str>,
         after: Option<String>,
         options: StreamOptions,
     ) -> ContextStream {
-        let path = Query::default().of(&project(project_id, "/events"));
+        let path = Query::default().text("types", types).of(&project(project_id, "/events"));
         let paths = Paths { first: path.clone(), resumed: path };
         ContextStream(Feed::new(self.clone(), paths, after, EVENT_OCTETS_MAX, options))
     }

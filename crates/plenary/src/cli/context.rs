@@ -81,10 +81,15 @@ impl Context {
 
     /// A client that speaks for nobody.
     pub(crate) fn client(&self) -> Result<Client, Failure> {
+        self.client_of(self.server()?)
+    }
+
+    /// The same of another server.
+    pub(crate) fn client_of(&self, server: BaseUrl) -> Result<Client, Failure> {
         let file =
             self.global.cacert.clone().or_else(|| self.around.var("PLENARY_CACERT").map(PathBuf::from));
         let roots = file.map_or(Roots::System, Roots::File);
-        Ok(Client::builder(self.server()?).roots(roots).build()?)
+        Ok(Client::builder(server).roots(roots).build()?)
     }
 
     /// A client that speaks as the agent.

@@ -53,7 +53,7 @@ pub(crate) struct Deposit {
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
     /// Its state: draft, awaiting_review or complete [default: complete]
-    #[arg(long)]
+    #[arg(long, value_parser = ["draft", "awaiting_review", "complete"])]
     status: Option<String>,
     /// Ask for a review: it waits for a human or an agent
     #[arg(long, value_name = "WHO", value_parser = ["human", "agent"], conflicts_with = "status")]
@@ -150,7 +150,7 @@ async fn attempt(context: &Context, args: &PlaceArgs, deposit: Deposit) -> Resul
         return Ok(context.out.line(&text)?);
     }
     let commit = package.created_by.git_commit.take();
-    package.created_by = session::creator(context, &place).await?;
+    package.created_by = session::creator(context, &place, deposit.auto).await?;
     package.created_by.git_commit = commit;
     if deposit.upload {
         super::blob::upload(context, &place, delivered).await?;
@@ -218,7 +218,7 @@ async fn compose(
         }
     };
     or(&mut package.package_type, if deposit.auto { "auto_deposit" } else { "standard" });
-    or(&mut package.review_type, "none");
+    or(&mut package.review_type, if package.status == "awaiting_review" { "human" } else { "none" });
     let status = if package.review_type == "none" { "complete" } else { "awaiting_review" };
     or(&mut package.status, status);
     Ok(Some((package, delivered)))

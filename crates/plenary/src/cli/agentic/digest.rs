@@ -3,7 +3,6 @@
 
 use clap::Args;
 use plenary_client::context::{Conformance, Digest};
-use serde_json::Value;
 
 use super::{place::Place, words};
 use crate::{
@@ -79,10 +78,10 @@ pub(super) async fn conformance(context: &Context) -> Result<(), Failure> {
         let (version, level) = (clean(protocol_version), clean(conformance_level));
         context.out.line(&format!("Agentic Protocol {version}, {level}"))?;
         for (name, has) in capabilities {
-            let has = match has {
-                Value::Bool(true) => "yes".into(),
-                Value::Bool(false) => "no".into(),
-                other => other.to_string(),
+            let has = match has.as_bool() {
+                Some(true) => "yes".to_owned(),
+                Some(false) => "no".to_owned(),
+                None => has.to_string(),
             };
             context.out.line(&format!("  {}: {}", clean(name), clean(&has)))?;
         }

@@ -104,12 +104,12 @@ impl Repository {
     }
 
     fn run_with(&self, args: &[&str], input: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, Failure> {
-        let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => Failure::local_with(
-                "there is no `git` on this machine",
-                "install git, or deposit without --git",
-            ),
-            _ => Failure::local(format!("git cannot be run: {error}")),
+        let failed = |error: std::io::Error| {
+            if error.kind() == std::io::ErrorKind::NotFound {
+                let next = "install git, or deposit without --git";
+                return Failure::local_with("there is no `git` on this machine", next);
+            }
+            Failure::local(format!("git cannot be run: {error}"))
         };
         let mut child = Command::new("git")
             .args(args)
@@ -216,7 +216,7 @@ impl Repository {
             Some(parent) => Ok(text(&parent)),
             None => {
                 let empty = self.run_with(&["hash-object", "-t", "tree", "--stdin"], Some(Vec::new()))?;
-                Ok(text(&empty.unwrap_or_default()))
+                Ok(text(empty.unwrap_or_default()))
             }
         }
     }

@@ -42,7 +42,7 @@ enum Command {
     /// Bind this directory and all below it to a project, and make the project where it is missing
     Init(init::Init),
     /// Deposit a package: work done, decisions, questions, what the next one needs to know
-    Deposit(deposit::Deposit),
+    Deposit(Box<deposit::Deposit>),
     /// Read packages: the latest, one by its id, or those that have to do with a query
     Pull(pull::Pull),
     /// What a new session begins with: recent packages, current facts, open questions
@@ -80,7 +80,7 @@ pub(crate) async fn run(context: &Context, args: ContextArgs) -> Result<(), Fail
     let at = || Place::of(context, &place);
     match command {
         Command::Init(args) => init::run(context, &place, args).await,
-        Command::Deposit(args) => deposit::run(context, &place, args).await,
+        Command::Deposit(args) => deposit::run(context, &place, *args).await,
         Command::Pull(args) => pull::run(context, &at()?, args).await,
         Command::Orient(args) => orient::run(context, &at()?, &args).await,
         Command::Orchestrate(args) => digest::run(context, &at()?, &args).await,

@@ -130,7 +130,7 @@ mod tests {
         let (one, key) = (used("a", 1), used("a", 1).key);
         assert_eq!(memory.recall(&key, 2), None);
         memory.remember(one.clone()).unwrap();
-        assert_eq!(memory.recall(&key, IDLE_MS_MAX + 1), Some(one.session_id.clone()));
+        assert_eq!(memory.recall(&key, IDLE_MS_MAX + 1), Some(one.session_id));
         assert_eq!(memory.recall(&key, IDLE_MS_MAX + 2), None);
         assert_eq!(memory.recall(&used("b", 1).key, 2), None);
         memory.remember(used("a", 7)).unwrap();

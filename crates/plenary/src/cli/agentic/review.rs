@@ -132,7 +132,9 @@ fn explained(error: Error) -> Failure {
             "see where it is with `plenary context review log ID`; what is complete is corrected by a new package with \
              `--parent ID`",
         ),
-        other => other.into(),
+        other @ (Error::Refused(_) | Error::Network(_) | Error::Unreadable(_) | Error::Invalid(_)) => {
+            other.into()
+        }
     }
 }
 

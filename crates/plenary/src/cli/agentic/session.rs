@@ -72,16 +72,10 @@ pub(super) async fn run(context: &Context, place: &Place, command: Command) -> R
         }
         Command::End(which) => {
             let id = of(context, place, which.session).await?;
-            let ended = place.client.end_context_session(place.project()?, &id).await;
+            let reply = place.client.end_context_session(place.project()?, &id).await?;
             if let Some(memory) = memory(context) {
-                memory.forget(&id).map_err(unwritable)?;
+                memory.forget(&id).map_err(|error| unwritable(&error))?;
             }
-            let reply = ended.map_err(|error| match error {
-                Error::Refused(refused) if refused.code == "session_ended" => {
-                    Failure::local("that session has ended already")
-                }
-                other => other.into(),
-            })?;
             context.answer(&reply, |session| Ok(context.out.line(&said(session))?))
         }
     }
@@ -126,7 +120,7 @@ fn memory(context: &Context) -> Option<Memory> {
     paths::state_dir(&|name| context.around.var(name)).map(|directory| Memory::in_dir(&directory))
 }
 
-fn unwritable(error: std::io::Error) -> Failure {
+fn unwritable(error: &std::io::Error) -> Failure {
     Failure::local(format!("which session belongs to this terminal cannot be kept: {error}"))
 }
 
@@ -145,7 +139,7 @@ fn remember(context: &Context, place: &Place, session: &Session) -> Result<(), F
     let Some(memory) = memory(context) else { return Ok(()) };
     let key = key(context, place)?;
     let used = Remembered { key, session_id: session.session_id.clone(), used_at_ms: now().0 };
-    memory.remember(used).map_err(unwritable)
+    memory.remember(used).map_err(|error| unwritable(&error))
 }
 
 fn who(place: &Place) -> NewSession {
@@ -178,8 +172,8 @@ async fn of(context: &Context, place: &Place, given: Option<String>) -> Result<S
     Ok(page.sessions.first().map_or(given, |session| session.session_id.clone()))
 }
 
-/// Who deposits, in the session of this terminal; it begins where there is none.
-pub(super) async fn creator(context: &Context, place: &Place) -> Result<Creator, Failure> {
+/// Who deposits, in the session of this terminal; it begins where there is none, and says so unless it is to be quiet.
+pub(super) async fn creator(context: &Context, place: &Place, quiet: bool) -> Result<Creator, Failure> {
     let project = place.project()?;
     let recalled = match memory(context) {
         Some(memory) => memory.recall(&key(context, place)?, now().0),
@@ -197,7 +191,7 @@ pub(super) async fn creator(context: &Context, place: &Place) -> Result<Creator,
         Some(session) => session,
         None => {
             let session = place.client.start_context_session(project, &who(place)).await?.value;
-            if let Some(callsign) = &session.callsign {
+            if let Some(callsign) = session.callsign.as_ref().filter(|_| !quiet) {
                 context.out.note(&format!("this terminal is {} in {}", clean(callsign), clean(project)));
             }
             session

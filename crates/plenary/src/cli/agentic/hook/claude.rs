@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(with_hook(once.clone(), "/bin/plenary deposit"), Some(once.clone()));
         assert_eq!(once["hooks"]["Stop"][0], before["hooks"]["Stop"][0]);
         assert_eq!(once["hooks"]["Stop"][1]["hooks"][0]["command"], "/bin/plenary deposit # plenary context");
-        let moved = with_hook(once.clone(), "/opt/plenary deposit").unwrap();
+        let moved = with_hook(once, "/opt/plenary deposit").unwrap();
         assert_eq!(moved["hooks"]["Stop"].as_array().unwrap().len(), 2, "{moved}");
         let mut left = moved;
         drop_hook(&mut left);

@@ -149,7 +149,7 @@ mod tests {
         #[test]
         fn whatever_stands_there_stays(before in "(#!/bin/sh\n)?[a-z \n]{0,40}(exit 0\n)?") {
             let with = with_block(&before, "run it");
-            prop_assert_eq!(with_block(&with, "run it"), with.clone());
+            prop_assert_eq!(&with_block(&with, "run it"), &with);
             let left = without_block(&with);
             let bare = |text: &str| text.replace("#!/bin/sh\n", "").trim().to_owned();
             prop_assert_eq!(bare(&left), bare(&before));
