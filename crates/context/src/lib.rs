@@ -25,6 +25,7 @@ mod provenance;
 mod reading;
 mod refusals;
 pub mod rejection;
+mod reviews;
 mod routes;
 pub mod schema;
 pub mod session;
@@ -32,6 +33,7 @@ mod shape;
 mod stored;
 #[cfg(test)]
 mod tests;
+pub mod transfer;
 pub mod wire;
 
 pub use context::{Config, Context, Failure};

@@ -100,6 +100,7 @@ const COMMANDS: &[(&str, &str)] = &[
 const WITHOUT: &[(&str, &str)] = &[
     ("auth.ticket", "for browsers; the command line sets headers"),
     ("context.export", "spoken over HTTP; there is no command of this room yet"),
+    ("context.export_all", "spoken over HTTP; there is no command of this room yet"),
     ("context.get", "`context pull ID`, which stands beside context.pull"),
     ("context.import", "spoken over HTTP; there is no command of this room yet"),
     ("server.health_alias", "the same as server.health"),

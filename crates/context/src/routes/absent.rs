@@ -4,7 +4,7 @@ use http::Method;
 use plenary_edge::{Operation, OperationDoc};
 use plenary_kernel::Class;
 
-use super::{Bearer, doc, in_project};
+use super::{Bearer, in_project};
 use crate::{Context, refusals::Refused, rejection::Rejection};
 
 fn absent(doc: OperationDoc, capability: &'static str) -> Operation<Context> {
@@ -15,7 +15,7 @@ fn absent(doc: OperationDoc, capability: &'static str) -> Operation<Context> {
 }
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
-    let (events, export) = ("/v1/projects/{project_id}/events", "/v1/projects/{project_id}/export");
+    let events = "/v1/projects/{project_id}/events";
     let blob = "/v1/projects/{project_id}/blobs/{sha256}";
     vec![
         absent(
@@ -34,11 +34,6 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
                 "Keep the content of a deliverable; not there yet",
             ),
             "blob_storage",
-        ),
-        absent(in_project("context.export", Method::GET, export, "A whole project; not there yet"), "export"),
-        absent(
-            doc("context.import", Method::POST, "/v1/import", "Take a project in; not there yet"),
-            "export",
         ),
     ]
 }

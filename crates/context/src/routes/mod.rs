@@ -6,6 +6,7 @@ mod packages;
 mod projects;
 mod reading;
 mod sessions;
+mod transfer;
 
 use axum::{
     Router,
@@ -40,6 +41,7 @@ pub fn operations() -> Vec<Operation<Context>> {
     operations.extend(projects::operations());
     operations.extend(sessions::operations());
     operations.extend(reading::operations());
+    operations.extend(transfer::operations());
     operations.extend(absent::operations());
     operations
 }

@@ -108,7 +108,7 @@ async fn conformance() -> Json<Conformance> {
             keyword_search: false,
             realtime: false,
             blob_storage: false,
-            export: false,
+            export: true,
         },
         implementation: Implementation { name: "Plenary", version: env!("CARGO_PKG_VERSION") },
     })

@@ -82,8 +82,6 @@ async fn ap_78_ap_79_ap_88_the_descriptor_is_true() {
         ("GET", "/v1/projects/p/events", "not_implemented", "realtime"),
         ("GET", "/v1/projects/p/blobs/00", "not_implemented", "blob_storage"),
         ("PUT", "/v1/projects/p/blobs/00", "not_implemented", "blob_storage"),
-        ("GET", "/v1/projects/p/export", "not_implemented", "export"),
-        ("POST", "/v1/import", "not_implemented", "export"),
     ] {
         let answer = house.send(&house.nick, method, path, "").await;
         answer.refused(501, code, "-");
