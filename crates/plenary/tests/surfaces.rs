@@ -45,9 +45,11 @@ const COMMANDS: &[(&str, &str)] = &[
     ("context.edit_project", "context project edit"),
     ("context.end_session", "context session end"),
     ("context.events", "context watch"),
+    ("context.export", "context export"),
     ("context.facts", "context fact get"),
     ("context.flag", "context review request"),
     ("context.get_blob", "context blob get"),
+    ("context.import", "context import"),
     ("context.invalidate_fact", "context fact invalidate"),
     ("context.members", "context project members"),
     ("context.orchestrate", "context orchestrate"),
@@ -99,10 +101,8 @@ const COMMANDS: &[(&str, &str)] = &[
 /// Operations without a command, each with the reason.
 const WITHOUT: &[(&str, &str)] = &[
     ("auth.ticket", "for browsers; the command line sets headers"),
-    ("context.export", "spoken over HTTP; there is no command of this room yet"),
-    ("context.export_all", "spoken over HTTP; there is no command of this room yet"),
+    ("context.export_all", "`context export --all`, which stands beside context.export"),
     ("context.get", "`context pull ID`, which stands beside context.pull"),
-    ("context.import", "spoken over HTTP; there is no command of this room yet"),
     ("server.health_alias", "the same as server.health"),
     ("server.metrics", "for scrapers"),
     ("server.openapi", "for generators"),

@@ -19,6 +19,8 @@ mod pull;
 mod remembered;
 mod review;
 mod session;
+mod sync;
+mod transfer;
 mod watch;
 mod words;
 
@@ -70,6 +72,12 @@ enum Command {
     Watch(watch::Watch),
     /// Show what the server does of the protocol
     Conformance,
+    /// Write projects into a file, or into a directory as a backup
+    Export(transfer::Export),
+    /// Take in what was exported, here or elsewhere; it can be repeated
+    Import(transfer::Import),
+    /// Bring together what this server and another one have
+    Sync(sync::Sync),
     /// Deposit by itself: after each commit, or when a coding agent stops
     #[command(subcommand)]
     Hook(hook::Command),
@@ -92,6 +100,9 @@ pub(crate) async fn run(context: &Context, args: ContextArgs) -> Result<(), Fail
         Command::Blob(command) => blob::run(context, &at()?, command).await,
         Command::Watch(args) => watch::run(context, &at()?, args).await,
         Command::Conformance => digest::conformance(context).await,
+        Command::Export(args) => transfer::export(context, &place, args).await,
+        Command::Import(args) => transfer::import(context, args).await,
+        Command::Sync(args) => sync::run(context, &place, args).await,
         Command::Hook(command) => hook::run(context, &place, &command),
     }
 }

@@ -8,7 +8,7 @@ mod tokens_file;
 
 pub(crate) use credential::{
     Credential, Realm, TokenSource, agent_credential, configuring_credential, given_token,
-    only_owner_credential,
+    only_owner_credential, remote_credential,
 };
 pub(crate) use project::{Setting, find as find_in_project_file, write as write_project_file};
 pub(crate) use tokens::Holder;

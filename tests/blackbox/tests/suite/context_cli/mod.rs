@@ -5,6 +5,7 @@ mod hooks;
 mod notes;
 mod repository;
 mod reviews;
+mod transfer;
 
 use blackbox::{Agent, Cli, Ran, Server};
 use serde_json::{Value, json};
@@ -66,42 +67,44 @@ async fn ap_2_init_binds_a_directory_and_makes_its_project_once() {
     assert!(error["next"].as_str().is_some_and(|next| next.contains("context init")), "{error}");
 }
 
+/// Everything that a deposit may say.
+const FLAGS: &[&str] = &[
+    "--title",
+    "Ported the lexer",
+    "--description",
+    "All of it",
+    "--type",
+    "milestone",
+    "--decision",
+    "offsets",
+    "--decision",
+    "no regex",
+    "--question",
+    "UTF-16?",
+    "--handoff",
+    "begin with parse.rs",
+    "--next",
+    "human",
+    "--deliverable",
+    "./docs/a.md",
+    "--deliverable",
+    "https://h/x.json",
+    "--significance",
+    "8",
+    "--tag",
+    "lexer",
+    "--topic",
+    "parsing",
+];
+
 #[tokio::test]
 async fn ap_31_ap_53_a_deposit_is_what_the_flags_say() {
     let server = Server::start().await;
     let (_, ann) = desk(&server).await;
     std::fs::create_dir(ann.dir().join("docs")).expect("a directory can be made");
     std::fs::write(ann.dir().join("docs/a.md"), "abc").expect("a file can be made");
-    let args = [
-        "--title",
-        "Ported the lexer",
-        "--description",
-        "All of it",
-        "--type",
-        "milestone",
-        "--decision",
-        "offsets",
-        "--decision",
-        "no regex",
-        "--question",
-        "UTF-16?",
-        "--handoff",
-        "begin with parse.rs",
-        "--next",
-        "human",
-        "--deliverable",
-        "./docs/a.md",
-        "--deliverable",
-        "https://h/x.json",
-        "--significance",
-        "8",
-        "--tag",
-        "lexer",
-        "--topic",
-        "parsing",
-    ];
     let parent = ann.done(&["context", "deposit", "--title", "Before"]).await;
-    let id = ann.done(&[&["context", "deposit", "--parent", &parent], &args[..]].concat()).await;
+    let id = ann.done(&[&["context", "deposit", "--parent", &parent], FLAGS].concat()).await;
     assert!(id.starts_with("pkg_") && id.len() == 36, "AP-20: {id}");
     let stored = package(&ann, &id).await;
     let file = json!({"path": "docs/a.md", "type": "md", "size_bytes": 3,
