@@ -61,7 +61,7 @@ async fn the_commits_since_the_last_deposit_become_a_package() {
     assert_eq!(named, ["a.rs", "b ü.md"]);
     let sum = Command::new("sha256sum").arg(directory.join("a.rs")).output().await.expect("sha256sum runs");
     let sum = format!("sha256:{}", String::from_utf8_lossy(&sum.stdout[..64]));
-    assert_eq!((&files[0]["hash"], &files[0]["size_bytes"]), (&json!(sum), &json!(65)), "AP-34");
+    assert_eq!((&files[0]["hash"], &files[0]["size_bytes"]), (&json!(sum), &json!(66)), "AP-34");
 
     let nothing = ann.run(&["context", "deposit", "--git"]).await;
     assert!(

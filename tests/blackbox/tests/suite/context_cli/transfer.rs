@@ -27,7 +27,7 @@ async fn hash(cli: &Cli, id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn ap_76_ap_77_what_is_exported_is_imported_with_the_same_hashes() {
+async fn ap_3_ap_76_ap_77_what_is_exported_is_imported_with_the_same_hashes() {
     let (here, there) = (Server::start().await, Server::start().await);
     let (_, ann) = desk(&here).await;
     let ids = fill(&ann).await;
