@@ -17,7 +17,7 @@ impl Dice {
         Self(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -43,6 +43,27 @@ impl Dice {
     pub(super) fn between(&mut self, first: i64, last: i64) -> i64 {
         let span = u64::try_from(last - first + 1).expect("a range");
         first + i64::try_from(self.next() % span).expect("within the range")
+    }
+}
+
+/// Names the seed of a walk that fails.
+pub(super) struct Seed(pub(super) u64);
+
+impl Seed {
+    /// That of `PLENARY_TEST_SEED`, or a new one.
+    pub(super) fn choose() -> Self {
+        let chosen = std::env::var("PLENARY_TEST_SEED").ok();
+        let chosen = chosen.map(|seed| seed.parse().expect("PLENARY_TEST_SEED is a number"));
+        Self(chosen.unwrap_or_else(|| u64::try_from(blackbox::epoch_ms()).expect("after 1970")))
+    }
+}
+
+impl Drop for Seed {
+    #[expect(clippy::print_stderr, reason = "the seed belongs beside the failure")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("PLENARY_TEST_SEED={} repeats this walk", self.0);
+        }
     }
 }
 

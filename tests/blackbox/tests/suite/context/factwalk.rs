@@ -8,32 +8,12 @@ use blackbox::{Server, rounds};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::factmodel::{Dice, Key, Model, Question};
+use super::factmodel::{Dice, Key, Model, Question, Seed};
 use super::factwalker::{PROJECTS, Walker};
 use super::speak::{enc, facts_of};
 
 const WALKERS: usize = 8;
 const BATCHES: usize = 5;
-
-/// Names the seed of a walk that fails.
-struct Seed(u64);
-
-impl Seed {
-    fn choose() -> Self {
-        let chosen = std::env::var("PLENARY_TEST_SEED").ok();
-        let chosen = chosen.map(|seed| seed.parse().expect("PLENARY_TEST_SEED is a number"));
-        Self(chosen.unwrap_or_else(|| u64::try_from(blackbox::epoch_ms()).expect("after 1970")))
-    }
-}
-
-impl Drop for Seed {
-    #[expect(clippy::print_stderr, reason = "the seed belongs beside the failure")]
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("PLENARY_TEST_SEED={} repeats this walk", self.0);
-        }
-    }
-}
 
 /// A pair that all assert and retract at once.
 fn contended(project: &str) -> Key {
