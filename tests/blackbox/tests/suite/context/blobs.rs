@@ -235,9 +235,9 @@ async fn ap_38_a_damaged_content_is_not_given_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ap_78_many_puts_at_once() {
     let (_server, nick) = room().await;
-    let puts = (0..12_u32).map(|number| async move { content(700_000, number / 2 * 2 + 1) });
-    let contents = join_all(puts).await;
-    let answers = join_all(contents.iter().map(|content| put(&nick, PROJECT, &sha256(content), content)));
+    let contents: Vec<_> = (0..12_u32).map(|number| content(300_000, number / 2 * 2 + 1)).collect();
+    let answers =
+        join_all(contents.iter().map(async |content| put(&nick, PROJECT, &sha256(content), content).await));
     let new = answers.await.iter().filter(|answer| answer.status == 201).count();
     assert_eq!(new, 6, "each is new once");
     for content in &contents {

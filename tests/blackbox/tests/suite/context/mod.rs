@@ -5,8 +5,8 @@
 
 mod attribution;
 mod bench;
-mod blobs;
 mod blobrules;
+mod blobs;
 mod canonical;
 mod cluster;
 mod deposits;
