@@ -1,6 +1,6 @@
 //! The client itself: which server, which token, and the one way every operation goes.
-//! Must not know: any operation; those stand in `accounts`, `sessions`, `frames`, `channels`, `transfer`, `me`,
-//! `contacts`, `health`, `live`.
+//! Must not know: any operation; those stand in `accounts`, `sessions`, `frames`, `channels`, `context`, `transfer`,
+//! `me`, `contacts`, `health`, `live`.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -178,16 +178,32 @@ impl Client {
         headers: &[(HeaderName, HeaderValue)],
         body: Option<Bytes>,
     ) -> Result<RawReply> {
+        self.exchange(method, path, headers, body.map(|body| ("application/json", body))).await
+    }
+
+    /// A PUT of octets that are no JSON.
+    pub(crate) async fn put_octets(&self, path: &str, body: Bytes) -> Result<RawReply> {
+        self.exchange(Method::PUT, path, &[], Some(("application/octet-stream", body))).await
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Option<(&str, Bytes)>,
+    ) -> Result<RawReply> {
         let mut request = Request::builder().method(method).uri(self.base().http(path)?);
         for (name, value) in self.credentials()?.iter().chain(headers) {
             request = request.header(name, value);
         }
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+        if let Some((kind, _)) = &body {
+            request = request.header(header::CONTENT_TYPE, *kind);
         }
+        let body = body.map(|(_, octets)| octets).unwrap_or_default();
         let request = request
             .header(header::ACCEPT, "application/json")
-            .body(Full::new(body.unwrap_or_default()))
+            .body(Full::new(body))
             .map_err(|e| Error::Invalid(e.to_string()))?;
         self.shared.http.exchange(self.base(), request).await
     }

@@ -1,6 +1,7 @@
 //! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events over
-//! WebSocket, frames and channels over HTTP and Server-Sent Events, exports and backups. Used by the command line and by
-//! tests.
+//! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events over
+//! WebSocket, frames, channels and context over HTTP and Server-Sent Events, exports and backups. Used by the command line
+//! and by tests.
 //! Must not know: the server's crates, terminals, files but for a CA bundle and backups, where identities come from.
 
 pub mod accounts;
@@ -8,6 +9,7 @@ mod base_url;
 pub mod channels;
 mod client;
 pub mod contacts;
+pub mod context;
 mod error;
 mod event;
 mod exchange;
