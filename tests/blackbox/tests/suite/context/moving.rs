@@ -183,7 +183,7 @@ async fn ap_77_a_tampered_line_is_refused() {
     furnish(&from).await;
     let mut whole = exported(&from.operator()).await;
     whole[1] = whole[1].replace("1.5", "1.6");
-    whole[3] = whole[3]
+    whole[4] = whole[4]
         .replace("\"note\":\"look\"", "\"note\":\"look away\"")
         .replace("\"status\":\"draft\"", "\"status\":\"complete\"");
     let report = import(&to.operator(), "", &whole.join("\n")).await;
@@ -201,7 +201,7 @@ async fn ap_77_a_tampered_line_is_refused() {
         })
         .collect();
     assert_eq!((refused[0].0, refused[0].1, refused[0].2), (2, "p0", "hash_mismatch"));
-    assert_eq!((refused[1].0, refused[1].1), (4, "p2"));
+    assert_eq!((refused[1].0, refused[1].1), (5, "p2"));
     for id in ["p0", "p2"] {
         to.operator().get(&package_at(id)).await.refused(404, "package_not_found");
     }
