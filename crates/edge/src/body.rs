@@ -8,6 +8,7 @@ use axum::{
     extract::{FromRequest, Request},
 };
 use bytes::BytesMut;
+use futures_util::{Stream, TryStreamExt};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
@@ -113,6 +114,23 @@ pub async fn read_bytes(headers: &HeaderMap, mut body: Body, octets_max: usize) 
     Ok(if joined.is_empty() { read } else { joined.freeze() })
 }
 
+/// A body of at most `octets_max`, whatever it is, piece by piece as it comes. The limit is held to what is announced;
+/// who reads the pieces counts them.
+///
+/// # Errors
+/// As [`read_bytes`], of the pieces too.
+pub fn read_stream(
+    headers: &HeaderMap,
+    body: Body,
+    octets_max: u64,
+) -> Result<impl Stream<Item = Result<Bytes, Refusal>> + Send + use<>, Refusal> {
+    check_coding(headers)?;
+    if body.size_hint().lower() > octets_max {
+        return Err(too_large(octets_max));
+    }
+    Ok(TryStreamExt::map_err(body.into_data_stream(), |error| broken(&error)))
+}
+
 /// Refuses a body that is compressed.
 pub(crate) fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
     if headers.get(header::CONTENT_ENCODING).is_none_or(|coding| coding == "identity") {
@@ -125,7 +143,7 @@ pub(crate) fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
     ))
 }
 
-fn too_large(octets_max: usize) -> Refusal {
+fn too_large(octets_max: impl std::fmt::Display) -> Refusal {
     Refusal::new(Class::TooLarge, "body_too_large", format!("The body is over {octets_max} bytes."))
 }
 

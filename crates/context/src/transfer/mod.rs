@@ -14,6 +14,8 @@ mod placing;
 mod record;
 mod reference;
 mod report;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use cursor::{Place, Since};
 pub(crate) use decide::Import;

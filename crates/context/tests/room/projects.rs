@@ -37,7 +37,12 @@ async fn a_project_is_made_by_hand_or_by_its_first_package() {
 
 #[tokio::test]
 async fn the_switches_hold() {
-    let house = House::with(Config { auto_create_projects: false, attribution: Attribution::Open }).await;
+    let house = House::with(Config {
+        auto_create_projects: false,
+        attribution: Attribution::Open,
+        ..Config::default()
+    })
+    .await;
     house.deposit(&package("a", 0, &json!({}))).await.refused(404, "project_not_found", "-");
     house.post(&house.owner, "/v1/projects", &json!({"project_id": "p"})).await.ok(201);
     let by = json!({"created_by": {"id": "somebody", "type": "human"}});
@@ -79,9 +84,6 @@ async fn ap_78_ap_79_ap_88_the_descriptor_is_true() {
     house.deposit(&package("a", 0, &json!({}))).await.ok(201);
     for (method, path, code, capability) in [
         ("GET", "/v1/projects/p/packages?mode=relevant&query=x", "search_not_supported", "hybrid_search"),
-        ("GET", "/v1/projects/p/events", "not_implemented", "realtime"),
-        ("GET", "/v1/projects/p/blobs/00", "not_implemented", "blob_storage"),
-        ("PUT", "/v1/projects/p/blobs/00", "not_implemented", "blob_storage"),
     ] {
         let answer = house.send(&house.nick, method, path, "").await;
         answer.refused(501, code, "-");

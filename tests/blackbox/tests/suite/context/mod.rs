@@ -5,12 +5,14 @@
 
 mod attribution;
 mod bench;
+mod blobs;
 mod canonical;
 mod cluster;
 mod deposits;
 mod descriptor;
 mod digest;
 mod durability;
+mod events;
 mod factraces;
 mod factrules;
 mod facts;
@@ -20,6 +22,7 @@ mod hygiene;
 mod ids;
 mod lifecycle;
 mod members;
+mod moving;
 mod optional;
 mod projects;
 mod reading;
