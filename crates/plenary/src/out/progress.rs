@@ -45,7 +45,7 @@ impl Drop for Progress {
 
 fn line(step: &str, records: u64, octets: u64, since: Duration) -> String {
     let per_s = octets.saturating_mul(1000) / u64::try_from(since.as_millis()).unwrap_or(u64::MAX).max(1);
-    format!("{step}: {records} records, {}, {}/s", size(octets), size(per_s))
+    format!("{step}: {records} done, {}, {}/s", size(octets), size(per_s))
 }
 
 /// Octets in words.
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn it_says_how_much_and_how_fast() {
         let said = line("export", 12, 3 << 20, Duration::from_secs(2));
-        assert_eq!(said, "export: 12 records, 3.0 MiB, 1.5 MiB/s");
-        assert_eq!(line("import", 0, 0, Duration::ZERO), "import: 0 records, 0 B, 0 B/s");
+        assert_eq!(said, "export: 12 done, 3.0 MiB, 1.5 MiB/s");
+        assert_eq!(line("import", 0, 0, Duration::ZERO), "import: 0 done, 0 B, 0 B/s");
         assert_eq!([size(1023), size(1024)], ["1023 B", "1 KiB"]);
     }
 

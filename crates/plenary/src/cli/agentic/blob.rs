@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{deliverable::Delivered, place::Place};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::clean,
+    out::{Progress, clean},
 };
 
 /// The commands.
@@ -86,12 +86,15 @@ pub(super) async fn upload(
     delivered: Vec<Delivered>,
 ) -> Result<(), Failure> {
     let files = delivered.into_iter().filter_map(|one| Some((one.entry.path, one.content?)));
-    let (mut count, mut octets) = (0_usize, 0_usize);
+    let (mut count, mut octets) = (0, 0);
+    let mut progress = Progress::new(&context.out);
     for (_, content) in files {
-        octets += content.len();
+        octets += content.len() as u64;
         place.client.put_blob(place.project()?, content).await?;
         count += 1;
+        progress.tell("upload", count, octets);
     }
+    drop(progress);
     if count > 0 {
         context.out.note(&format!("{count} files uploaded, {octets} bytes"));
     }

@@ -262,6 +262,9 @@ async fn from_git(
     let directory =
         context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
     let repository = Repository::of(directory)?;
+    if deposit.auto && repository.is_rebasing()? {
+        return Ok(false);
+    }
     let base = match &deposit.since {
         Some(since) => Some(repository.commit(since)?),
         None => last_deposited(place, &repository).await?,

@@ -78,8 +78,23 @@ impl Repository {
     }
 
     /// Where the hooks of a directory's repository are.
+    ///
+    /// # Errors
+    /// Where they are none of its own, but shared with other repositories by `core.hooksPath`.
     pub(super) fn hooks_dir(directory: &Path) -> Result<PathBuf, Failure> {
-        Self::asked(directory, &["rev-parse", "--git-path", "hooks"])
+        let hooks = Self::asked(directory, &["rev-parse", "--git-path", "hooks"])?;
+        let own = [Self::top(directory)?, Self::asked(directory, &["rev-parse", "--git-common-dir"])?];
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if own.iter().any(|own| real(&hooks).starts_with(real(own))) {
+            return Ok(hooks);
+        }
+        Err(Failure::local_with(
+            format!(
+                "the hooks are in {}, which other repositories share (`core.hooksPath`)",
+                hooks.display()
+            ),
+            "give this repository its own: `git config core.hooksPath .git/hooks`",
+        ))
     }
 
     /// The top of the working tree that a directory is in.
@@ -164,6 +179,18 @@ impl Repository {
         let commits = commits_of(&String::from_utf8_lossy(&log));
         let all = count.and_then(|count| count.parse().ok()).unwrap_or(commits.len());
         Ok((commits, all))
+    }
+
+    /// Whether commits are being made anew, none of which is work of now.
+    pub(super) fn is_rebasing(&self) -> Result<bool, Failure> {
+        for name in ["rebase-merge", "rebase-apply"] {
+            let path =
+                self.run(&["rev-parse", "--git-path", name])?.map(|path| self.directory.join(text(path)));
+            if path.is_some_and(|path| path.exists()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The branch that is checked out.

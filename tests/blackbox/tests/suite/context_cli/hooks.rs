@@ -48,12 +48,28 @@ async fn the_git_hook_is_installed_once_beside_what_is_there_and_deposits_each_c
         (&json!("A commit"), &json!("auto_deposit"))
     );
 
+    git(&directory, &["branch", "other", "HEAD"]).await;
+    commit(&directory, "b.rs", "Another").await;
+    git(&directory, &["checkout", "-q", "other"]).await;
+    git(&directory, &["commit", "-q", "--allow-empty", "--no-verify", "-m", "Aside"]).await;
+    let deposits = async || {
+        let page = ann.done(&["context", "pull", "--short", "--limit", "100"]).await;
+        page.lines().count()
+    };
+    let before = deposits().await;
+    git(&directory, &["rebase", "-q", "main"]).await;
+    assert_eq!(deposits().await, before, "what is made anew is no work of now");
+
     ann.done(&["context", "hook", "remove"]).await;
     let left = std::fs::read_to_string(&hook).expect("the other hook stays");
     assert_eq!(left, "#!/bin/sh\ntouch was-here\nexit 0\n");
     std::fs::write(&hook, "#!/usr/bin/env python3\n").expect("a file can be made");
     let python = ann.run(&["context", "hook", "install"]).await;
     assert!(python.code == 1 && python.err.contains("not for a shell"), "{python:?}");
+    let shared = ann.dir().join("..").canonicalize().expect("it is there").display().to_string();
+    git(&directory, &["config", "core.hooksPath", &shared]).await;
+    let foreign = ann.run(&["context", "hook", "install"]).await;
+    assert!(foreign.code == 1 && foreign.err.contains("core.hooksPath"), "{foreign:?}");
 }
 
 #[tokio::test]

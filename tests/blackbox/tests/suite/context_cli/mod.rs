@@ -8,6 +8,7 @@ mod reviews;
 mod transfer;
 
 use blackbox::{Agent, Cli, Ran, Server};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 /// An agent whose directory is bound to a fresh project of its owner's.
@@ -256,6 +257,18 @@ async fn ap_79_what_the_server_has_not_is_said_with_another_way() {
         let (code, error) = refusal(&search);
         assert_eq!((code, &error["code"]), (1, &json!("search_not_supported")), "AP-60");
         assert!(error["next"].as_str().is_some_and(|next| next.contains("orchestrate")), "{error}");
+    }
+    if does["realtime"] == true {
+        let mut watch = ann.start(&["context", "watch"]);
+        watch.note_with("watching parser").await;
+        ann.done(&["context", "deposit", "--title", "Seen live"]).await;
+        let line = watch.line_with("Seen live").await;
+        assert!(line.contains("@nick.ann package.deposited Seen live (pkg_"), "{line}");
+        watch.signal(Signal::INT);
+        assert_eq!(watch.end().await.code, 0);
+    } else {
+        let watch = ann.run(&["context", "watch"]).await;
+        assert!(watch.code == 1 && watch.err.contains("501 not_implemented"), "{watch:?}");
     }
     std::fs::write(ann.dir().join("a.txt"), "abc").expect("a file can be made");
     let put = ann.run(&["context", "blob", "put", "a.txt"]).await;
