@@ -152,7 +152,7 @@ async fn deltas_are_lost_past_their_limit_and_never_wait() {
 }
 
 #[tokio::test]
-async fn sc_44_sc_45_sc_46_a_run_waits_for_input_and_is_told_to_cancel() {
+async fn sc_32_sc_44_sc_45_sc_46_without_http_a_run_waits_for_input_and_is_told_to_cancel() {
     let (mut run, ears) = both();
     let keys = object(json!({"name": "Your name"}));
     assert!(ears.resume(object(json!({"name": "Nick"}))));
