@@ -158,23 +158,11 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
             "The package has gone as many steps as it may; it can only be completed.",
         ),
         Rejection::SessionEnded => (Class::Conflict, "session_ended", "The session has ended already."),
-        Rejection::BlobNotFound => {
-            (Class::NotFound, "blob_not_found", "The project has no content of this SHA-256.")
-        }
-        Rejection::TooManyPuts => {
-            (Class::Unavailable, "too_many_puts", "Too many contents are being put; nothing was kept. Retry.")
-        }
-        Rejection::BlobDamaged => (
-            Class::Internal,
-            "content_damaged",
-            "The stored content is not what its SHA-256 says; putting it again mends it.",
-        ),
-        Rejection::BlobsUnavailable => {
-            (Class::Unavailable, "unavailable", "Where contents are kept can't be reached. Retry.")
-        }
-        Rejection::BlobsFull => {
-            (Class::StorageFull, "storage_full", "Where contents are kept is full; nothing was kept.")
-        }
+        Rejection::BlobNotFound
+        | Rejection::TooManyPuts
+        | Rejection::BlobDamaged
+        | Rejection::BlobsUnavailable
+        | Rejection::BlobsFull => of_blob(rejection),
         Rejection::TooManyStreams => (
             Class::TooMany,
             "too_many_streams",
@@ -196,6 +184,26 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::BlobTooLarge(_)
         | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
     }
+}
+
+/// The same of contents.
+fn of_blob(rejection: &Rejection) -> (Class, &'static str, &'static str) {
+    if *rejection == Rejection::BlobNotFound {
+        return (Class::NotFound, "blob_not_found", "The project has no content of this SHA-256.");
+    }
+    if *rejection == Rejection::TooManyPuts {
+        let text = "Too many contents are being put; nothing was kept. Retry.";
+        return (Class::Unavailable, "too_many_puts", text);
+    }
+    if *rejection == Rejection::BlobsFull {
+        let text = "Where contents are kept is full; nothing was kept.";
+        return (Class::StorageFull, "storage_full", text);
+    }
+    if *rejection == Rejection::BlobsUnavailable {
+        return (Class::Unavailable, "unavailable", "Where contents are kept can't be reached. Retry.");
+    }
+    let text = "The stored content is not what its SHA-256 says; putting it again mends it.";
+    (Class::Internal, "content_damaged", text)
 }
 
 impl From<Refusal> for Refused {
