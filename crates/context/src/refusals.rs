@@ -178,9 +178,7 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         Rejection::Stopping => {
             (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
         }
-        Rejection::SessionExists => {
-            (Class::Conflict, "session_exists", "The session id is taken by another.")
-        }
+        Rejection::SessionExists => (Class::Conflict, "session_exists", "The session id is taken."),
         Rejection::TooManyProjects => (
             Class::Conflict,
             "too_many_projects",
