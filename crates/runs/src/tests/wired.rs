@@ -26,7 +26,8 @@ fn based(id: u64, kind: &str, role: &str, own: Value) -> Value {
     let mut event = json!({
         "id": id, "run_id": run, "thread_id": source.thread, "agent": "echo", "type": kind, "role": role, "depth": 1,
     });
-    event.as_object_mut().unwrap().extend(own.as_object().cloned().unwrap());
+    let Value::Object(own) = own else { panic!("members") };
+    event.as_object_mut().unwrap().extend(own);
     event
 }
 
