@@ -176,27 +176,8 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::BlobDamaged
         | Rejection::BlobsUnavailable
         | Rejection::BlobsFull => of_blob(rejection),
-        Rejection::TooManyStreams => (
-            Class::TooMany,
-            "too_many_streams",
-            "The token has as many live streams as it may have; close one first.",
-        ),
-        Rejection::Stopping => {
-            (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
-        }
-        Rejection::SessionExists => {
-            (Class::Conflict, "session_exists", "The session id is taken by another session.")
-        }
-        Rejection::TooManyProjects => (
-            Class::Conflict,
-            "too_many_projects",
-            "There are more projects than one export takes; export them one by one.",
-        ),
-        Rejection::TooManyRenames => (
-            Class::Conflict,
-            "too_many_renames",
-            "The import has renamed as many packages as one may; import the rest by itself.",
-        ),
+        Rejection::TooManyStreams => too_many_streams(),
+        Rejection::Stopping => stopping(),
         Rejection::Damaged => (
             Class::Internal,
             "content_damaged",
@@ -210,6 +191,15 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::BlobTooLarge(_)
         | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
     }
+}
+
+fn too_many_streams() -> (Class, &'static str, &'static str) {
+    let text = "The token has as many live streams as it may have; close one first.";
+    (Class::TooMany, "too_many_streams", text)
+}
+
+fn stopping() -> (Class, &'static str, &'static str) {
+    (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
 }
 
 /// The same of contents.
