@@ -13,10 +13,11 @@ use super::{
 pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs"];
 
 /// What a protocol room may build on.
-const BELOW_PROTOCOLS: &[&str] = &["kernel", "log", "engine", "hub", "telemetry", "edge", "accounts"];
+const BELOW_PROTOCOLS: &[&str] =
+    &["kernel", "log", "retrieval", "engine", "hub", "telemetry", "edge", "accounts"];
 
 /// The concrete backends: named by the binary, and by tests and benches.
-const BACKENDS: &[&str] = &["log-sqlite", "log-postgres"];
+const BACKENDS: &[&str] = &["log-sqlite", "log-postgres", "retrieval-tantivy"];
 
 /// The binary wires everything together and the automation measures it: both may name anything.
 const WHOLE: &[&str] = &["plenary", "xtask"];
@@ -29,7 +30,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("kernel", &[]),
     ("log", &["kernel"]),
     ("log-sqlite", &["kernel", "log"]),
-    ("log-postgres", &["kernel", "log"]),
+    ("log-postgres", &["kernel", "log", "retrieval"]),
+    ("retrieval", &["kernel"]),
+    ("retrieval-tantivy", &["kernel", "retrieval"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log", "engine"]),
     ("telemetry", &["kernel"]),
@@ -46,6 +49,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rusqlite", &["log-sqlite", "bench", "blackbox", "xtask"], "only a backend opens a database"),
     ("tokio-postgres", &["log-postgres", "bench", "blackbox", "xtask"], "only a backend opens a database"),
+    ("tantivy", &["retrieval-tantivy"], "only a backend keeps an index"),
     ("anyhow", PROGRAMS, "libraries have error types; an `anyhow` hides what can go wrong"),
     ("clap", PROGRAMS, "only programs have a command line"),
     ("tracing-subscriber", PROGRAMS, "only the binary decides where logs go"),
@@ -55,6 +59,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
 const REFUSED: &[(&str, &[&str], &str)] = &[
     ("kernel", &["tokio", "futures-util", "getrandom", "axum", "hyper", "http"], "the kernel is pure"),
     ("log", &["serde_json", "axum", "hyper", "http"], "the log knows octets, not protocols"),
+    ("retrieval", &["serde_json", "axum", "hyper", "http"], "retrieval knows documents, not protocols"),
     ("engine", &["axum", "hyper", "http"], "the engine does not know how a command arrived"),
     ("hub", &["axum", "hyper", "http", "tokio-tungstenite"], "the hub does not know what a reader writes to"),
 ];
