@@ -8,6 +8,8 @@ use plenary_engine::{Clock, ExecuteError, Room, Streams};
 use plenary_hub::Observer;
 use plenary_kernel::limits::READ_ROWS_MAX;
 use plenary_log::{Fault, Log, StoredEvent};
+use plenary_retrieval::Index;
+use prometheus_client::metrics::gauge::Gauge;
 
 use crate::{
     attribution::Attribution,
@@ -27,6 +29,7 @@ use crate::{
         room::{OnProject, ProjectRoom},
     },
     rejection::Rejection,
+    search::Search,
     session::{
         command::{EndSession, StartSession},
         room::{OnSession, SessionRoom},
@@ -85,19 +88,27 @@ struct Inner {
     packages: Streams<PackageRoom>,
     facts: Streams<FactRoom>,
     sessions: Streams<SessionRoom>,
+    search: Search,
     config: Config,
 }
 
 impl Context {
-    /// The room in a log.
+    /// The room in a log, with the index that its packages are found by.
     #[must_use]
-    pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts, config: Config) -> Self {
+    pub fn new(
+        log: Log,
+        clock: Arc<dyn Clock>,
+        accounts: Accounts,
+        index: Arc<dyn Index>,
+        config: Config,
+    ) -> Self {
         Self(Arc::new(Inner {
             accounts,
             projects: Streams::new(log.clone(), clock.clone()),
             packages: Streams::new(log.clone(), clock.clone()),
             facts: Streams::new(log.clone(), clock.clone()),
             sessions: Streams::new(log, clock),
+            search: Search::new(index),
             config,
         }))
     }
@@ -119,6 +130,18 @@ impl Context {
     }
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         self.0.projects.clock()
+    }
+    pub(crate) fn search(&self) -> &Search {
+        &self.0.search
+    }
+    /// How many events are to be looked at before all packages are found.
+    #[must_use]
+    pub fn search_lag(&self) -> &Gauge {
+        self.search().lag()
+    }
+    /// Closes the index.
+    pub async fn close_search(&self) -> Result<(), Fault> {
+        self.search().close().await.map_err(|fault| Fault::Unavailable(fault.to_string()))
     }
     pub(crate) fn config(&self) -> &Config {
         &self.0.config
@@ -240,6 +263,7 @@ impl Observer for Context {
         for event in events {
             self.observe(event);
         }
+        self.search().committed(events);
         Box::pin(std::future::ready(()))
     }
 }

@@ -27,6 +27,7 @@ mod refusals;
 pub mod rejection;
 mod routes;
 pub mod schema;
+mod search;
 pub mod session;
 mod shape;
 mod stored;

@@ -82,10 +82,6 @@ impl From<Rejection> for Refused {
                 let text = format!("`{field}` must be an id of the agent or owner whose token is sent.");
                 at(field, Self::new(Class::Forbidden, "unauthorized", text))
             }
-            Rejection::SearchNotSupported => {
-                let text = "This server has no search.";
-                lacks("hybrid_search", Self::new(Class::NotImplemented, "search_not_supported", text))
-            }
             Rejection::NotImplemented(capability) => {
                 let text = format!("This server has no {capability}.");
                 lacks(capability, Self::new(Class::NotImplemented, "not_implemented", text))
@@ -156,7 +152,6 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::NotThatActor(_)
         | Rejection::InvalidTransition { .. }
         | Rejection::InvalidValidFrom(_)
-        | Rejection::SearchNotSupported
         | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
     }
 }

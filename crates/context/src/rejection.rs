@@ -48,8 +48,6 @@ pub enum Rejection {
     SessionEnded,
     /// What is stored is not what was deposited (AP-38, AP-39).
     Damaged,
-    /// There is no index for it (AP-60).
-    SearchNotSupported,
     /// It needs what is not there; the capability's name (AP-79).
     NotImplemented(&'static str),
 }

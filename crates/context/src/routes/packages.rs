@@ -4,6 +4,7 @@ use axum::{Json, extract::State, response::Response};
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use plenary_edge::{Operation, OperationDoc, Received};
 use plenary_kernel::{Class, rfc3339::Utc};
+use plenary_retrieval::{QUERY_OCTETS_MAX, Query, QueryFault};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
@@ -71,8 +72,10 @@ struct Packages {
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct ListQuery {
-    /// `latest`.
+    /// `latest`, or `relevant`: those nearest to `query`, each as `{package, score}`.
     mode: Option<String>,
+    /// What `mode=relevant` looks for: any of its words.
+    query: Option<String>,
     /// 1 to 1000; 5 when absent.
     limit: Option<u64>,
     /// Only those in this state.
@@ -136,8 +139,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     let list_doc = in_project("context.pull", Method::GET, packages, "List packages, newest first")
         .query::<ListQuery>()
         .reply::<Packages>()
-        .errors(Class::Malformed, &["invalid_parameter"])
-        .errors(Class::NotImplemented, &["search_not_supported"]);
+        .errors(Class::Malformed, &["invalid_parameter"]);
     let reviews_doc = in_project(
         "context.awaiting_review",
         Method::GET,
@@ -250,16 +252,54 @@ async fn pull(
     match parameters.one("mode")? {
         None | Some("latest") => {}
         Some("relevant") => {
-            context.readable(&project_id, &bearer.0.by).await?;
-            parameters.required("query")?;
-            return Err(Rejection::SearchNotSupported.into());
+            return relevant(&context, bearer, &project_id, &parameters).await;
         }
         Some(_) => return Err(Malformed::parameter("mode", "latest or relevant").into()),
     }
+    let status = wanted_status(&parameters)?;
+    page(&context, bearer, &project_id, &parameters, status).await
+}
+
+fn wanted_status(parameters: &Parameters) -> Result<Option<Status>, Malformed> {
     let wrong =
         || Malformed::parameter("status", "one of draft, complete, awaiting_review, revision_requested");
-    let status = parameters.one("status")?.map(|word| Status::parse(word).ok_or_else(wrong)).transpose()?;
-    page(&context, bearer, &project_id, &parameters, status).await
+    parameters.one("status")?.map(|word| Status::parse(word).ok_or_else(wrong)).transpose()
+}
+
+/// A query of more octets than one may have.
+pub(super) fn too_long(name: &str) -> Malformed {
+    Malformed::parameter(name, &format!("at most {QUERY_OCTETS_MAX} bytes"))
+}
+
+/// AP-60.
+async fn relevant(
+    context: &Context,
+    Bearer(authority): Bearer,
+    project_id: &str,
+    parameters: &Parameters,
+) -> Result<Response, Refused> {
+    let (project, _) = context.readable(project_id, &authority.by).await?;
+    let query = Query::read(parameters.one("query")?.unwrap_or_default()).map_err(|fault| match fault {
+        QueryFault::Empty => Malformed::parameter("query", "given"),
+        QueryFault::TooLong => too_long("query"),
+    })?;
+    for name in ["parent", "cursor"] {
+        if parameters.one(name)?.is_some() {
+            return Err(Malformed::parameter(name, "left out where mode is relevant").into());
+        }
+    }
+    let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;
+    let listing = Listing {
+        status: wanted_status(parameters)?,
+        package_type: parameters.one("package_type")?,
+        ..Listing::default()
+    };
+    let found = context.relevant(&project, &query, &listing, limit).await?;
+    let found: Vec<String> = found
+        .into_iter()
+        .map(|(held, score)| format!("{{\"package\":{},\"score\":{score}}}", held.text))
+        .collect();
+    Ok(list("packages", &found, None))
 }
 
 /// AP-87.

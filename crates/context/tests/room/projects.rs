@@ -78,7 +78,6 @@ async fn ap_78_ap_79_ap_88_the_descriptor_is_true() {
     );
     house.deposit(&package("a", 0, &json!({}))).await.ok(201);
     for (method, path, code, capability) in [
-        ("GET", "/v1/projects/p/packages?mode=relevant&query=x", "search_not_supported", "hybrid_search"),
         ("GET", "/v1/projects/p/events", "not_implemented", "realtime"),
         ("GET", "/v1/projects/p/blobs/00", "not_implemented", "blob_storage"),
         ("PUT", "/v1/projects/p/blobs/00", "not_implemented", "blob_storage"),

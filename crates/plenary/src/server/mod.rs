@@ -60,7 +60,7 @@ impl Server {
     /// Opens the store, finishes what a crash left, applies the seed, and listens.
     pub(crate) async fn start(settings: Settings, operator: &OperatorToken) -> anyhow::Result<Self> {
         let telemetry = telemetry(&settings);
-        let (opened, closing) = store::open(&settings).await?;
+        let store::Store { opened, closing, index } = store::open(&settings).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let log = opened.log;
         let digest = TokenDigest::of(operator.secret());
@@ -80,7 +80,7 @@ impl Server {
         let frames = Frames::new(log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
         let spans = telemetry.spans();
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
-        let context = Context::new(log.clone(), clock, accounts.clone(), settings.context);
+        let context = Context::new(log.clone(), clock, accounts.clone(), index, settings.context);
         let parts = Parts { log, accounts, sessions, frames, channels, context, presence, cursors };
 
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
@@ -96,7 +96,7 @@ impl Server {
         }
         parts.sessions.resume_grace().await.context("taking up grace windows")?;
 
-        let metrics = metrics(&telemetry);
+        let metrics = metrics(&telemetry, &parts.context);
         let listener = Listener::bind(settings.listen, settings.edge()?)?;
         let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));
         let origin = settings.origin(listener.address());
@@ -160,7 +160,7 @@ fn telemetry(settings: &Settings) -> Telemetry {
     }
 }
 
-fn metrics(telemetry: &Telemetry) -> Metrics {
+fn metrics(telemetry: &Telemetry, context: &Context) -> Metrics {
     let metrics = Metrics::with_spans(telemetry.spans());
     let counts = telemetry.counts();
     metrics.register("spans_exported", "Spans that a collector has taken", counts.exported);
@@ -168,6 +168,11 @@ fn metrics(telemetry: &Telemetry) -> Metrics {
         "spans_dropped",
         "Spans that were lost: no room, or no collector took them",
         counts.dropped,
+    );
+    metrics.register(
+        "search_lag_events",
+        "Events that are to be looked at before every package is found",
+        context.search_lag().clone(),
     );
     metrics
 }

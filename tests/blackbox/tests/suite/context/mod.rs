@@ -23,6 +23,7 @@ mod members;
 mod optional;
 mod projects;
 mod reading;
+mod relevant;
 mod reviews;
 mod schema;
 mod sessions;
