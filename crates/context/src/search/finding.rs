@@ -64,6 +64,7 @@ impl Context {
         max: usize,
     ) -> Result<Vec<Snippet>, Fault> {
         let search = self.search();
+        search.recent.until(self.log().head().await?).await;
         let mut ids = search.recent.waiting(FOCUS_WAITING_MAX);
         ids.retain(|id| id.split_once('/').is_some_and(|(project, _)| projects.contains(project)));
         let scope = Scope { projects, since_ms: Some(since.ms()), without_drafts: true };

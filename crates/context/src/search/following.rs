@@ -67,12 +67,14 @@ impl Context {
         loop {
             let is_ours = search.index.leads().await.map_err(unavailable)?;
             let stands = search.index.extent().await.map_err(unavailable)?.cursor;
-            search.reached(stands);
+            search.reached(stands, is_ours);
             if !is_ours {
                 sleep(LOOK_EVERY).await;
                 continue;
             }
-            if stands > self.log().head().await? {
+            let head = self.log().head().await?;
+            search.recent.seen(head);
+            if stands > head {
                 tracing::warn!(%stands, "the search index is ahead of the log and is built again from it");
                 search.index.clear().await.map_err(unavailable)?;
                 continue;
@@ -93,7 +95,7 @@ impl Context {
             }
             let is_far = batch.until.0 - stands.0 >= ADVANCE_EVENTS;
             if batch.changes.is_empty() && !is_far {
-                search.reached(batch.until);
+                search.reached(batch.until, true);
                 // Nothing came, or the time has come to look whether this process still leads.
                 let _either = timeout(LOOK_EVERY, search.recent.news()).await;
                 continue;
@@ -103,7 +105,7 @@ impl Context {
             let Put::Done = written else { return Ok(()) };
             stands = until;
             batch = Batch::from(until);
-            search.reached(until);
+            search.reached(until, true);
             if !is_full {
                 sleep_until(began + SPACING).await;
             }
@@ -168,8 +170,8 @@ impl Context {
 }
 
 impl Search {
-    fn reached(&self, place: Position) {
-        self.recent.indexed(place);
+    fn reached(&self, place: Position, leads: bool) {
+        self.recent.indexed(place, leads);
         self.count();
     }
 }

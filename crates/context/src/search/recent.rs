@@ -5,20 +5,29 @@
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use plenary_engine::Room as _;
 use plenary_kernel::Position;
 use plenary_log::StoredEvent;
-use tokio::sync::Notify;
+use tokio::{
+    sync::{Notify, watch},
+    time::timeout,
+};
 
 use crate::{limits::SEARCH_RECENT_OCTETS_MAX, package::room::PackageRoom};
+
+/// How long is waited for what was committed to be seen.
+const SEEN_WITHIN: Duration = Duration::from_millis(200);
 
 /// What is known of the end of the log.
 #[derive(Default)]
 pub(super) struct Recent {
     inner: Mutex<Inner>,
     news: Notify,
+    /// How far this process has seen the log.
+    seen: watch::Sender<Position>,
 }
 
 #[derive(Default)]
@@ -30,6 +39,8 @@ struct Inner {
     until: Position,
     /// Everything up to here is in the index.
     indexed: Position,
+    /// Whether this process writes the index. Of another one's cursor it is not known what lies behind it.
+    leads: bool,
 }
 
 impl Recent {
@@ -55,10 +66,26 @@ impl Recent {
             inner.from = Some(gone.position);
         }
         drop(inner);
+        self.seen(last.position);
         if is_news {
             self.news.notify_one();
         }
         is_news
+    }
+
+    /// The log is seen up to a place.
+    pub(super) fn seen(&self, place: Position) {
+        self.seen.send_if_modified(|seen| {
+            let further = place > *seen;
+            *seen = place.max(*seen);
+            further
+        });
+    }
+
+    /// Waits until a place is seen, but not for long: what was committed is seen within milliseconds.
+    pub(super) async fn until(&self, place: Position) {
+        let mut seen = self.seen.subscribe();
+        let _as_far_as_it_is = timeout(SEEN_WITHIN, seen.wait_for(|seen| *seen >= place)).await;
     }
 
     /// At most `max` packages' events past a place, and how far that reaches; `None` when the log must be read.
@@ -75,9 +102,9 @@ impl Recent {
     }
 
     /// Everything up to a place is in the index.
-    pub(super) fn indexed(&self, place: Position) {
+    pub(super) fn indexed(&self, place: Position, leads: bool) {
         let mut inner = self.inner();
-        inner.indexed = place;
+        (inner.indexed, inner.leads) = (place, leads);
         while inner.events.front().is_some_and(|event| event.position <= place) {
             if let Some(gone) = inner.events.pop_front() {
                 inner.octets -= octets(&gone);
@@ -89,7 +116,8 @@ impl Recent {
     /// How many events have to be looked at until everything is in the index.
     pub(super) fn lag(&self) -> u64 {
         let inner = self.inner();
-        let unread = inner.from.map_or(0, |from| from.0.saturating_sub(inner.indexed.0));
+        let from = inner.from.filter(|_| inner.leads);
+        let unread = from.map_or(0, |from| from.0.saturating_sub(inner.indexed.0));
         unread + inner.events.len() as u64
     }
 
@@ -163,12 +191,12 @@ mod tests {
         );
         assert_eq!(after(&recent, 14, 9), Some((vec![], 15)));
         assert_eq!(recent.waiting(9), ["p/14", "p/12"]);
-        recent.indexed(Position(10));
+        recent.indexed(Position(10), true);
         assert_eq!(recent.lag(), 2);
-        recent.indexed(Position(12));
+        recent.indexed(Position(12), true);
         assert_eq!((recent.lag(), recent.waiting(9)), (1, vec!["p/14".to_owned()]));
         assert_eq!(after(&recent, 12, 9), Some((vec![14], 15)));
-        recent.indexed(Position(15));
+        recent.indexed(Position(15), true);
         assert_eq!(recent.lag(), 0);
     }
 
@@ -179,6 +207,9 @@ mod tests {
         recent.push(&[event(3, "context.package", SEARCH_RECENT_OCTETS_MAX - 1)]);
         assert_eq!(after(&recent, 0, 9), None);
         assert_eq!(after(&recent, 1, 9), Some((vec![2, 3], 3)));
-        assert_eq!(recent.lag(), 3);
+        recent.indexed(Position(0), true);
+        assert_eq!(recent.lag(), 1 + 2, "one to read, two at hand");
+        recent.indexed(Position(0), false);
+        assert_eq!(recent.lag(), 2);
     }
 }
