@@ -49,7 +49,7 @@ impl Writer {
         while let Some(job) = jobs.blocking_recv() {
             match job {
                 Job::Put { changes, from, to, reply } => {
-                    let done = self.put(changes, from, to);
+                    let done = self.put(&changes, from, to);
                     let _nobody_waits = reply.send(self.settled(done));
                 }
                 Job::Clear { reply } => {
@@ -86,7 +86,7 @@ impl Writer {
         self.writer.as_mut().ok_or_else(|| unavailable("no writer"))
     }
 
-    fn put(&mut self, changes: Vec<Change>, from: Position, to: Position) -> Result<Put, Fault> {
+    fn put(&mut self, changes: &[Change], from: Position, to: Position) -> Result<Put, Fault> {
         let stands = cursor(&self.index)?;
         if stands != from {
             return Ok(Put::Moved(stands));

@@ -5,6 +5,7 @@ mod facts;
 mod packages;
 mod projects;
 mod reading;
+mod relevant;
 mod sessions;
 
 use axum::{

@@ -4,11 +4,10 @@ use axum::{Json, extract::State, response::Response};
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use plenary_edge::{Operation, OperationDoc, Received};
 use plenary_kernel::{Class, rfc3339::Utc};
-use plenary_retrieval::{QUERY_OCTETS_MAX, Query, QueryFault};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use super::{Bearer, Path, doc, in_project, json, list, text, value, writing};
+use super::{Bearer, Path, doc, in_project, json, list, relevant, text, value, writing};
 use crate::{
     Context,
     document::with_hash,
@@ -252,7 +251,7 @@ async fn pull(
     match parameters.one("mode")? {
         None | Some("latest") => {}
         Some("relevant") => {
-            return relevant(&context, bearer, &project_id, &parameters).await;
+            return relevant::pull(&context, bearer, &project_id, &parameters).await;
         }
         Some(_) => return Err(Malformed::parameter("mode", "latest or relevant").into()),
     }
@@ -260,46 +259,10 @@ async fn pull(
     page(&context, bearer, &project_id, &parameters, status).await
 }
 
-fn wanted_status(parameters: &Parameters) -> Result<Option<Status>, Malformed> {
+pub(super) fn wanted_status(parameters: &Parameters) -> Result<Option<Status>, Malformed> {
     let wrong =
         || Malformed::parameter("status", "one of draft, complete, awaiting_review, revision_requested");
     parameters.one("status")?.map(|word| Status::parse(word).ok_or_else(wrong)).transpose()
-}
-
-/// A query of more octets than one may have.
-pub(super) fn too_long(name: &str) -> Malformed {
-    Malformed::parameter(name, &format!("at most {QUERY_OCTETS_MAX} bytes"))
-}
-
-/// AP-60.
-async fn relevant(
-    context: &Context,
-    Bearer(authority): Bearer,
-    project_id: &str,
-    parameters: &Parameters,
-) -> Result<Response, Refused> {
-    let (project, _) = context.readable(project_id, &authority.by).await?;
-    let query = Query::read(parameters.one("query")?.unwrap_or_default()).map_err(|fault| match fault {
-        QueryFault::Empty => Malformed::parameter("query", "given"),
-        QueryFault::TooLong => too_long("query"),
-    })?;
-    for name in ["parent", "cursor"] {
-        if parameters.one(name)?.is_some() {
-            return Err(Malformed::parameter(name, "left out where mode is relevant").into());
-        }
-    }
-    let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;
-    let listing = Listing {
-        status: wanted_status(parameters)?,
-        package_type: parameters.one("package_type")?,
-        ..Listing::default()
-    };
-    let found = context.relevant(&project, &query, &listing, limit).await?;
-    let found: Vec<String> = found
-        .into_iter()
-        .map(|(held, score)| format!("{{\"package\":{},\"score\":{score}}}", held.text))
-        .collect();
-    Ok(list("packages", &found, None))
 }
 
 /// AP-87.

@@ -7,7 +7,7 @@ use plenary_kernel::Class;
 use plenary_retrieval::{Query, QueryFault};
 use schemars::JsonSchema;
 
-use super::{Bearer, Path, doc, in_project, packages::too_long};
+use super::{Bearer, Path, doc, in_project, relevant::too_long};
 use crate::{
     Context,
     bundles::Wanted,
