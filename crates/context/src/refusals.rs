@@ -32,6 +32,16 @@ impl Refused {
     fn new(class: Class, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { class, code, message: message.into(), field: None, capability: None }
     }
+
+    /// The stable code.
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// The text for people.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
 }
 
 impl IntoResponse for Refused {
@@ -82,6 +92,10 @@ impl From<Rejection> for Refused {
                 let text = format!("`{field}` must be an id of the agent or owner whose token is sent.");
                 at(field, Self::new(Class::Forbidden, "unauthorized", text))
             }
+            Rejection::BlobTooLarge(octets_max) => {
+                let text = format!("The body is over {octets_max} bytes.");
+                Self::new(Class::TooLarge, "body_too_large", text)
+            }
             Rejection::NotImplemented(capability) => {
                 let text = format!("This server has no {capability}.");
                 lacks(capability, Self::new(Class::NotImplemented, "not_implemented", text))
@@ -98,6 +112,16 @@ impl From<Rejection> for Refused {
             | Rejection::DuplicatePackageId
             | Rejection::TooManySteps
             | Rejection::SessionEnded
+            | Rejection::BlobNotFound
+            | Rejection::TooManyPuts
+            | Rejection::BlobDamaged
+            | Rejection::BlobsUnavailable
+            | Rejection::BlobsFull
+            | Rejection::TooManyStreams
+            | Rejection::Stopping
+            | Rejection::SessionExists
+            | Rejection::TooManyProjects
+            | Rejection::TooManyRenames
             | Rejection::Damaged => {
                 let (class, code, text) = plain(&rejection);
                 Self::new(class, code, text)
@@ -143,6 +167,44 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
             "The package has gone as many steps as it may; it can only be completed.",
         ),
         Rejection::SessionEnded => (Class::Conflict, "session_ended", "The session has ended already."),
+        Rejection::BlobNotFound => {
+            (Class::NotFound, "blob_not_found", "The project has no content of this SHA-256.")
+        }
+        Rejection::TooManyPuts => {
+            (Class::Unavailable, "too_many_puts", "Too many contents are being put; nothing was kept. Retry.")
+        }
+        Rejection::BlobDamaged => (
+            Class::Internal,
+            "content_damaged",
+            "The stored content is not what its SHA-256 says; putting it again mends it.",
+        ),
+        Rejection::BlobsUnavailable => {
+            (Class::Unavailable, "unavailable", "Where contents are kept can't be reached. Retry.")
+        }
+        Rejection::BlobsFull => {
+            (Class::StorageFull, "storage_full", "Where contents are kept is full; nothing was kept.")
+        }
+        Rejection::TooManyStreams => (
+            Class::TooMany,
+            "too_many_streams",
+            "The token has as many live streams as it may have; close one first.",
+        ),
+        Rejection::Stopping => {
+            (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
+        }
+        Rejection::SessionExists => {
+            (Class::Conflict, "session_exists", "The session id is taken by another session.")
+        }
+        Rejection::TooManyProjects => (
+            Class::Conflict,
+            "too_many_projects",
+            "There are more projects than one export takes; export them one by one.",
+        ),
+        Rejection::TooManyRenames => (
+            Class::Conflict,
+            "too_many_renames",
+            "The import has renamed as many packages as one may; import the rest by itself.",
+        ),
         Rejection::Damaged => (
             Class::Internal,
             "content_damaged",
@@ -152,6 +214,7 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::NotThatActor(_)
         | Rejection::InvalidTransition { .. }
         | Rejection::InvalidValidFrom(_)
+        | Rejection::BlobTooLarge(_)
         | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
     }
 }

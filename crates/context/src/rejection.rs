@@ -46,8 +46,30 @@ pub enum Rejection {
     InvalidValidFrom(&'static str),
     /// The session has ended.
     SessionEnded,
+    /// The session's id is taken by another one.
+    SessionExists,
+    /// An export over so many projects has to be taken one by one.
+    TooManyProjects,
+    /// An import has renamed as many packages as one may.
+    TooManyRenames,
     /// What is stored is not what was deposited (AP-38, AP-39).
     Damaged,
+    /// There is no such content in the project.
+    BlobNotFound,
+    /// The content is larger than this many octets.
+    BlobTooLarge(u64),
+    /// Too many contents are being put.
+    TooManyPuts,
+    /// What is kept is not what its name says.
+    BlobDamaged,
+    /// Where contents are kept can't be reached.
+    BlobsUnavailable,
+    /// Where contents are kept is full.
+    BlobsFull,
+    /// The token has as many live streams as it may have.
+    TooManyStreams,
+    /// The server goes down; no live stream begins any more.
+    Stopping,
     /// It needs what is not there; the capability's name (AP-79).
     NotImplemented(&'static str),
 }

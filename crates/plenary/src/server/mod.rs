@@ -13,6 +13,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use plenary_accounts::{Accounts, Seed, Seeded, TokenDigest};
+use plenary_blobs::Blobs;
 use plenary_channels::Channels;
 use plenary_context::Context;
 use plenary_edge::{Listener, Metrics};
@@ -80,7 +81,12 @@ impl Server {
         let frames = Frames::new(log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
         let spans = telemetry.spans();
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
-        let context = Context::new(log.clone(), clock, accounts.clone(), index, settings.context);
+        let blobs = settings
+            .blobs
+            .as_ref()
+            .map(|place| Blobs::open(place).with_context(|| format!("opening the place of blobs {place}")));
+        let blobs = blobs.transpose()?;
+        let context = Context::new(log.clone(), clock, accounts.clone(), index, blobs, settings.context);
         let parts = Parts { log, accounts, sessions, frames, channels, context, presence, cursors };
 
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
@@ -128,6 +134,7 @@ impl Server {
         self.parts.presence.close_all(Closing::Shutdown);
         self.parts.channels.close();
         self.parts.frames.close();
+        self.parts.context.close();
         self.stop.cancel();
         let stopped = self.serving.await.context("the listener")?;
         if stopped.cut > 0 {
