@@ -80,7 +80,7 @@ fn said() -> Vec<Sample> {
         kind: EventKind::ArtifactGenerated,
         artifact: Some(artifact),
         members: Bytes::from_static(b"{}"),
-        ..emitted.clone()
+        ..emitted
     };
     vec![
         (
@@ -121,7 +121,7 @@ fn ended() -> Vec<Sample> {
         has_result: false,
         leaves: Leaves::Next,
         result: Bytes::new(),
-        ..completed.clone()
+        ..completed
     };
     let canceled = QueuedRunCanceled { run: run(), depth: 1, by: by(), idle: false };
     vec![

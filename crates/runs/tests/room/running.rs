@@ -182,7 +182,8 @@ async fn what_is_malformed_is_said() {
         async |path: &str, body: &str| house.send(&house.acme, "POST", path, &[], body.to_owned()).await;
     post("/agent/echo/run", "{").await.refused(400, "invalid_json");
     post("/agent/echo/run", "{\"input\":\"\",\"input\":\"\"}").await.refused(400, "invalid_json");
-    post("/agent/echo/run", "").await.refused(422, "invalid_body");
+    post("/agent/echo/run", " ").await.refused(400, "invalid_json");
+    post("/agent/echo/run", "[1]").await.refused(422, "invalid_body");
     post("/agent/echo/run?wait=later", "{\"input\":\"\"}").await.refused(422, "invalid_wait");
     let told = post("/agent/echo/run", "{\"type\":\"Sing\"}").await.refused(422, "unknown_request_type");
     assert!(told.contains("ChatRequest"), "{told}");
