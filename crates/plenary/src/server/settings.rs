@@ -1,6 +1,7 @@
 //! Settings: flag over environment over `plenary.toml` over default (wire.md D.1).
 
 use std::{
+    collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
     time::Duration,
@@ -11,6 +12,7 @@ use plenary_blobs::Place;
 use plenary_edge::{Origin, TrustedNet};
 use serde::Deserialize;
 
+use super::agents::{AgentTable, RunsTable, registry};
 use crate::{
     paths,
     serve::{ServeArgs, parse_duration},
@@ -42,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) channels: plenary_channels::Config,
     pub(crate) frames: plenary_frames::Config,
     pub(crate) context: plenary_context::Config,
+    /// The agents that it runs.
+    pub(crate) agents: plenary_runs::Registry,
     /// Where spans go; absent when nowhere.
     pub(crate) telemetry: Option<plenary_telemetry::Settings>,
 }
@@ -66,6 +70,8 @@ struct File {
     channels: ChannelsTable,
     frames: FramesTable,
     context: ContextTable,
+    runs: RunsTable,
+    agents: BTreeMap<String, AgentTable>,
 }
 
 /// `[channels]`.
@@ -175,6 +181,7 @@ impl Settings {
             channels: plenary_channels::Config::default(),
             frames: plenary_frames::Config::default(),
             context: plenary_context::Config::default(),
+            agents: registry(&RunsTable::default(), &BTreeMap::new()).unwrap_or_default(),
             telemetry: None,
         }
     }
@@ -214,6 +221,7 @@ impl Settings {
             channels: channels(args, &file.channels)?,
             frames: file.frames.config(args.frames_rate)?,
             context: file.context.config(file.blob_octets_max),
+            agents: registry(&file.runs, &file.agents)?,
             telemetry: telemetry(),
         };
         Ok(settings)
