@@ -87,16 +87,11 @@ impl Server {
         let blobs = settings
             .blobs
             .as_ref()
-            .map(|place| Blobs::open(place).with_context(|| format!("opening the place of blobs {place}")));
-        let blobs = blobs.transpose()?;
-        let context = Context::new(
-            log.clone(),
-            clock.clone(),
-            accounts.clone(),
-            index,
-            blobs.clone(),
-            settings.context,
-        );
+            .map(|place| Blobs::open(place).with_context(|| format!("opening the place of blobs {place}")))
+            .transpose()?;
+        let of_context = blobs.clone();
+        let context =
+            Context::new(log.clone(), clock.clone(), accounts.clone(), index, of_context, settings.context);
         let agents = settings.agents.clone();
         let runs = Runs::new(log.clone(), clock, accounts.clone(), cursors.clone(), blobs, agents);
         let parts = Parts { log, accounts, sessions, frames, channels, context, runs, presence, cursors };
