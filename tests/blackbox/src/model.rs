@@ -34,20 +34,20 @@ pub enum Turn {
 impl Turn {
     /// An answer in these pieces of text.
     pub fn says(pieces: &[&str]) -> Self {
-        let mut chunks: Vec<_> = pieces.iter().map(|piece| delta(json!({"content": piece}), None)).collect();
-        chunks.push(delta(json!({}), Some("stop")));
+        let mut chunks: Vec<_> = pieces.iter().map(|piece| delta(&json!({"content": piece}), None)).collect();
+        chunks.push(delta(&json!({}), Some("stop")));
         Self::Stream(chunks)
     }
 
     /// A call of one tool, its arguments in these fragments.
     pub fn calls(id: &str, name: &str, fragments: &[&str]) -> Self {
-        let call = |call: Value| delta(json!({"tool_calls": [call]}), None);
+        let call = |call: Value| delta(&json!({"tool_calls": [call]}), None);
         let function = json!({"name": name, "arguments": ""});
         let mut chunks = vec![call(json!({"index": 0, "id": id, "type": "function", "function": function}))];
         for fragment in fragments {
             chunks.push(call(json!({"index": 0, "function": {"arguments": fragment}})));
         }
-        chunks.push(delta(json!({}), Some("tool_calls")));
+        chunks.push(delta(&json!({}), Some("tool_calls")));
         Self::Stream(chunks)
     }
 
@@ -60,7 +60,7 @@ impl Turn {
 }
 
 /// One chunk of a streamed completion.
-pub fn delta(delta: Value, finish: Option<&str>) -> Value {
+pub fn delta(delta: &Value, finish: Option<&str>) -> Value {
     json!({
         "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000, "model": "scripted",
         "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],

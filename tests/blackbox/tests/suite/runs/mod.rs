@@ -1,0 +1,18 @@
+//! The Agent Protocol as the real server speaks it: raw JSON over HTTP and server-sent events, agents that are real
+//! programs. Expected values come from the document and from the decisions on it; requirement ids (SC-n) stand in the
+//! names of tests. Must not know: how the server keeps or hosts any of it.
+
+mod access;
+mod configure;
+mod describe;
+mod discovery;
+mod hostile;
+mod input;
+mod listing;
+mod polling;
+mod restart;
+mod speak;
+mod sse;
+mod streaming;
+mod threads;
+mod waiting;
