@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -19,12 +20,22 @@ struct Cast {
     stage: Stage,
     named: bool,
     runs: Mutex<HashMap<String, mpsc::Sender<Value>>>,
+    /// Where a cancellation is written down.
+    on_cancel: Mutex<Option<String>>,
+    /// What is canceled says that it succeeded.
+    insists: AtomicBool,
 }
 
 /// Serves until standard input ends or a step ends the process; its exit code.
 pub(crate) async fn serve(named: bool) -> u8 {
     let (stage, mut exit) = Stage::new();
-    let cast = Arc::new(Cast { stage, named, runs: Mutex::default() });
+    let cast = Arc::new(Cast {
+        stage,
+        named,
+        runs: Mutex::default(),
+        on_cancel: Mutex::default(),
+        insists: AtomicBool::new(false),
+    });
     let mut input = BufReader::new(tokio::io::stdin()).lines();
     loop {
         tokio::select! {
@@ -45,9 +56,8 @@ impl Cast {
         if request["type"] == "ChatRequest" {
             let (inbox, requests) = mpsc::channel(INBOX_MAX);
             self.runs.lock().await.insert(run, inbox);
-            tokio::spawn(
-                async move { Part { cast: &self, request, requests, said: String::new() }.play().await },
-            );
+            let part = Part { cast: self, request, line: line.to_owned(), said: String::new() };
+            tokio::spawn(part.play(requests));
             return;
         }
         let inbox = self.runs.lock().await.get(&run).cloned();
@@ -59,26 +69,30 @@ impl Cast {
 }
 
 /// One run.
-struct Part<'a> {
-    cast: &'a Cast,
+struct Part {
+    cast: Arc<Cast>,
     request: Value,
-    requests: mpsc::Receiver<Value>,
+    line: String,
     said: String,
 }
 
-impl Part<'_> {
-    async fn play(mut self) {
+impl Part {
+    async fn play(mut self, mut requests: mpsc::Receiver<Value>) {
         let script = self.request["input"].as_str().unwrap_or_default().to_owned();
         let (answers, mut inbox) = mpsc::channel(INBOX_MAX);
-        let mut requests = std::mem::replace(&mut self.requests, inbox_of_nobody());
-        let cast = self.cast;
-        let run = self.request["run_id"].clone();
+        let (cast, run) = (self.cast.clone(), self.request["run_id"].clone());
         let canceled = async {
             while let Some(request) = requests.recv().await {
                 if request["type"] != "CancelRequest" {
                     let sent = answers.send(request).await;
                     drop(sent);
-                } else if !cast.stage.is_deaf() {
+                    continue;
+                }
+                if let Some(path) = cast.on_cancel.lock().await.as_ref() {
+                    let written = std::fs::write(path, request.to_string());
+                    drop(written);
+                }
+                if !cast.stage.is_deaf() {
                     return;
                 }
             }
@@ -87,8 +101,9 @@ impl Part<'_> {
         tokio::select! {
             () = self.steps(&script, &mut inbox) => {}
             () = canceled => {
-                let event = json!({"type": "RunCompleted", "finish_reason": "canceled"});
-                tell(cast, &run, event).await;
+                let reason = if cast.insists.load(Ordering::SeqCst) { "success" } else { "canceled" };
+                let event = json!({"type": "RunCompleted", "finish_reason": reason});
+                tell(&cast, &run, event).await;
             }
         }
     }
@@ -119,7 +134,9 @@ impl Part<'_> {
                 }
                 "answer" => self.text(&answer["request_keys"].to_string()).await,
                 "whole-answer" => self.text(&answer.to_string()).await,
-                "request" => self.text(&self.request.to_string()).await,
+                "request" => self.text(&self.line.clone()).await,
+                "oncancel" => *self.cast.on_cancel.lock().await = Some(rest.to_owned()),
+                "insist" => self.cast.insists.store(true, Ordering::SeqCst),
                 "done" => {
                     open = false;
                     self.tell(json!({"type": "RunCompleted", "finish_reason": "success", "result": rest}))
@@ -152,7 +169,7 @@ impl Part<'_> {
     }
 
     async fn tell(&self, event: Value) {
-        tell(self.cast, &self.request["run_id"], event).await;
+        tell(&self.cast, &self.request["run_id"], event).await;
     }
 }
 
@@ -161,8 +178,4 @@ async fn tell(cast: &Cast, run: &Value, mut event: Value) {
         event["run_id"] = run.clone();
     }
     cast.stage.say(&event).await;
-}
-
-fn inbox_of_nobody() -> mpsc::Receiver<Value> {
-    mpsc::channel(1).1
 }

@@ -92,6 +92,13 @@ pub(crate) fn about_me(verb: &str, rest: &str) -> Option<String> {
         "envs" => std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned() + " ").collect(),
         "args" => std::env::args().skip(1).collect::<Vec<_>>().join(" "),
         "cwd" => std::env::current_dir().map(|dir| dir.to_string_lossy().into_owned()).unwrap_or_default(),
+        "fds" => std::fs::read_dir("/proc/self/fd")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| std::fs::read_link(entry.path()).ok())
+            .map(|target| target.to_string_lossy().into_owned() + "\n")
+            .collect(),
         "pid" => std::process::id().to_string(),
         "read" => {
             let mut text = String::new();

@@ -6,6 +6,7 @@ mod access;
 mod configure;
 mod describe;
 mod discovery;
+mod exec;
 mod hostile;
 mod input;
 mod listing;

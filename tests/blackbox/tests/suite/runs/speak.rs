@@ -59,7 +59,7 @@ impl Gates {
         Self(TempDir::new())
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
