@@ -3,6 +3,7 @@
 //! names of tests. Must not know: how the server keeps or hosts any of it.
 
 mod access;
+mod acp;
 mod configure;
 mod describe;
 mod discovery;
@@ -10,6 +11,7 @@ mod exec;
 mod hostile;
 mod input;
 mod listing;
+mod openai;
 mod polling;
 mod restart;
 mod speak;

@@ -18,6 +18,6 @@ pub(super) fn is_alive(pid: &str) -> bool {
 }
 
 /// Waits until a process is gone.
-pub(super) async fn gone(pid: &str) {
+pub(in crate::runs) async fn gone(pid: &str) {
     eventually("the process is gone", || async { (!is_alive(pid)).then_some(()) }).await;
 }
