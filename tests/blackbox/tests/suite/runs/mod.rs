@@ -5,6 +5,7 @@
 mod access;
 mod acp;
 mod configure;
+mod demo;
 mod describe;
 mod discovery;
 mod exec;
@@ -13,6 +14,7 @@ mod input;
 mod listing;
 mod openai;
 mod polling;
+mod remote;
 mod restart;
 mod speak;
 mod sse;

@@ -138,9 +138,14 @@ pub(super) async fn chat_on(who: &Caller, before: &Run, input: &str) -> Run {
     run
 }
 
-/// The script `lines` on a new thread, until its mark or its first output tells that it runs.
+/// The script `lines` on a new thread, as soon as it runs.
 pub(super) async fn acting(who: &Caller, script: &str) -> Run {
-    let run = chat(who, PUPPET, script).await;
+    acting_at(who, PUPPET, script).await
+}
+
+/// The same of another agent.
+pub(super) async fn acting_at(who: &Caller, agent: &str, script: &str) -> Run {
+    let run = chat(who, agent, script).await;
     running(who, &run).await;
     run
 }
