@@ -5,6 +5,7 @@
 mod access;
 mod acp;
 mod configure;
+mod connected;
 mod demo;
 mod describe;
 mod discovery;
