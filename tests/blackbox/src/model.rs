@@ -253,3 +253,34 @@ async fn read(stream: &mut TcpStream, octets: &mut Vec<u8>) -> Result<Option<Pro
     octets.drain(..end + 4 + length);
     Ok(Some(Prompt { line, headers, body }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Connection, render};
+
+    /// The model against a client that is not the server under test.
+    #[tokio::test]
+    async fn the_model_answers_as_it_is_told() {
+        let model =
+            Model::start(vec![Turn::says(&["a", "b"]), Turn::refusal(429, &[("retry-after", "7")])]).await;
+        let mut connection = Connection::open(model.address).await.unwrap();
+        let body = br#"{"model":"m"}"#;
+        let request = render("POST", "/v1/chat/completions", &[("Authorization", "Bearer k")], Some(body));
+        let response = connection.round_trip(&request).await.unwrap();
+        assert_eq!(response.status, 200);
+        let events: Vec<_> = response.text().split("\n\n").map(str::to_owned).collect();
+        assert_eq!(events.len(), 5, "two pieces, the end, [DONE], and nothing: {events:?}");
+        assert_eq!(events[3], "data: [DONE]");
+        let response = connection.round_trip(&request).await.unwrap();
+        assert_eq!((response.status, response.header("retry-after")), (429, Some("7")));
+        drop(connection);
+        model.left_alone().await;
+        let prompts = model.prompted(2).await;
+        assert_eq!(
+            (prompts[0].line.as_str(), &prompts[0].body["model"]),
+            ("POST /v1/chat/completions", &json!("m"))
+        );
+        assert_eq!(prompts[1].headers["authorization"], "Bearer k");
+    }
+}

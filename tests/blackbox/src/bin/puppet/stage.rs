@@ -92,6 +92,11 @@ pub(crate) fn about_me(verb: &str, rest: &str) -> Option<String> {
         "envs" => std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned() + " ").collect(),
         "args" => std::env::args().skip(1).collect::<Vec<_>>().join(" "),
         "cwd" => std::env::current_dir().map(|dir| dir.to_string_lossy().into_owned()).unwrap_or_default(),
+        "take" => match std::fs::File::create_new(rest) {
+            Ok(_) => "taken".to_owned(),
+            Err(error) => error.to_string(),
+        },
+        "give" => std::fs::remove_file(rest).map_or_else(|error| error.to_string(), |()| "given".to_owned()),
         "fds" => std::fs::read_dir("/proc/self/fd")
             .into_iter()
             .flatten()

@@ -4,6 +4,7 @@
 
 mod access;
 mod acp;
+mod cluster;
 mod configure;
 mod connected;
 mod demo;

@@ -55,9 +55,9 @@ async fn sc_23_numbers_keep_their_digits() {
     }
 }
 
-/// SC-24, SC-29, SC-47: each type of the document comes through with its members.
+/// SC-24, SC-29, SC-30, SC-47: each type of the document comes through with its members.
 #[tokio::test]
-async fn sc_24_sc_29_sc_47_every_type_comes_through() {
+async fn sc_24_sc_29_sc_30_sc_47_every_type_comes_through() {
     let (_server, nick) = playing().await;
     let told = [
         json!({"type": "TextOutput", "content": "text"}),
