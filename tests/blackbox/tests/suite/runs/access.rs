@@ -7,6 +7,7 @@ use super::speak::{
     ECHO, OWNER, PUPPET, Run, acting, at, cancel, chat, echoing, events_of, finish, known, list, playing,
     refused, status, status_becomes, tell, thread, whole,
 };
+use super::sse::Events;
 
 /// Everybody who may not, of every kind.
 async fn outsiders(server: &Server) -> Vec<(&'static str, Caller)> {
@@ -143,4 +144,23 @@ async fn sc_8_texts_are_not_logged() {
     nick.get(&at(ECHO, &format!("get_events/{canary}"))).await;
     assert!(!server.printed().contains(&format!("text {canary}")), "no request is printed");
     assert!(!server.printed().contains(nick.token()), "no token is printed");
+}
+
+/// D.1: a browser, which cannot set a header on an EventSource, opens a stream with a ticket, once.
+#[tokio::test]
+async fn sc_37_a_ticket_opens_one_stream() {
+    let (server, nick) = echoing().await;
+    let run = chat(&nick, ECHO, "x").await;
+    let all = whole(&nick, &run).await;
+    let made = nick.post_empty("/auth/ticket").await.ok(200);
+    let ticket = made["ticket"].as_str().expect("a ticket");
+    let path = events_of(&run, &format!("?stream=true&ticket={ticket}"));
+    let stranger = server.stranger();
+    assert_eq!(Events::get(&stranger, &path).await.rest().await, all);
+    assert_eq!(stranger.get(&path).await.status, 401, "a ticket is used once");
+    let other = server.agent("@other.bob").await;
+    let made = other.post_empty("/auth/ticket").await.ok(200);
+    let path =
+        events_of(&run, &format!("?stream=true&ticket={}", made["ticket"].as_str().expect("a ticket")));
+    refused(&stranger.get(&path).await, 404);
 }

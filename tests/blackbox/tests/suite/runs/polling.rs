@@ -159,7 +159,7 @@ async fn sc_12_unknown_runs_are_404() {
         ] {
             let response = nick.get(&at(ECHO, &path)).await;
             refused(&response, 404);
-            answers.push(response.text().replace(id, "ID"));
+            answers.push(response.fingerprint().replace(id, "ID"));
         }
     }
     answers.sort();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::speak::{
     ECHO, Gates, PUPPET, Run, acting, assert_whole, at, cancel, chat, chat_on, echoing, events_of, finish,
-    ids, known, list, playing, poll, refused, resume, said, status_becomes, thread, types, whole,
+    ids, known, list, outcome, playing, poll, refused, resume, said, status_becomes, thread, types, whole,
 };
 use super::sse::{Events, Heard};
 
@@ -218,4 +218,34 @@ async fn sc_42_a_thread_as_a_stream() {
     }
     let view = at(ECHO, &format!("get_events/{}", run.thread));
     assert_eq!(types(&list(nick.get(&view).await.ok(200))), types(&all));
+}
+
+/// Many at once: each is whole, or refused because there are too many.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sc_39_many_at_once_are_whole_or_refused() {
+    let (_server, nick) = echoing().await;
+    let path = at(ECHO, "stream_request");
+    let outcomes = join_all((0..150).map(|number| {
+        let (nick, path) = (&nick, &path);
+        async move {
+            let body = json!({"input": format!("number {number}")}).to_string();
+            let request = nick.request("POST", path, &[], Some(body.as_bytes()));
+            match Events::open(nick, &request).await {
+                Ok(mut stream) => {
+                    let events = stream.rest().await;
+                    assert_whole(&run_of(&events[0]), &events);
+                    assert_eq!(said(&events).concat(), format!("number {number}"));
+                    true
+                }
+                Err(refusal) => {
+                    refused(&refusal, 429);
+                    false
+                }
+            }
+        }
+    }))
+    .await;
+    let whole = outcomes.iter().filter(|whole| **whole).count();
+    assert!(whole >= 50, "{whole}");
+    assert_eq!(finish(&outcome(&nick, ECHO, "afterwards").await), "success");
 }
