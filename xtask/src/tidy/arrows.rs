@@ -13,7 +13,8 @@ use super::{
 pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs"];
 
 /// What a protocol room may build on.
-const BELOW_PROTOCOLS: &[&str] = &["kernel", "log", "engine", "hub", "telemetry", "edge", "accounts"];
+const BELOW_PROTOCOLS: &[&str] =
+    &["kernel", "log", "engine", "hub", "blobs", "telemetry", "edge", "accounts"];
 
 /// The concrete backends: named by the binary, and by tests and benches.
 const BACKENDS: &[&str] = &["log-sqlite", "log-postgres"];
@@ -32,10 +33,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("log-postgres", &["kernel", "log"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log", "engine"]),
-    ("telemetry", &["kernel"]),
+    ("roots", &[]),
+    ("blobs", &["roots"]),
+    ("telemetry", &["kernel", "roots"]),
     ("edge", &["kernel", "telemetry"]),
     ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge"]),
-    ("client", &["kernel"]),
+    ("client", &["kernel", "roots"]),
     // It holds the server to the documents, so it must not share the server's own idea of them.
     ("blackbox", &[]),
     // It measures the real binary from outside, and its bare limits must owe the server nothing.
@@ -46,6 +49,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rusqlite", &["log-sqlite", "bench", "blackbox", "xtask"], "only a backend opens a database"),
     ("tokio-postgres", &["log-postgres", "bench", "blackbox", "xtask"], "only a backend opens a database"),
+    ("object_store", &["blobs"], "only the blobs know where contents are kept"),
     ("anyhow", PROGRAMS, "libraries have error types; an `anyhow` hides what can go wrong"),
     ("clap", PROGRAMS, "only programs have a command line"),
     ("tracing-subscriber", PROGRAMS, "only the binary decides where logs go"),
