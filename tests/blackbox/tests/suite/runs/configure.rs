@@ -73,7 +73,6 @@ async fn sc_23_configure_takes_an_object_of_args() {
         json!([]),
         json!("x"),
         json!(null),
-        json!({"type": "ChatRequest", "args": {}}),
         json!({"type": 5, "args": {}}),
     ] {
         refused(&operator.post(&at(ECHO, "configure"), body).await, 422);

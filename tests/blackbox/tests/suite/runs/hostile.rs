@@ -8,8 +8,6 @@ const MIB: usize = 1_048_576;
 
 /// Not JSON, or JSON that two readers may understand differently.
 pub(super) const BROKEN: &[(&str, &[u8])] = &[
-    ("empty", b""),
-    ("blank", b"  "),
     ("a form", b"input=x"),
     ("cut", br#"{"input":"x""#),
     ("trailing text", br#"{"input":"x"} x"#),
@@ -35,6 +33,14 @@ async fn sc_23_broken_json_is_400() {
             let response = nick.post_raw(&at(ECHO, path), body).await;
             assert_eq!(response.status, 400, "{path}, {what}: {response}");
             refused(&response, 400);
+        }
+    }
+    // No body at all is bad JSON, or a body that lacks everything.
+    for body in [&b""[..], b"  "] {
+        for path in ["run", "stream_request"] {
+            let response = nick.post_raw(&at(ECHO, path), body).await;
+            assert!([400, 422].contains(&response.status), "{response}");
+            refused(&response, response.status);
         }
     }
     assert_eq!(list(nick.get(&at(ECHO, "threads")).await.ok(200)), Vec::<Value>::new(), "nothing was begun");
@@ -112,12 +118,10 @@ async fn sc_38_odd_parameters_are_422() {
     let (_server, nick) = echoing().await;
     let run = chat(&nick, ECHO, "x").await;
     whole(&nick, &run).await;
-    for query in ["?wait=maybe", "?wait=", "?wait=2"] {
+    for query in ["?wait=maybe", "?wait=2", "?wait=true&wait=false"] {
         refused(&nick.post(&at(ECHO, &format!("run{query}")), json!({"input": "x"})).await, 422);
     }
-    for query in
-        ["?since=x", "?since=-1", "?since=1.5", "?since=", "?stream=maybe", "?since=99999999999999999999"]
-    {
+    for query in ["?since=x", "?since=-1", "?since=1.5", "?stream=maybe", "?since=1&since=2"] {
         refused(&nick.get(&at(ECHO, &format!("get_events/{}{query}", run.id))).await, 422);
     }
     refused(&nick.get(&at(ECHO, "get_events")).await, 422);

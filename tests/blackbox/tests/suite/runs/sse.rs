@@ -129,7 +129,8 @@ impl Events {
 fn parse(block: &str) -> Heard {
     assert!(!block.contains('\r'), "lines end in LF alone: {block:?}");
     let lines: Vec<_> = block.trim_end_matches('\n').split('\n').collect();
-    if lines.iter().all(|line| line.starts_with(':')) {
+    let says_nothing = |line: &&str| line.starts_with(':') || line.starts_with("retry: ");
+    if lines.iter().all(says_nothing) {
         return Heard::Comment;
     }
     let value = |name: &str| {
