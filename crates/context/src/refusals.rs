@@ -92,10 +92,6 @@ impl From<Rejection> for Refused {
                 let text = format!("`{field}` must be an id of the agent or owner whose token is sent.");
                 at(field, Self::new(Class::Forbidden, "unauthorized", text))
             }
-            Rejection::SearchNotSupported => {
-                let text = "This server has no search.";
-                lacks("hybrid_search", Self::new(Class::NotImplemented, "search_not_supported", text))
-            }
             Rejection::Blob(BlobRejection::TooLarge(octets_max)) => {
                 let text = format!("The body is over {octets_max} bytes.");
                 Self::new(Class::TooLarge, "body_too_large", text)
@@ -198,7 +194,6 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::NotThatActor(_)
         | Rejection::InvalidTransition { .. }
         | Rejection::InvalidValidFrom(_)
-        | Rejection::SearchNotSupported
         | Rejection::Blob(_)
         | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
     }

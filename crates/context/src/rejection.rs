@@ -60,8 +60,6 @@ pub enum Rejection {
     TooManyStreams,
     /// The server goes down; no live stream begins any more.
     Stopping,
-    /// There is no index for it (AP-60).
-    SearchNotSupported,
     /// It needs what is not there; the capability's name (AP-79).
     NotImplemented(&'static str),
 }
