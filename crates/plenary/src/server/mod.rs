@@ -2,6 +2,7 @@
 //! them going. Only this part names concrete backends.
 
 mod background;
+mod model;
 mod operator;
 mod private_file;
 mod settings;
@@ -14,7 +15,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context as _;
 use plenary_accounts::{Accounts, Seed, Seeded, TokenDigest};
 use plenary_channels::Channels;
-use plenary_context::Context;
+use plenary_context::{Context, Indexes};
 use plenary_edge::{Listener, Metrics};
 use plenary_engine::{Clock, SystemClock};
 use plenary_frames::Frames;
@@ -61,6 +62,7 @@ impl Server {
     pub(crate) async fn start(settings: Settings, operator: &OperatorToken) -> anyhow::Result<Self> {
         let telemetry = telemetry(&settings);
         let store::Store { opened, closing, index } = store::open(&settings).await?;
+        let semantic = model::open(&settings).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let log = opened.log;
         let digest = TokenDigest::of(operator.secret());
@@ -80,7 +82,13 @@ impl Server {
         let frames = Frames::new(log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
         let spans = telemetry.spans();
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
-        let context = Context::new(log.clone(), clock, accounts.clone(), index, settings.context);
+        let context = Context::new(
+            log.clone(),
+            clock,
+            accounts.clone(),
+            Indexes { lexical: index, semantic },
+            settings.context,
+        );
         let parts = Parts { log, accounts, sessions, frames, channels, context, presence, cursors };
 
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
@@ -174,5 +182,12 @@ fn metrics(telemetry: &Telemetry, context: &Context) -> Metrics {
         "Events that are to be looked at before every package is found",
         context.search_lag().clone(),
     );
+    if let Some(lag) = context.semantic_lag() {
+        metrics.register(
+            "search_semantic_lag_events",
+            "Events that are to be looked at before every package is found by meaning",
+            lag.clone(),
+        );
+    }
     metrics
 }

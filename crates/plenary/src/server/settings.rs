@@ -39,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) channels: plenary_channels::Config,
     pub(crate) frames: plenary_frames::Config,
     pub(crate) context: plenary_context::Config,
+    /// The model that packages are found by in their meaning; absent for words alone.
+    pub(crate) embeddings: Option<plenary_embeddings::Source>,
     /// Where spans go; absent when nowhere.
     pub(crate) telemetry: Option<plenary_telemetry::Settings>,
 }
@@ -55,6 +57,7 @@ struct File {
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
     public_url: Option<String>,
+    embeddings: Option<String>,
     connections_max: Option<usize>,
     connections_per_address_max: Option<usize>,
     trusted_proxies: Vec<String>,
@@ -168,6 +171,7 @@ impl Settings {
             channels: plenary_channels::Config::default(),
             frames: plenary_frames::Config::default(),
             context: plenary_context::Config::default(),
+            embeddings: None,
             telemetry: None,
         }
     }
@@ -190,6 +194,7 @@ impl Settings {
             (None, None) => None,
             _ => bail!("TLS needs both a certificate (--tls-cert) and its key (--tls-key)"),
         };
+        let named = args.embeddings.clone().or(file.embeddings).filter(|text| !text.is_empty());
         let settings = Self {
             listen: args.listen.or(file.listen).unwrap_or(LISTEN),
             data,
@@ -204,6 +209,7 @@ impl Settings {
             channels: channels(args, &file.channels)?,
             frames: file.frames.config(args.frames_rate)?,
             context: file.context.config(),
+            embeddings: named.as_deref().map(super::model::parse).transpose()?,
             telemetry: telemetry(),
         };
         Ok(settings)
@@ -350,6 +356,16 @@ mod tests {
         assert!(resolve(&[], "trusted_proxies = [\"proxy\"]").is_err());
         assert!(resolve(&[], "[channels]\nstatus_cadence_seconds = 0").is_err());
         assert!(resolve(&[], "tls_cert = \"a.pem\"").is_err(), "a certificate without its key");
+        assert!(resolve(&["--embeddings", "nothing"], "").is_err(), "no model");
+    }
+
+    #[test]
+    fn a_model_is_named_by_a_flag_or_in_the_file() {
+        let named = |line: &[&str], file| resolve(line, file).unwrap().embeddings;
+        assert_eq!(named(&[], ""), None);
+        let file = "embeddings = \"local:there\"";
+        assert_eq!(named(&[], file), "local:there".parse().ok());
+        assert_eq!(named(&["--embeddings", "local:here"], file), "local:here".parse().ok());
     }
 
     #[test]
