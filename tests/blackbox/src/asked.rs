@@ -23,6 +23,11 @@ impl Asked {
         Self::of("PLENARY_TEST_PHOENIX")
     }
 
+    /// The directory of the model all-MiniLM-L6-v2: `PLENARY_TEST_MODEL`. Panics as [`Asked::postgres`] does.
+    pub fn model() -> Self {
+        Self::of("PLENARY_TEST_MODEL")
+    }
+
     #[expect(clippy::print_stderr, reason = "the reader of the run must see what was left out")]
     fn of(variable: &str) -> Self {
         match env::var(variable) {

@@ -28,7 +28,7 @@ const TOKEN_OCTETS_MAX: usize = 64;
 
 /// The model of a directory.
 pub struct Local {
-    model: Arc<Model>,
+    parts: Arc<Model>,
     name: String,
     documents: Lane,
     queries: Lane,
@@ -93,7 +93,7 @@ impl Local {
             .with_padding(None);
         let (pooling, prompts, tokens_max) = (recipe.pooling, recipe.prompts, recipe.tokens_max);
         Ok(Self {
-            model: Arc::new(Model { tokenizer, bert, pooling, prompts, tokens_max }),
+            parts: Arc::new(Model { tokenizer, bert, pooling, prompts, tokens_max }),
             name,
             documents: Lane::new(DOCUMENT_THREADS)?,
             queries: Lane::new(QUERY_THREADS)?,
@@ -108,11 +108,11 @@ impl Embedder for Local {
     }
 
     fn dimension(&self) -> Option<usize> {
-        Some(self.model.bert.width())
+        Some(self.parts.bert.width())
     }
 
     fn tokens_max(&self) -> Option<usize> {
-        Some(self.model.tokens_max)
+        Some(self.parts.tokens_max)
     }
 
     async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
@@ -120,7 +120,7 @@ impl Embedder for Local {
             Purpose::Document => &self.documents,
             Purpose::Query => &self.queries,
         };
-        let model = self.model.clone();
+        let model = self.parts.clone();
         lane.run(move || texts.iter().map(|text| model.embed(purpose, text)).collect()).await?
     }
 }

@@ -41,7 +41,7 @@ const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
 pub struct OpenAi {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     endpoint: Uri,
-    model: String,
+    asked_for: String,
     name: String,
     key: Option<HeaderValue>,
     /// 0 until the first answer.
@@ -81,14 +81,14 @@ impl OpenAi {
             client,
             name: format!("openai:{}/{model}", endpoint.authority().map_or("", |host| host.as_str())),
             endpoint: endpoint.clone(),
-            model: model.to_owned(),
+            asked_for: model.to_owned(),
             key: key.transpose()?,
             dimension: AtomicUsize::new(0),
         })
     }
 
     async fn request(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Fault> {
-        let body = Bytes::from(wire::question(&self.model, texts));
+        let body = Bytes::from(wire::question(&self.asked_for, texts));
         let mut pause = FIRST_PAUSE;
         for attempt in 1.. {
             match timeout(ATTEMPT_TIME, self.attempt(body.clone(), texts.len())).await {
