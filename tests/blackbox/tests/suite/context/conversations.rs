@@ -12,8 +12,8 @@ use serde_json::json;
 use super::meaning::{caught_up, found};
 use super::speak::{deposited, package_with};
 
-/// Of the questions that words answer at the first five places, and of those that both together must.
-const HYBRID_ANY_MIN: f64 = 0.97;
+/// The part of the questions for which one of the first five is right; below it something broke.
+const HYBRID_ANY_MIN: f64 = 0.93;
 const RANKINGS: [&str; 3] = ["lexical", "semantic", "hybrid"];
 
 struct Question {
