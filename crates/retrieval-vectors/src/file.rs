@@ -231,5 +231,4 @@ impl Shelf for FileShelf {
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

@@ -336,5 +336,4 @@ impl Semantic for Vectors {
 }
 
 #[cfg(test)]
-#[path = "vectors_tests.rs"]
 mod tests;

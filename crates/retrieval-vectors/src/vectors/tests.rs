@@ -1,4 +1,5 @@
 //! The index on a model whose vectors are the words of a text, so that the suite of all indexes speaks of it too.
+//! Must not know: any real model.
 
 use std::{
     collections::BTreeSet,

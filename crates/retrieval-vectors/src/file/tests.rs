@@ -1,3 +1,6 @@
+//! What is read back from the file, and what of it a crash may take.
+//! Must not know: models.
+
 use std::io::Write as _;
 
 use super::*;
