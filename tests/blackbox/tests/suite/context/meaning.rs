@@ -25,8 +25,8 @@ pub(super) async fn descriptor(nick: &Agent) -> Value {
 pub(super) async fn caught_up(nick: &Agent, patience: Duration) {
     blackbox::eventually_within(patience, "everything is found by meaning", || async {
         let found = descriptor(nick).await;
-        let works = found["capabilities"]["semantic_search"] == true && found["search"]["lag_events"] == 0;
-        (works && found["search"]["semantic_lag_events"] == 0).then_some(())
+        let works = found["capabilities"]["semantic_search"] == true && found["x-search"]["lag_events"] == 0;
+        (works && found["x-search"]["semantic_lag_events"] == 0).then_some(())
     })
     .await;
 }
