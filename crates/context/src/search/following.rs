@@ -44,7 +44,7 @@ impl Batch {
 }
 
 impl Context {
-    /// Keeps the indexes up with the log, each by itself, until they are closed. A fault is logged and tried again.
+    /// Keeps the indexes up with the log, each by itself, until they are closed. A fault is tried again.
     pub async fn index(&self) {
         let meaning = async {
             if let Some(meaning) = self.meaning() {
@@ -57,9 +57,15 @@ impl Context {
     async fn keep_up(&self, search: &Search) {
         let mut closing = search.closing.subscribe();
         let following = async {
+            let mut said = String::new();
             loop {
                 if let Err(fault) = self.follow(search).await {
-                    tracing::warn!(%fault, "the search index does not follow; it is tried again");
+                    // A model may be away for hours: the same trouble is said once.
+                    let trouble = fault.to_string();
+                    if trouble != said {
+                        tracing::warn!(%fault, "the search index does not follow; it is tried again");
+                    }
+                    said = trouble;
                 }
                 sleep(PAUSE).await;
             }

@@ -2,7 +2,6 @@
 //! server. `--nocapture` shows the table. Must not know: how anything is ranked.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,30 +31,31 @@ struct Score {
 
 impl Score {
     fn add(&mut self, wanted: &[String], found: &[String]) {
-        let place = found.iter().position(|id| wanted.contains(id));
         let hits = wanted.iter().filter(|id| found.contains(id)).count();
+        let first = (1..=5_u32).zip(found).find(|(_, id)| wanted.contains(id));
         self.count += 1.0;
-        self.any += f64::from(u8::from(place.is_some()));
+        self.any += f64::from(u8::from(hits > 0));
         self.all += f64::from(u8::from(hits == wanted.len().min(5)));
-        self.reciprocal += place.map_or(0.0, |place| 1.0 / f64::from(u32::try_from(place).unwrap() + 1));
+        self.reciprocal += first.map_or(0.0, |(nth, _)| 1.0 / f64::from(nth));
     }
     fn any(&self) -> f64 {
         self.any / self.count
     }
 }
 
-fn place() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../conversations")
+fn read(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../conversations").join(name);
+    std::fs::read_to_string(path).expect("the set stands in the repository")
 }
 
 fn sessions() -> Vec<(String, String, String)> {
     let mut sessions = Vec::<(String, String, String)>::new();
     for nth in 1..=3 {
-        let text = std::fs::read_to_string(place().join(format!("sessions-{nth}.txt"))).unwrap();
+        let text = read(&format!("sessions-{nth}.txt"));
         for line in text.lines() {
             match (line.strip_prefix("= ").and_then(|head| head.split_once(' ')), sessions.last_mut()) {
                 (Some((id, date)), _) => sessions.push((id.to_owned(), date.to_owned(), String::new())),
-                (None, Some((_, _, turns))) => writeln!(turns, "{line}\n").unwrap(),
+                (None, Some((_, _, turns))) => turns.extend([line, "\n\n"]),
                 (None, None) => panic!("a turn without a session: {line}"),
             }
         }
@@ -64,7 +64,7 @@ fn sessions() -> Vec<(String, String, String)> {
 }
 
 fn questions() -> Vec<Question> {
-    let text = std::fs::read_to_string(place().join("questions.tsv")).unwrap();
+    let text = read("questions.tsv");
     let question = |line: &str| {
         let [kind, sessions, text] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let sessions = sessions.split(',').map(str::to_owned).collect();
@@ -75,7 +75,6 @@ fn questions() -> Vec<Question> {
 
 /// AP-60: what both rankings together find is more than what words find.
 #[tokio::test]
-#[expect(clippy::print_stdout, reason = "the figures are what this is run for")]
 async fn ap_60_conversations_are_found() {
     let Asked::Yes(model) = Asked::model() else { return };
     let server = Server::builder().arg("--embeddings").arg(&format!("local:{model}")).start().await;
