@@ -2,9 +2,12 @@
 //! Must not know: another protocol, or any database.
 
 pub mod access;
+pub mod activity;
 pub mod attribution;
 mod authority;
+pub mod blob;
 mod bundles;
+mod contents;
 mod context;
 pub mod document;
 pub mod fact;
@@ -25,6 +28,7 @@ mod provenance;
 mod reading;
 mod refusals;
 pub mod rejection;
+mod reviews;
 mod routes;
 pub mod schema;
 mod search;
@@ -33,6 +37,7 @@ mod shape;
 mod stored;
 #[cfg(test)]
 mod tests;
+pub mod transfer;
 pub mod wire;
 
 pub use context::{Config, Context, Failure};

@@ -22,6 +22,12 @@ pub enum Code {
     HashMismatch,
     /// A parameter of the query is not of its shape.
     InvalidParameter,
+    /// A line of an import is no JSON.
+    InvalidJson,
+    /// A line of an import is over the limit.
+    LineTooLong,
+    /// A cursor of an export is of another store, or none at all.
+    InvalidCursor,
 }
 
 impl Code {
@@ -32,6 +38,9 @@ impl Code {
             Self::InvalidSchema => "invalid_schema",
             Self::HashMismatch => "hash_mismatch",
             Self::InvalidParameter => "invalid_parameter",
+            Self::InvalidJson => "invalid_json",
+            Self::LineTooLong => "line_too_long",
+            Self::InvalidCursor => "invalid_cursor",
         }
     }
 }
@@ -54,6 +63,13 @@ impl Malformed {
     /// A body that is not of its shape as a whole.
     pub fn whole(message: &str) -> Self {
         Self { code: Code::InvalidSchema, field: None, message: message.to_owned() }
+    }
+
+    /// A content is another than its name says.
+    #[must_use]
+    pub fn other_content() -> Self {
+        let message = "The SHA-256 of the body is not that of the path.".to_owned();
+        Self { code: Code::HashMismatch, field: Some("sha256".to_owned()), message }
     }
 
     /// A parameter of the query that is not what it must be.

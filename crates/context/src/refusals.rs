@@ -14,7 +14,7 @@ use plenary_log::Fault;
 use crate::{
     Failure,
     malformed::Malformed,
-    rejection::Rejection,
+    rejection::{BlobRejection, Rejection},
     wire::{ContextError, ContextErrorDetail},
 };
 
@@ -31,6 +31,16 @@ pub(crate) struct Refused {
 impl Refused {
     fn new(class: Class, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { class, code, message: message.into(), field: None, capability: None }
+    }
+
+    /// The stable code.
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// The text for people.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 }
 
@@ -82,6 +92,14 @@ impl From<Rejection> for Refused {
                 let text = format!("`{field}` must be an id of the agent or owner whose token is sent.");
                 at(field, Self::new(Class::Forbidden, "unauthorized", text))
             }
+            Rejection::Blob(BlobRejection::TooLarge(octets_max)) => {
+                let text = format!("The body is over {octets_max} bytes.");
+                Self::new(Class::TooLarge, "body_too_large", text)
+            }
+            Rejection::Blob(rejection) => {
+                let (class, code, text) = of_blob(rejection);
+                Self::new(class, code, text)
+            }
             Rejection::NotImplemented(capability) => {
                 let text = format!("This server has no {capability}.");
                 lacks(capability, Self::new(Class::NotImplemented, "not_implemented", text))
@@ -98,6 +116,11 @@ impl From<Rejection> for Refused {
             | Rejection::DuplicatePackageId
             | Rejection::TooManySteps
             | Rejection::SessionEnded
+            | Rejection::TooManyStreams
+            | Rejection::Stopping
+            | Rejection::SessionExists
+            | Rejection::TooManyProjects
+            | Rejection::TooManyRenames
             | Rejection::Damaged => {
                 let (class, code, text) = plain(&rejection);
                 Self::new(class, code, text)
@@ -143,6 +166,25 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
             "The package has gone as many steps as it may; it can only be completed.",
         ),
         Rejection::SessionEnded => (Class::Conflict, "session_ended", "The session has ended already."),
+        Rejection::TooManyStreams => (
+            Class::TooMany,
+            "too_many_streams",
+            "The token has as many live streams as it may have; close one first.",
+        ),
+        Rejection::Stopping => {
+            (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
+        }
+        Rejection::SessionExists => (Class::Conflict, "session_exists", "The session id is taken."),
+        Rejection::TooManyProjects => (
+            Class::Conflict,
+            "too_many_projects",
+            "There are more projects than one export takes; export them one by one.",
+        ),
+        Rejection::TooManyRenames => (
+            Class::Conflict,
+            "too_many_renames",
+            "The import has renamed as many packages as one may; import the rest by itself.",
+        ),
         Rejection::Damaged => (
             Class::Internal,
             "content_damaged",
@@ -152,7 +194,32 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::NotThatActor(_)
         | Rejection::InvalidTransition { .. }
         | Rejection::InvalidValidFrom(_)
+        | Rejection::Blob(_)
         | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
+    }
+}
+
+/// What is said of a refusal about the content of a deliverable.
+fn of_blob(rejection: BlobRejection) -> (Class, &'static str, &'static str) {
+    match rejection {
+        BlobRejection::NotFound => {
+            (Class::NotFound, "blob_not_found", "The project has no content of this SHA-256.")
+        }
+        BlobRejection::TooManyPuts => {
+            (Class::Unavailable, "too_many_puts", "Too many contents are being put; nothing was kept. Retry.")
+        }
+        BlobRejection::Damaged => (
+            Class::Internal,
+            "content_damaged",
+            "The stored content is not what its SHA-256 says; putting it again mends it.",
+        ),
+        BlobRejection::Unavailable => {
+            (Class::Unavailable, "unavailable", "Where contents are kept can't be reached. Retry.")
+        }
+        BlobRejection::Full => {
+            (Class::StorageFull, "storage_full", "Where contents are kept is full; nothing was kept.")
+        }
+        BlobRejection::TooLarge(_) => (Class::TooLarge, "body_too_large", "The body is too large."),
     }
 }
 

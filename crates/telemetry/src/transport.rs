@@ -1,8 +1,6 @@
 //! Batches as HTTP requests to the collector, with a few more attempts while it is only busy or away.
 //! Must not know: what a batch holds, beyond what the collector says of it.
 
-mod roots;
-
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
@@ -21,6 +19,7 @@ use hyper_util::{
 };
 use opentelemetry_http::{Bytes, HttpClient, HttpError};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
+use plenary_roots::RootsFault;
 use prost::Message;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -74,10 +73,23 @@ enum Attempt {
     Refused,
 }
 
+/// A lack of authorities is mended by a variable of OpenTelemetry's own.
+fn said(fault: &RootsFault) -> String {
+    match fault {
+        RootsFault::NoBundle => "this system has no bundle of certificate authorities; name one in \
+                                 OTEL_EXPORTER_OTLP_CERTIFICATE"
+            .to_owned(),
+        RootsFault::File { .. } | RootsFault::Tls(_) => fault.to_string(),
+    }
+}
+
 impl Transport {
     pub(crate) fn new(settings: &Settings) -> Result<Self, Fault> {
         let secure = settings.endpoint.scheme_str() == Some("https");
-        let tls = roots::client_config(secure, settings.certificate.as_deref())?;
+        let certificate = settings.certificate.as_deref();
+        let tls =
+            if secure { plenary_roots::client_config(certificate) } else { plenary_roots::plain_config() };
+        let tls = tls.map_err(|fault| Fault::Tls(said(&fault)))?;
         let connector =
             HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
         let client = Client::builder(TokioExecutor::new())

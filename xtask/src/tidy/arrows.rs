@@ -14,7 +14,7 @@ pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "conte
 
 /// What a protocol room may build on.
 const BELOW_PROTOCOLS: &[&str] =
-    &["kernel", "log", "retrieval", "engine", "hub", "telemetry", "edge", "accounts"];
+    &["kernel", "log", "retrieval", "engine", "hub", "blobs", "telemetry", "edge", "accounts"];
 
 /// The concrete backends: named by the binary, and by tests and benches.
 const BACKENDS: &[&str] = &["log-sqlite", "log-postgres", "retrieval-tantivy", "retrieval-vectors"];
@@ -37,10 +37,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("retrieval-vectors", &["kernel", "retrieval", "embeddings"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log", "engine"]),
-    ("telemetry", &["kernel"]),
+    ("roots", &[]),
+    ("blobs", &["roots"]),
+    ("telemetry", &["kernel", "roots"]),
     ("edge", &["kernel", "telemetry"]),
     ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge"]),
-    ("client", &["kernel"]),
+    ("client", &["kernel", "roots"]),
     // It holds the server to the documents, so it must not share the server's own idea of them.
     ("blackbox", &[]),
     // It measures the real binary from outside, and its bare limits must owe the server nothing.
@@ -53,6 +55,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("tokio-postgres", &["log-postgres", "bench", "blackbox", "xtask"], "only a backend opens a database"),
     ("candle-transformers", &["embeddings"], "only one crate runs models"),
     ("tantivy", &["retrieval-tantivy"], "only a backend keeps an index"),
+    ("object_store", &["blobs"], "only the blobs know where contents are kept"),
     ("anyhow", PROGRAMS, "libraries have error types; an `anyhow` hides what can go wrong"),
     ("clap", PROGRAMS, "only programs have a command line"),
     ("tracing-subscriber", PROGRAMS, "only the binary decides where logs go"),

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use plenary_engine::{Beside, Command, Decision, Facts, Room};
 use plenary_kernel::{Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{
     command::{AssertFact, InvalidateFact, Source},
@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     Context,
-    index::{CURRENT, FACTS, ended},
+    activity::{event::Activity, room::note},
+    index::{CURRENT, FACT_TIMES, FACTS, ended},
     key,
     moment::Moment,
     project::{decide::InProject, room::made_beside},
@@ -40,6 +41,16 @@ impl Room for FactRoom {
     fn evolve(state: &mut FactState, _: Version, _: TimestampMs, event: &FactEvent) {
         state.evolve(event);
     }
+    fn follow(id: &str, version: Version, event: &FactEvent) -> Vec<(StreamName, NewEvent)> {
+        let activities: &[Activity] = match event {
+            FactEvent::FactAsserted(event) if event.supersedes.is_some() => {
+                &[Activity::FactSuperseded, Activity::FactAsserted]
+            }
+            FactEvent::FactAsserted(_) => &[Activity::FactAsserted],
+            FactEvent::FactInvalidated(_) => &[Activity::FactInvalidated],
+        };
+        activities.iter().map(|activity| note(*activity, id, version, None)).collect()
+    }
     fn index(id: &str, event: &FactEvent) -> Vec<IndexOp> {
         let since = |moment: Moment| key::join(&[id, moment.as_str()]);
         let end = |since_when: Moment, at: String| IndexOp::Put {
@@ -56,14 +67,22 @@ impl Room for FactRoom {
                 ended
                     .into_iter()
                     .chain([put(FACTS, since(event.valid_from)), put(CURRENT, id.to_owned())])
+                    .chain(timed(id, event.valid_from))
                     .collect()
             }
             FactEvent::FactInvalidated(event) => vec![
-                end(event.valid_from, event.valid_to.micros()),
+                end(event.valid_from, event.text.clone().unwrap_or_else(|| event.valid_to.micros())),
                 IndexOp::Delete { name: CURRENT, key: id.to_owned() },
             ],
         }
     }
+}
+
+/// The row by which a project's facts are read in the order of time.
+fn timed(id: &str, valid_from: Moment) -> Option<IndexOp> {
+    let (project, of) = id.split_once('/')?;
+    let key = key::join(&[project, valid_from.as_str(), of]);
+    Some(IndexOp::Put { name: FACT_TIMES, key, value: Bytes::new() })
 }
 
 /// The stream's id of a subject and predicate.

@@ -1,12 +1,14 @@
 //! The public operations of the Agentic Protocol: parse, ask, translate the answer (wire.md D.2, D.7, 0.2).
 
-mod absent;
+mod blobs;
+mod events;
 mod facts;
 mod packages;
 mod projects;
 mod reading;
 mod relevant;
 mod sessions;
+mod transfer;
 
 use axum::{
     Router,
@@ -41,7 +43,9 @@ pub fn operations() -> Vec<Operation<Context>> {
     operations.extend(projects::operations());
     operations.extend(sessions::operations());
     operations.extend(reading::operations());
-    operations.extend(absent::operations());
+    operations.extend(events::operations());
+    operations.extend(blobs::operations());
+    operations.extend(transfer::operations());
     operations
 }
 

@@ -118,9 +118,9 @@ async fn conformance(State(context): State<Context>) -> Json<Conformance> {
             hybrid_search: context.finds_meaning(),
             semantic_search: context.finds_meaning(),
             keyword_search: true,
-            realtime: false,
-            blob_storage: false,
-            export: false,
+            realtime: true,
+            blob_storage: context.blobs().is_some(),
+            export: true,
         },
         implementation: Implementation { name: "Plenary", version: env!("CARGO_PKG_VERSION") },
         search: SearchState {

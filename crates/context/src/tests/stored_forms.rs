@@ -7,6 +7,8 @@ use serde_json::json;
 
 use crate::{
     access::Role,
+    activity::event::{Activity, ActivityNoted},
+    blob::event::BlobKept,
     fact::event::{FactAsserted, FactEvent, FactInvalidated},
     hash::ContentHash,
     lifecycle::{ActorType, ReviewType, Status},
@@ -61,6 +63,29 @@ fn frozen<E: PartialEq + std::fmt::Debug>(
 }
 
 #[test]
+fn notes() {
+    for (draft_of, tail) in [(None, "}"), (Some("nick".to_owned()), r#","draft_of":"nick"}"#)] {
+        let noted =
+            ActivityNoted { activity: Activity::FactSuperseded, on: "p/s/p".into(), version: 7, draft_of };
+        let envelope = format!(r#"{{"type":"fact.superseded","on":"p/s/p","version":7{tail}"#);
+        frozen(&noted, ActivityNoted::encode, ActivityNoted::decode, ("ActivityNoted", &envelope, ""));
+    }
+    let words: Vec<_> = Activity::ALL.iter().map(|activity| activity.as_str()).collect();
+    assert_eq!(
+        words.join(" "),
+        "project.created project.updated project.archived project.unarchived project.member_set \
+         project.member_removed package.deposited package.status_changed fact.asserted fact.superseded \
+         fact.invalidated session.started session.ended blob.kept"
+    );
+}
+
+#[test]
+fn blobs() {
+    let form = ("BlobKept", r#"{"by":"@nick.a","octets":7}"#, "");
+    frozen(&BlobKept { by: agent(), octets: 7 }, BlobKept::encode, BlobKept::decode, form);
+}
+
+#[test]
 fn packages() {
     let hash = ContentHash::parse(HASH).unwrap();
     let deposited = |full: bool| PackageDeposited {
@@ -78,12 +103,16 @@ fn packages() {
         },
         parent: full.then(|| "pkg_0".into()),
         asks: full,
+        at: full.then(|| moment("2026-04-19T08:00:00Z")),
         raw: "{ \"a\":1.0}".into(),
     };
     let head = format!(
         r#"{{"by":"@nick.a","package_id":"pkg_1","hash":"{HASH}","status":"draft","review_type":"none","type":"x-a","created_at":"2026-04-18T20:00:00.500Z","created_by":{{"id":"nick","type":"human""#
     );
-    for (full, tail) in [(false, "}}"), (true, r#","session_id":"sess_1"},"parent":"pkg_0","asks":true}"#)] {
+    for (full, tail) in [
+        (false, "}}"),
+        (true, r#","session_id":"sess_1"},"parent":"pkg_0","asks":true,"at":"2026-04-19T08:00:00Z"}"#),
+    ] {
         frozen(
             &PackageEvent::PackageDeposited(deposited(full)),
             PackageEvent::encode,
@@ -100,16 +129,18 @@ fn packages() {
         note: note.map(str::to_owned),
         package_type: "standard".into(),
         created_at: moment("2026-04-18T20:00:00Z"),
+        at: note.map(|_| moment("2026-04-19T08:00:00Z")),
     };
     let head = format!(
         r#"{{"by":"@nick.a","from":"draft","status":"awaiting_review","review_type":"human","hash":"{HASH}","#
     );
     let tail = r#""type":"standard","created_at":"2026-04-18T20:00:00Z"}"#;
+    let elsewhere = r#""type":"standard","created_at":"2026-04-18T20:00:00Z","at":"2026-04-19T08:00:00Z"}"#;
     frozen(
         &PackageEvent::PackageFlagged(moved(Some("why"))),
         PackageEvent::encode,
         PackageEvent::decode,
-        ("PackageFlagged", &format!("{head}\"note\":\"why\",{tail}"), ""),
+        ("PackageFlagged", &format!("{head}\"note\":\"why\",{elsewhere}"), ""),
     );
     frozen(
         &PackageEvent::PackageReviewed(moved(None)),
@@ -145,19 +176,23 @@ fn facts() {
             ("FactAsserted", &envelope, "{\"value\":\"1\"}"),
         );
     }
-    let ended = FactInvalidated {
-        by: agent(),
-        valid_from: moment("2026-04-18T20:00:00Z"),
-        valid_to: moment("2026-04-18T21:00:00Z"),
-    };
-    let envelope =
-        r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","valid_to":"2026-04-18T21:00:00Z"}"#;
-    frozen(
-        &FactEvent::FactInvalidated(ended),
-        FactEvent::encode,
-        FactEvent::decode,
-        ("FactInvalidated", envelope, ""),
-    );
+    let head = r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","valid_to":"2026-04-18T21:00:00Z""#;
+    for (text, tail) in
+        [(None, "}"), (Some("2026-04-18T21:00:00+00:00"), r#","text":"2026-04-18T21:00:00+00:00"}"#)]
+    {
+        let ended = FactInvalidated {
+            by: agent(),
+            valid_from: moment("2026-04-18T20:00:00Z"),
+            valid_to: moment("2026-04-18T21:00:00Z"),
+            text: text.map(str::to_owned),
+        };
+        frozen(
+            &FactEvent::FactInvalidated(ended),
+            FactEvent::encode,
+            FactEvent::decode,
+            ("FactInvalidated", &format!("{head}{tail}"), ""),
+        );
+    }
 }
 
 #[test]
@@ -172,10 +207,11 @@ fn projects() {
             project_id: "p".into(),
             by: Actor::Operator,
             owner: owner.map(|owner| owner.parse().unwrap()),
+            made_at: owner.map(|_| TimestampMs(7)),
             about: about.clone(),
         })
     };
-    let full = r#"{"project_id":"p","by":"operator","owner":"nick","name":"P","description":"d","settings":{"a":1}}"#;
+    let full = r#"{"project_id":"p","by":"operator","owner":"nick","made_at":7,"name":"P","description":"d","settings":{"a":1}}"#;
     let member = || "@acme.*".parse().unwrap();
     let forms = [
         (created(None, &About::default()), "ProjectCreated", r#"{"project_id":"p","by":"operator"}"#),
@@ -195,9 +231,18 @@ fn projects() {
             "MemberRemoved",
             r#"{"by":"@nick.a","member":"@acme.*"}"#,
         ),
-        (ProjectEvent::ProjectArchived(Switched { by: agent() }), "ProjectArchived", r#"{"by":"@nick.a"}"#),
         (
-            ProjectEvent::ProjectUnarchived(Switched { by: agent() }),
+            ProjectEvent::ProjectArchived(Switched { by: agent(), at: None }),
+            "ProjectArchived",
+            r#"{"by":"@nick.a"}"#,
+        ),
+        (
+            ProjectEvent::ProjectArchived(Switched { by: agent(), at: Some(TimestampMs(7)) }),
+            "ProjectArchived",
+            r#"{"by":"@nick.a","at":7}"#,
+        ),
+        (
+            ProjectEvent::ProjectUnarchived(Switched { by: agent(), at: None }),
             "ProjectUnarchived",
             r#"{"by":"@nick.a"}"#,
         ),

@@ -6,6 +6,7 @@ use axum::{Router, body::Body};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use plenary_accounts::{Accounts, TokenDigest};
+use plenary_blobs::Blobs;
 use plenary_context::{Config, Context};
 use plenary_edge::{Metrics, with_fallbacks};
 use plenary_engine::{Clock, SystemClock};
@@ -68,7 +69,8 @@ impl House {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let accounts = Accounts::new(opened.log.clone(), clock.clone(), TokenDigest::of(OPERATOR));
         let index = plenary_retrieval_tantivy::open_memory().unwrap();
-        let context = Context::new(opened.log.clone(), clock, accounts.clone(), index, config);
+        let blobs = Some(Blobs::in_memory());
+        let context = Context::new(opened.log.clone(), clock, accounts.clone(), index, blobs, config);
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone()), Arc::new(context.clone())];
         tokio::spawn(dispatch(opened.feed, Arc::new(Presence::default()), observers));
         let indexing = context.clone();

@@ -1,0 +1,106 @@
+//! A JSON object as its members in their order, each with its octets: what is not understood is kept as it was sent.
+//! Must not know: what any member means.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+/// The members of an object.
+#[derive(Debug, Default)]
+pub(crate) struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+/// A name, which may have escapes in it.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Members<'de>, M::Error> {
+                let mut members = Vec::new();
+                while let Some((Name(name), value)) = map.next_entry()? {
+                    members.push((name, value));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Reading)
+    }
+}
+
+impl<'a> Members<'a> {
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub(crate) fn read(json: &'a [u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(json)
+    }
+
+    /// The octets of a member; one that is `null` is as good as none.
+    pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
+        let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
+        (value.get() != "null").then_some(*value)
+    }
+
+    /// A member that is text; `Err` when it is there and is none.
+    pub(crate) fn text(&self, name: &'static str) -> Result<Option<String>, &'static str> {
+        self.get(name).map(|value| serde_json::from_str(value.get()).map_err(|_| name)).transpose()
+    }
+
+    /// Whether a member is an object.
+    pub(crate) fn is_object(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| value.get().starts_with('{'))
+    }
+
+    /// The object on one line: what is named in `first` and then every other member as it was sent, but for `without`.
+    pub(crate) fn line(&self, first: &[(&str, String)], without: &[&str]) -> String {
+        let mut line = String::from("{");
+        let mut put = |name: &str, value: &str| {
+            if line.len() > 1 {
+                line.push(',');
+            }
+            line.push_str(&quoted(name));
+            line.push(':');
+            // Line breaks stand only between the parts of a value: within a string they are escaped.
+            line.extend(value.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
+        };
+        first.iter().for_each(|(name, value)| put(name, value));
+        let taken = |name: &str| without.contains(&name) || first.iter().any(|(known, _)| *known == name);
+        self.0.iter().filter(|(name, _)| !taken(name)).for_each(|(name, value)| put(name, value.get()));
+        line.push('}');
+        line
+    }
+}
+
+/// A text as JSON.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a text can be written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_keep_their_order_and_their_octets() {
+        let json = b"{\"b\":1.0e2,\n \"a\\u0062\":{ \"x\":\n[1]},\"n\":null,\"t\":\"x\"}";
+        let members = Members::read(json).unwrap();
+        assert_eq!(members.line(&[], &[]), r#"{"b":1.0e2,"ab":{ "x": [1]},"n":null,"t":"x"}"#);
+        assert_eq!(members.line(&[("b", "7".into())], &["ab", "n"]), r#"{"b":7,"t":"x"}"#);
+        assert_eq!(members.text("t"), Ok(Some("x".into())));
+        assert_eq!((members.text("b"), members.text("n"), members.text("q")), (Err("b"), Ok(None), Ok(None)));
+        assert!(members.is_object("ab") && !members.is_object("b"));
+        assert!(Members::read(b"[1]").is_err());
+        assert_eq!(Members::read(b"{}").unwrap().line(&[], &[]), "{}");
+    }
+}

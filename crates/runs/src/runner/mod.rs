@@ -1,0 +1,149 @@
+//! Between the room and where agents run: a kind of agent is a [`Runner`], and all that it needs of the room is the
+//! [`Run`] that it gets. The room writes the log, the ids and the base members, queues runs, watches time and size,
+//! and ends what does not end by itself.
+//! Must not know: HTTP, the log, or any kind of agent.
+
+mod channel;
+mod request;
+mod said;
+#[cfg(test)]
+mod tests;
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use plenary_log::Fault;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use channel::{Asked, Delta, Ears, Input, NotTaken, Output, Run, run_of};
+pub use request::RunRequest;
+pub use said::{Event, EventKind, NotAnEvent, Role, Said};
+
+use crate::id::{RunId, ThreadId};
+
+/// A boxed future, as runners answer.
+pub type Running = Pin<Box<dyn Future<Output = Ended> + Send>>;
+
+/// A kind of agent, or one agent: whatever can carry out runs. It is called for each run, for runs of different
+/// threads at the same time, and never twice at a time for one thread.
+pub trait Runner: Send + Sync + 'static {
+    /// What it tells of itself (SC-9, SC-20).
+    fn card(&self) -> Card;
+
+    /// Carries out one run. What it says goes through `run`; what it answers ends the run. It is dropped when it is
+    /// canceled and does not end in time, so what it holds (processes, connections) must go with it. A panic ends the
+    /// run with an error.
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running;
+}
+
+/// What an agent tells of itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Card {
+    /// What it is for, one line.
+    pub purpose: String,
+    /// Its operations beside `chat`, which every agent has (SC-13, SC-21).
+    pub operations: Vec<AgentOperation>,
+    /// The tools that it uses, for information.
+    pub tools: Vec<String>,
+    /// The types of request that it takes beside `ChatRequest` (SC-27); `*` is any.
+    pub request_types: Vec<String>,
+}
+
+impl Card {
+    /// The card of an agent that only chats.
+    #[must_use]
+    pub fn new(purpose: impl Into<String>) -> Self {
+        Self { purpose: purpose.into(), ..Self::default() }
+    }
+}
+
+/// An operation that an agent advertises (SC-21).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentOperation {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON schema of what it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub input_schema: Option<Value>,
+    /// The JSON schema of what it gives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub output_schema: Option<Value>,
+}
+
+/// How a run ended (SC-26).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FinishReason {
+    /// It did what was asked.
+    Success,
+    /// It could not.
+    Error,
+    /// It was told to stop.
+    Canceled,
+}
+
+/// The end of a run, as its runner sees it. One that was told to cancel is `canceled` whatever is said here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub finish_reason: FinishReason,
+    /// Its result (SC-14). A success without one has what its TextOutputs join to.
+    pub result: Option<String>,
+    /// Of an error: what went wrong, for people.
+    pub why: Option<String>,
+}
+
+impl Ended {
+    /// Success, with the whole text that was put out as the result.
+    #[must_use]
+    pub const fn success() -> Self {
+        Self { finish_reason: FinishReason::Success, result: None, why: None }
+    }
+
+    /// Success with a result.
+    #[must_use]
+    pub fn with(result: impl Into<String>) -> Self {
+        Self { result: Some(result.into()), ..Self::success() }
+    }
+
+    /// An error, and what went wrong.
+    #[must_use]
+    pub fn error(why: impl Into<String>) -> Self {
+        Self { finish_reason: FinishReason::Error, result: None, why: Some(why.into()) }
+    }
+
+    /// It stopped because it was told to.
+    #[must_use]
+    pub const fn canceled() -> Self {
+        Self { finish_reason: FinishReason::Canceled, result: None, why: None }
+    }
+}
+
+/// An earlier run of the thread (SC-4).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// Which.
+    pub run_id: RunId,
+    /// What was asked.
+    pub request: RunRequest,
+    /// How it ended.
+    pub finish_reason: FinishReason,
+    /// Its result, where it had one.
+    pub result: Option<String>,
+}
+
+/// Where a run reads what came before it.
+pub trait Recall: Send + Sync + 'static {
+    /// The ended runs of a thread before this one, oldest first: the newest of them within [`crate::limits::TURNS_MAX`]
+    /// and [`crate::limits::TURNS_OCTETS_MAX`].
+    fn turns(
+        &self,
+        thread: ThreadId,
+        before: RunId,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<Turn>, Fault>> + Send + '_>>;
+}

@@ -1,0 +1,302 @@
+//! What a runner says: events with their own members (wire.md 4.1). The base members are written by the room.
+//! Must not know: runs, threads, or where an event goes.
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Ended, FinishReason};
+use crate::{
+    limits::EVENT_OCTETS_MAX,
+    members::{Members, quoted},
+};
+
+/// The members that every event has; the room writes them (SC-22).
+const BASE: &[&str] = &["id", "run_id", "thread_id", "agent", "type", "role", "depth"];
+
+/// The types of event that a runner may say; RunStarted and RunCompleted are the room's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum EventKind {
+    /// The agent put out text: `content`.
+    TextOutput,
+    /// The agent calls a tool: `function_name`, `args`.
+    ToolCall,
+    /// A tool answered: `function_name`, `text_result`.
+    ToolResult,
+    /// A tool put out text: `content`.
+    ToolTextOutput,
+    /// A tool failed: `content`.
+    ToolError,
+    /// The agent made something: `name`, `url`, `mime_type`.
+    ArtifactGenerated,
+    /// The agent asks a model.
+    CompletionCall,
+    /// The model answered.
+    CompletionResult,
+    /// The agent waits for its caller: `request_keys`, what is asked for by name. The run is `waiting` until it gets a
+    /// `ResumeWithInput`.
+    WaitForInput,
+}
+
+impl EventKind {
+    const ALL: [Self; 9] = [
+        Self::TextOutput,
+        Self::ToolCall,
+        Self::ToolResult,
+        Self::ToolTextOutput,
+        Self::ToolError,
+        Self::ArtifactGenerated,
+        Self::CompletionCall,
+        Self::CompletionResult,
+        Self::WaitForInput,
+    ];
+
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TextOutput => "TextOutput",
+            Self::ToolCall => "ToolCall",
+            Self::ToolResult => "ToolResult",
+            Self::ToolTextOutput => "ToolTextOutput",
+            Self::ToolError => "ToolError",
+            Self::ArtifactGenerated => "ArtifactGenerated",
+            Self::CompletionCall => "CompletionCall",
+            Self::CompletionResult => "CompletionResult",
+            Self::WaitForInput => "WaitForInput",
+        }
+    }
+
+    /// The kind of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// Whose voice it is unless the runner says so.
+    const fn role(self) -> Role {
+        match self {
+            Self::TextOutput
+            | Self::ToolCall
+            | Self::ArtifactGenerated
+            | Self::CompletionCall
+            | Self::CompletionResult
+            | Self::WaitForInput => Role::Assistant,
+            Self::ToolResult | Self::ToolTextOutput | Self::ToolError => Role::Tool,
+        }
+    }
+
+    /// The members that it must have, and whether each is an object; the others are text.
+    const fn members(self) -> &'static [(&'static str, bool)] {
+        match self {
+            Self::TextOutput | Self::ToolTextOutput | Self::ToolError => &[("content", false)],
+            Self::ToolCall => &[("function_name", false), ("args", true)],
+            Self::ToolResult => &[("function_name", false), ("text_result", false)],
+            Self::ArtifactGenerated => &[("name", false), ("url", false), ("mime_type", false)],
+            Self::WaitForInput => &[("request_keys", true)],
+            Self::CompletionCall | Self::CompletionResult => &[],
+        }
+    }
+}
+
+/// Whose voice an event is (SC-22).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The server.
+    System,
+    /// The agent.
+    Assistant,
+    /// The caller.
+    User,
+    /// A tool.
+    Tool,
+}
+
+/// Why something is no event.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnEvent {
+    /// It is not a JSON object.
+    #[error("not a JSON object")]
+    NotAnObject,
+    /// Its `type` is missing or none of the event types.
+    #[error("`type` is none of the event types")]
+    UnknownType,
+    /// A member is missing or of the wrong type.
+    #[error("`{0}` is missing or of the wrong type")]
+    Member(&'static str),
+    /// It has more than [`EVENT_OCTETS_MAX`] octets.
+    #[error("the event has {0} octets")]
+    TooLarge(usize),
+}
+
+/// An event before it has a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Its type.
+    pub kind: EventKind,
+    /// Whose voice it is.
+    pub role: Role,
+    /// How much deeper than its run it came from: 1 for an agent that the agent called.
+    pub deeper: u32,
+    /// Its own members as a JSON object, on one line.
+    pub(crate) members: String,
+    /// Of an ArtifactGenerated that the room keeps: what was made. The room gives it its id and url.
+    pub artifact: Option<Bytes>,
+}
+
+impl Event {
+    /// An event of a kind with these members; further ones are kept.
+    ///
+    /// # Errors
+    /// When a member that the kind must have is missing, or it is too large.
+    pub fn new(kind: EventKind, members: &Map<String, Value>) -> Result<Self, NotAnEvent> {
+        let json = serde_json::to_string(members).map_err(|_| NotAnEvent::NotAnObject)?;
+        Self::read(kind, &Members::read(json.as_bytes()).map_err(|_| NotAnEvent::NotAnObject)?)
+    }
+
+    fn read(kind: EventKind, members: &Members<'_>) -> Result<Self, NotAnEvent> {
+        for (name, is_object) in kind.members() {
+            let fits =
+                if *is_object { members.is_object(name) } else { matches!(members.text(name), Ok(Some(_))) };
+            if !fits {
+                return Err(NotAnEvent::Member(name));
+            }
+        }
+        let members = members.line(&[], BASE);
+        if members.len() > EVENT_OCTETS_MAX {
+            return Err(NotAnEvent::TooLarge(members.len()));
+        }
+        Ok(Self { kind, role: kind.role(), deeper: 0, members, artifact: None })
+    }
+
+    fn of(kind: EventKind, members: &[(&str, String)]) -> Self {
+        let members = Members::default().line(members, &[]);
+        Self { kind, role: kind.role(), deeper: 0, members, artifact: None }
+    }
+
+    /// Text that the agent puts out.
+    #[must_use]
+    pub fn text(content: &str) -> Self {
+        Self::of(EventKind::TextOutput, &[("content", quoted(content))])
+    }
+
+    /// A call of a tool.
+    #[must_use]
+    pub fn tool_call(function_name: &str, args: &Map<String, Value>) -> Self {
+        let args = serde_json::to_string(args).unwrap_or_else(|_| "{}".into());
+        Self::of(EventKind::ToolCall, &[("function_name", quoted(function_name)), ("args", args)])
+    }
+
+    /// What a tool answered.
+    #[must_use]
+    pub fn tool_result(function_name: &str, text_result: &str) -> Self {
+        let members = [("function_name", quoted(function_name)), ("text_result", quoted(text_result))];
+        Self::of(EventKind::ToolResult, &members)
+    }
+
+    /// Text that a tool puts out.
+    #[must_use]
+    pub fn tool_text(content: &str) -> Self {
+        Self::of(EventKind::ToolTextOutput, &[("content", quoted(content))])
+    }
+
+    /// The failure of a tool.
+    #[must_use]
+    pub fn tool_error(content: &str) -> Self {
+        Self::of(EventKind::ToolError, &[("content", quoted(content))])
+    }
+
+    /// Something that the agent made, to be kept by the room and fetched by the caller (SC-47).
+    #[must_use]
+    pub fn artifact(name: &str, mime_type: &str, content: Bytes) -> Self {
+        let members = [("name", quoted(name)), ("mime_type", quoted(mime_type))];
+        Self { artifact: Some(content), ..Self::of(EventKind::ArtifactGenerated, &members) }
+    }
+
+    /// What the agent wants to know of its caller: a description for each name.
+    #[must_use]
+    pub fn wait_for_input(request_keys: &Map<String, Value>) -> Self {
+        let keys = serde_json::to_string(request_keys).unwrap_or_else(|_| "{}".into());
+        Self::of(EventKind::WaitForInput, &[("request_keys", keys)])
+    }
+
+    /// The same from deeper in the chain of callers.
+    #[must_use]
+    pub const fn deeper(mut self, by: u32) -> Self {
+        self.deeper = by;
+        self
+    }
+
+    /// The same in another voice.
+    #[must_use]
+    pub const fn voiced(mut self, role: Role) -> Self {
+        self.role = role;
+        self
+    }
+
+    /// Its members as a value.
+    #[must_use]
+    pub fn members(&self) -> Map<String, Value> {
+        serde_json::from_str(&self.members).unwrap_or_default()
+    }
+
+    /// How many octets it has, with what it carries.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        self.members.len() + self.artifact.as_ref().map_or(0, Bytes::len)
+    }
+
+    /// Of a TextOutput: the text.
+    #[must_use]
+    pub fn content(&self) -> Option<String> {
+        let members = Members::read(self.members.as_bytes()).ok()?;
+        (self.kind == EventKind::TextOutput).then(|| members.text("content").ok().flatten()).flatten()
+    }
+}
+
+/// What a program says in one JSON object: an event, or the end of its run (wire.md D.8).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// An event.
+    Event(Event),
+    /// `RunCompleted`.
+    Ended(Ended),
+    /// `RunStarted`, which the room has said already.
+    Started,
+}
+
+impl Said {
+    /// Reads an object with a `type`. Base members but `type` and a valid `role` are ignored: the room writes them.
+    ///
+    /// # Errors
+    /// When it is no event.
+    pub fn read(json: &[u8]) -> Result<Self, NotAnEvent> {
+        let members = Members::read(json).map_err(|_| NotAnEvent::NotAnObject)?;
+        let name = members.text("type").ok().flatten().ok_or(NotAnEvent::UnknownType)?;
+        match name.as_str() {
+            "RunStarted" => Ok(Self::Started),
+            "RunCompleted" => Self::ended(&members),
+            name => {
+                let kind = EventKind::named(name).ok_or(NotAnEvent::UnknownType)?;
+                let event = Event::read(kind, &members)?;
+                let role = members.get("role").and_then(|role| serde_json::from_str(role.get()).ok());
+                Ok(Self::Event(Event { role: role.unwrap_or(event.role), ..event }))
+            }
+        }
+    }
+
+    fn ended(members: &Members<'_>) -> Result<Self, NotAnEvent> {
+        let reason = members.get("finish_reason").ok_or(NotAnEvent::Member("finish_reason"))?;
+        let finish_reason: FinishReason =
+            serde_json::from_str(reason.get()).map_err(|_| NotAnEvent::Member("finish_reason"))?;
+        let result = members.text("result").map_err(NotAnEvent::Member)?;
+        let why = members.text("error").map_err(NotAnEvent::Member)?;
+        let octets = result.as_ref().map_or(0, String::len) + why.as_ref().map_or(0, String::len);
+        if octets > EVENT_OCTETS_MAX {
+            return Err(NotAnEvent::TooLarge(octets));
+        }
+        Ok(Self::Ended(Ended { finish_reason, result, why }))
+    }
+}

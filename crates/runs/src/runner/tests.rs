@@ -1,0 +1,168 @@
+//! The runner's side: what it says and is asked, and what a program's lines are read as.
+
+use std::{pin::Pin, sync::Arc};
+
+use plenary_kernel::{Stamp, TimestampMs};
+use plenary_log::Fault;
+use serde_json::{Map, Value, json};
+
+use super::{
+    Asked, Ears, Ended, Event, EventKind, NotAnEvent, NotTaken, Recall, Role, Run, RunRequest, Said, Turn,
+    run_of,
+};
+use crate::{
+    id::{RunId, ThreadId},
+    limits::{
+        ANSWERS_WAITING_MAX, ARTIFACT_OCTETS_MAX, DELTA_OCTETS_MAX, DELTAS_WAITING_MAX, EVENT_OCTETS_MAX,
+        EVENTS_WAITING_MAX,
+    },
+};
+
+struct Nothing;
+
+impl Recall for Nothing {
+    fn turns(
+        &self,
+        _: ThreadId,
+        _: RunId,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<Turn>, Fault>> + Send + '_>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}
+
+fn request(body: &str) -> RunRequest {
+    let stamp = Stamp::new(TimestampMs(1), [0; 10]);
+    RunRequest {
+        agent: "echo".into(),
+        run_id: RunId::mint(&stamp, 0),
+        thread_id: ThreadId::mint(&stamp, 1),
+        depth: 0,
+        requester: "operator".into(),
+        request_type: "ChatRequest".into(),
+        input: Some("hi".into()),
+        body: body.to_owned().into(),
+        args: Arc::default(),
+    }
+}
+
+fn both() -> (Run, Ears) {
+    run_of(Arc::new(request("{}")), Arc::new(Nothing))
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap()
+}
+
+#[test]
+fn a_program_gets_every_member_of_the_request_on_one_line() {
+    let request =
+        request("{\"input\":\"hi\",\n\"type\":\"x\",\"run_context\":{\"user\":1.0e2},\"run_id\":null}");
+    let line = request.line();
+    assert_eq!(
+        line,
+        "{\"type\":\"ChatRequest\",\"run_id\":\"00000000-0001-7000-8000-000000000000\",\
+         \"thread_id\":\"00000000-0001-7000-8000-000000000001\",\"input\":\"hi\",\"run_context\":{\"user\":1.0e2}}"
+    );
+}
+
+#[test]
+fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
+    let said = |json: Value| Said::read(json.to_string().as_bytes());
+    let Said::Event(event) =
+        said(json!({"type": "ToolCall", "id": 7, "run_id": "x", "depth": 3, "role": "tool",
+        "function_name": "f", "args": {"a": 1}, "tool_call_id": "c"}))
+        .unwrap()
+    else {
+        panic!("an event")
+    };
+    assert_eq!((event.kind, event.role, event.deeper), (EventKind::ToolCall, Role::Tool, 0));
+    assert_eq!(event.members(), object(json!({"function_name": "f", "args": {"a": 1}, "tool_call_id": "c"})));
+    for (json, why) in [
+        (json!({"type": "TextOutput"}), NotAnEvent::Member("content")),
+        (json!({"type": "TextOutput", "content": 1}), NotAnEvent::Member("content")),
+        (json!({"type": "ToolCall", "function_name": "f", "args": "x"}), NotAnEvent::Member("args")),
+        (json!({"type": "WaitForInput"}), NotAnEvent::Member("request_keys")),
+        (json!({"type": "RunCompleted", "finish_reason": "done"}), NotAnEvent::Member("finish_reason")),
+        (json!({"type": "Made-up"}), NotAnEvent::UnknownType),
+        (json!({"content": "x"}), NotAnEvent::UnknownType),
+        (json!([1]), NotAnEvent::NotAnObject),
+    ] {
+        assert_eq!(said(json.clone()), Err(why), "{json}");
+    }
+    let ended = said(json!({"type": "RunCompleted", "finish_reason": "error", "error": "no"}));
+    assert_eq!(ended, Ok(Said::Ended(Ended::error("no"))));
+    assert_eq!(said(json!({"type": "RunStarted"})), Ok(Said::Started));
+    assert_eq!(Event::text("a \"b\"").content().as_deref(), Some("a \"b\""));
+}
+
+#[test]
+fn an_event_past_its_limit_is_none() {
+    let long = "x".repeat(EVENT_OCTETS_MAX);
+    let members = object(json!({"content": long}));
+    assert!(matches!(Event::new(EventKind::TextOutput, &members), Err(NotAnEvent::TooLarge(_))));
+}
+
+#[tokio::test]
+async fn events_arrive_in_order_and_past_the_limit_the_runner_waits() {
+    let (run, mut ears) = both();
+    for n in 0..EVENTS_WAITING_MAX {
+        run.emit(Event::text(&n.to_string())).await.unwrap();
+    }
+    let mut one_more = Box::pin(run.emit(Event::text("more")));
+    assert!(futures_pending(&mut one_more).await);
+    assert_eq!(ears.event().await.unwrap().content().as_deref(), Some("0"));
+    one_more.await.unwrap();
+    drop(ears);
+    assert_eq!(run.emit(Event::text("x")).await, Err(NotTaken::Over));
+}
+
+#[tokio::test]
+async fn sc_47_an_artifact_past_its_limit_is_not_taken() {
+    let (run, mut ears) = both();
+    let artifact = |octets| Event::artifact("a.pdf", "application/pdf", vec![0; octets].into());
+    run.emit(artifact(ARTIFACT_OCTETS_MAX)).await.unwrap();
+    assert_eq!(run.emit(artifact(ARTIFACT_OCTETS_MAX + 1)).await, Err(NotTaken::TooLarge));
+    let heard = ears.event().await.unwrap();
+    assert_eq!(heard.members(), object(json!({"name": "a.pdf", "mime_type": "application/pdf"})));
+}
+
+/// Whether a future waits when it is looked at once.
+async fn futures_pending<F: Future + Unpin>(future: &mut F) -> bool {
+    std::future::poll_fn(|cx| std::task::Poll::Ready(Pin::new(&mut *future).poll(cx).is_pending())).await
+}
+
+#[tokio::test]
+async fn deltas_are_lost_past_their_limit_and_never_wait() {
+    let (run, mut ears) = both();
+    run.emit_delta("a");
+    run.emit(Event::text("a")).await.unwrap();
+    run.emit_delta(&"é".repeat(DELTA_OCTETS_MAX));
+    for _ in 0..2 * DELTAS_WAITING_MAX {
+        run.emit_delta("x");
+    }
+    assert_eq!(ears.delta().await.map(|delta| delta.after), Some(0));
+    let delta = ears.delta().await.unwrap();
+    assert_eq!((delta.after, delta.text.len()), (1, DELTA_OCTETS_MAX));
+    drop(run);
+    let mut left = 0;
+    while ears.delta().await.is_some() {
+        left += 1;
+    }
+    assert_eq!(left, DELTAS_WAITING_MAX - 2);
+}
+
+#[tokio::test]
+async fn sc_32_sc_44_sc_45_sc_46_without_http_a_run_waits_for_input_and_is_told_to_cancel() {
+    let (mut run, ears) = both();
+    let keys = object(json!({"name": "Your name"}));
+    assert!(ears.resume(object(json!({"name": "Nick"}))));
+    let asked = run.await_input(&keys).await.unwrap();
+    assert_eq!(asked, Asked::Resume(object(json!({"name": "Nick"}))));
+    for n in 0..=ANSWERS_WAITING_MAX {
+        assert_eq!(ears.resume(Map::new()), n < ANSWERS_WAITING_MAX);
+    }
+    assert!(!run.input.is_canceled());
+    ears.cancel();
+    assert_eq!((run.wait().await, run.wait().await), (Asked::Cancel, Asked::Cancel));
+    assert!(run.input.is_canceled());
+}
