@@ -8,7 +8,6 @@ use plenary_blobs::{BLOB_OCTETS_MAX, Blobs};
 use plenary_engine::{Clock, ExecuteError, Room, Streams};
 use plenary_kernel::limits::READ_ROWS_MAX;
 use plenary_log::{Fault, Log, StoredEvent};
-use plenary_retrieval::Index;
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::{
@@ -32,7 +31,7 @@ use crate::{
         room::{OnProject, ProjectRoom},
     },
     rejection::Rejection,
-    search::Search,
+    search::{Indexes, Meaning, Search},
     session::{
         command::{EndSession, StartSession},
         room::{OnSession, SessionRoom},
@@ -94,6 +93,7 @@ struct Inner {
     facts: Streams<FactRoom>,
     sessions: Streams<SessionRoom>,
     search: Search,
+    meaning: Option<Meaning>,
     activity: Streams<ActivityRoom>,
     blob_states: Streams<BlobRoom>,
     blobs: Option<Blobs>,
@@ -102,17 +102,18 @@ struct Inner {
 }
 
 impl Context {
-    /// The room in a log, with the index that its packages are found by; without `blobs` it keeps no contents of
+    /// The room in a log, with the indexes that its packages are found by; without `blobs` it keeps no contents of
     /// deliverables, and says so.
     #[must_use]
     pub fn new(
         log: Log,
         clock: Arc<dyn Clock>,
         accounts: Accounts,
-        index: Arc<dyn Index>,
+        indexes: impl Into<Indexes>,
         blobs: Option<Blobs>,
         config: Config,
     ) -> Self {
+        let Indexes { lexical, semantic } = indexes.into();
         Self(Arc::new(Inner {
             accounts,
             projects: Streams::new(log.clone(), clock.clone()),
@@ -123,7 +124,8 @@ impl Context {
             blob_states: Streams::new(log, clock),
             blobs,
             watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
-            search: Search::new(index),
+            search: Search::new(lexical),
+            meaning: semantic.map(Meaning::new),
             config,
         }))
     }
@@ -169,9 +171,24 @@ impl Context {
     pub fn search_lag(&self) -> &Gauge {
         self.search().lag()
     }
-    /// Closes the index.
+    pub(crate) fn meaning(&self) -> Option<&Meaning> {
+        self.0.meaning.as_ref()
+    }
+    /// How many events are to be looked at before all packages are found by meaning; absent without a model.
+    #[must_use]
+    pub fn semantic_lag(&self) -> Option<&Gauge> {
+        self.meaning().map(|meaning| meaning.search.lag())
+    }
+    /// Closes the indexes.
     pub async fn close_search(&self) -> Result<(), Fault> {
-        self.search().close().await.map_err(|fault| Fault::Unavailable(fault.to_string()))
+        let meaning = async {
+            match self.meaning() {
+                Some(meaning) => meaning.search.close().await,
+                None => Ok(()),
+            }
+        };
+        let (words, meaning) = tokio::join!(self.search().close(), meaning);
+        words.and(meaning).map_err(|fault| Fault::Unavailable(fault.to_string()))
     }
     pub(crate) fn config(&self) -> &Config {
         &self.0.config

@@ -18,7 +18,7 @@ pub struct Snippet {
     pub content_type: &'static str,
     /// The text, shortened.
     pub content: String,
-    /// How many of the focus's words it has, from 0 to 1.
+    /// How near it is, from 0 to 1: the part of the focus's words that it has, or how alike they are in meaning.
     pub score: f64,
 }
 
@@ -39,18 +39,34 @@ pub fn find(focus: &Query, (package_id, project_id): (&str, &str), sections: &[S
         for passage in passages(&section.text, SNIPPET_CHARACTERS) {
             let score = focus.coverage(passage);
             if score > 0.0 {
-                found.push(Snippet {
-                    package_id: package_id.to_owned(),
-                    project_id: project_id.to_owned(),
-                    content_type: content_type(section.kind),
-                    content: passage.to_owned(),
-                    score,
-                });
+                found.push(snippet((package_id, project_id), section.kind, passage, score));
             }
         }
     }
     rank(&mut found, SNIPPETS_OF_PACKAGE_MAX);
     found
+}
+
+/// A text of a package as a snippet, shortened.
+#[must_use]
+pub fn snippet((package_id, project_id): (&str, &str), kind: Kind, text: &str, score: f64) -> Snippet {
+    Snippet {
+        package_id: package_id.to_owned(),
+        project_id: project_id.to_owned(),
+        content_type: content_type(kind),
+        content: text.chars().take(SNIPPET_CHARACTERS).collect(),
+        score,
+    }
+}
+
+impl Snippet {
+    /// Whether one of the two is a part of the other.
+    #[must_use]
+    pub fn is_of(&self, other: &Self) -> bool {
+        (&self.package_id, &self.project_id, self.content_type)
+            == (&other.package_id, &other.project_id, other.content_type)
+            && (self.content.contains(&other.content) || other.content.contains(&self.content))
+    }
 }
 
 /// The nearest first, and no more than so many. Of two that are as near the one that came first stays first.

@@ -42,3 +42,4 @@ pub mod wire;
 
 pub use context::{Config, Context, Failure};
 pub use routes::{operations, routes};
+pub use search::Indexes;

@@ -284,6 +284,9 @@ pub struct Conformance {
 pub struct SearchState {
     /// Events that are to be looked at before every package is found; 0 in quiet times.
     pub lag_events: u64,
+    /// The same for finding by meaning; absent without a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub semantic_lag_events: Option<u64>,
 }
 
 /// What is there and what is not. An operation that needs what is not is 501.

@@ -37,6 +37,10 @@ pub(crate) struct ServeArgs {
     /// Frames a second that one sender may send, twice that at once; 0 for any number [default: 200]
     #[arg(long, env = "PLENARY_FRAMES_RATE", value_name = "N")]
     pub frames_rate: Option<u32>,
+    /// Model that packages are found by in their meaning: local:DIR, or openai:URL?model=NAME with the key in
+    /// PLENARY_EMBEDDINGS_API_KEY [default: words alone]
+    #[arg(long, env = "PLENARY_EMBEDDINGS", value_name = "MODEL", hide_env_values = true)]
+    pub embeddings: Option<String>,
     /// Certificate chain of the server, a PEM file
     #[arg(long, env = "PLENARY_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,

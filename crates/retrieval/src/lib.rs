@@ -5,16 +5,22 @@ pub mod analysis;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod document;
+mod fusion;
 mod index;
 mod lexemes;
+mod parts;
 mod passages;
 mod query;
+mod semantic;
 
 pub use document::{Change, Document, Kind, Section};
+pub use fusion::{RANK_CONSTANT, fuse};
 pub use index::{Answer, Extent, Fault, Hit, Index, Put, Scope};
 pub use lexemes::{Lexemes, WEIGHTS, Weight, Word};
+pub use parts::{PART_CHARACTERS_MAX, PARTS_MAX, Part, parts};
 pub use passages::passages;
 pub use query::{Query, QueryFault};
+pub use semantic::{PartHit, Semantic};
 
 /// Longest query, in octets; past it [`QueryFault::TooLong`].
 pub const QUERY_OCTETS_MAX: usize = 4_096;

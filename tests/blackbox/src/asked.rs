@@ -23,6 +23,11 @@ impl Asked {
         Self::of("PLENARY_TEST_PHOENIX")
     }
 
+    /// The directory of the model all-MiniLM-L6-v2: `PLENARY_TEST_MODEL`. Panics as [`Asked::postgres`] does.
+    pub fn model() -> Self {
+        Self::of("PLENARY_TEST_MODEL")
+    }
+
     /// A server that speaks S3 and takes any key: `PLENARY_TEST_S3`. Panics as [`Asked::postgres`] does.
     pub fn s3() -> Self {
         Self::of("PLENARY_TEST_S3")

@@ -7,6 +7,7 @@ use guard::Guard;
 
 mod apt;
 mod guard;
+mod model;
 mod moto;
 mod phoenix;
 mod ports;
@@ -14,7 +15,7 @@ mod postgres;
 mod python;
 pub(crate) mod rust_tools;
 
-/// A server that tests talk to.
+/// A server that tests talk to, or files that they need.
 pub(crate) struct Server {
     /// What people call it.
     pub(crate) name: &'static str,
@@ -30,17 +31,19 @@ pub(crate) struct Server {
 pub(crate) const SERVERS: &[Server] = &[
     Server { name: "PostgreSQL", ensure: postgres::ensure, start: postgres::start, measured: true },
     Server { name: "Phoenix", ensure: phoenix::ensure, start: phoenix::start, measured: false },
+    Server { name: "embedding model", ensure: model::ensure, start: model::start, measured: false },
     Server { name: "moto", ensure: moto::ensure, start: moto::start, measured: false },
 ];
 
 /// The variables under which tests find their servers.
-pub(crate) const SERVER_VARIABLES: &[&str] = &[postgres::VARIABLE, phoenix::VARIABLE, moto::VARIABLE];
+pub(crate) const SERVER_VARIABLES: &[&str] =
+    &[postgres::VARIABLE, phoenix::VARIABLE, moto::VARIABLE, model::VARIABLE];
 
 /// A server that runs until this is dropped, or until this process is gone in whatever way.
 pub(crate) struct Running {
     /// The variable under which tests find it.
     pub(crate) variable: &'static str,
-    /// Its address.
+    /// Its address, or the directory of the files.
     pub(crate) url: String,
     /// Stops it; absent for a server that somebody else started.
     _guard: Option<Guard>,

@@ -17,7 +17,7 @@ const BELOW_PROTOCOLS: &[&str] =
     &["kernel", "log", "retrieval", "engine", "hub", "blobs", "telemetry", "edge", "accounts"];
 
 /// The concrete backends: named by the binary, and by tests and benches.
-const BACKENDS: &[&str] = &["log-sqlite", "log-postgres", "retrieval-tantivy"];
+const BACKENDS: &[&str] = &["log-sqlite", "log-postgres", "retrieval-tantivy", "retrieval-vectors"];
 
 /// The binary wires everything together and the automation measures it: both may name anything.
 const WHOLE: &[&str] = &["plenary", "xtask"];
@@ -33,6 +33,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("log-postgres", &["kernel", "log", "retrieval"]),
     ("retrieval", &["kernel"]),
     ("retrieval-tantivy", &["kernel", "retrieval"]),
+    ("embeddings", &[]),
+    ("retrieval-vectors", &["kernel", "retrieval", "embeddings"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log", "engine"]),
     ("roots", &[]),
@@ -51,6 +53,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rusqlite", &["log-sqlite", "bench", "blackbox", "xtask"], "only a backend opens a database"),
     ("tokio-postgres", &["log-postgres", "bench", "blackbox", "xtask"], "only a backend opens a database"),
+    ("candle-transformers", &["embeddings"], "only one crate runs models"),
     ("tantivy", &["retrieval-tantivy"], "only a backend keeps an index"),
     ("object_store", &["blobs"], "only the blobs know where contents are kept"),
     ("anyhow", PROGRAMS, "libraries have error types; an `anyhow` hides what can go wrong"),

@@ -96,6 +96,9 @@ impl Observer for Context {
         events.iter().for_each(|event| self.observe(event));
         events.iter().for_each(|event| self.wake(event));
         self.search().committed(events);
+        if let Some(meaning) = self.meaning() {
+            meaning.search.committed(events);
+        }
         Box::pin(std::future::ready(()))
     }
 }

@@ -74,8 +74,10 @@ struct Packages {
 struct ListQuery {
     /// `latest`, or `relevant`: those nearest to `query`, each as `{package, score}`.
     mode: Option<String>,
-    /// What `mode=relevant` looks for: any of its words.
+    /// What `mode=relevant` looks for: any of its words, and its meaning where there is a model.
     query: Option<String>,
+    /// `lexical`, `semantic` or `hybrid`; when absent `hybrid` where a model works, else `lexical`.
+    ranking: Option<String>,
     /// 1 to 1000; 5 when absent.
     limit: Option<u64>,
     /// Only those in this state.
@@ -139,7 +141,8 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     let list_doc = in_project("context.pull", Method::GET, packages, "List packages, newest first")
         .query::<ListQuery>()
         .reply::<Packages>()
-        .errors(Class::Malformed, &["invalid_parameter"]);
+        .errors(Class::Malformed, &["invalid_parameter"])
+        .errors(Class::NotImplemented, &["not_implemented"]);
     let reviews_doc = in_project(
         "context.awaiting_review",
         Method::GET,

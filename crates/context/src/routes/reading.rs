@@ -5,6 +5,7 @@ use http::Method;
 use plenary_edge::{Auth, Operation};
 use plenary_kernel::Class;
 use plenary_retrieval::{Query, QueryFault};
+use prometheus_client::metrics::gauge::Gauge;
 use schemars::JsonSchema;
 
 use super::{Bearer, Path, doc, in_project, relevant::too_long};
@@ -114,14 +115,21 @@ async fn conformance(State(context): State<Context>) -> Json<Conformance> {
         protocol_version: RELAY_VERSION,
         conformance_level: "L3",
         capabilities: Capabilities {
-            hybrid_search: false,
-            semantic_search: false,
+            hybrid_search: context.finds_meaning(),
+            semantic_search: context.finds_meaning(),
             keyword_search: true,
             realtime: true,
             blob_storage: context.blobs().is_some(),
             export: true,
         },
         implementation: Implementation { name: "Plenary", version: env!("CARGO_PKG_VERSION") },
-        search: SearchState { lag_events: u64::try_from(context.search_lag().get()).unwrap_or_default() },
+        search: SearchState {
+            lag_events: count(context.search_lag()),
+            semantic_lag_events: context.semantic_lag().map(count),
+        },
     })
+}
+
+fn count(gauge: &Gauge) -> u64 {
+    u64::try_from(gauge.get()).unwrap_or_default()
 }

@@ -12,6 +12,7 @@ use crate::{
     parameters::Parameters,
     reading::Listing,
     refusals::Refused,
+    search::Ranking,
 };
 
 /// A query of more octets than one may have.
@@ -36,13 +37,16 @@ pub(super) async fn pull(
             return Err(Malformed::parameter(name, "left out where mode is relevant").into());
         }
     }
+    let wrong = || Malformed::parameter("ranking", "lexical, semantic or hybrid");
+    let ranking =
+        parameters.one("ranking")?.map(|word| Ranking::parse(word).ok_or_else(wrong)).transpose()?;
     let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;
     let listing = Listing {
         status: wanted_status(parameters)?,
         package_type: parameters.one("package_type")?,
         ..Listing::default()
     };
-    let found = context.relevant(&project, &query, &listing, limit).await?;
+    let found = context.relevant(&project, (&query, ranking), &listing, limit).await?;
     let found: Vec<String> = found
         .into_iter()
         .map(|(held, score)| format!("{{\"package\":{},\"score\":{score}}}", held.text))

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use futures_util::future::try_join_all;
 use plenary_log::Fault;
-use plenary_retrieval::{HITS_MAX, Query, Scope};
+use plenary_retrieval::{HITS_MAX, PartHit, Query, Scope, parts};
 use serde_json::Value;
 
-use super::{documents::sections, following::unavailable};
+use super::{Ranking, documents::sections, following::unavailable};
 use crate::{
-    Context,
+    Context, Failure,
     focus::{self, Snippet},
     lifecycle::Status,
     limits::{FOCUS_PACKAGES_MAX, FOCUS_WAITING_MAX, LIST_OCTETS_MAX, READS_AT_ONCE},
@@ -29,13 +29,13 @@ impl Context {
     pub(crate) async fn relevant(
         &self,
         project: &str,
-        query: &Query,
+        (query, ranking): (&Query, Option<Ranking>),
         listing: &Listing<'_>,
         limit: usize,
-    ) -> Result<Vec<Relevant>, Fault> {
+    ) -> Result<Vec<Relevant>, Failure> {
         let most = if listing.is_narrow() { HITS_MAX } else { limit + SPARE };
         let scope = Scope::project(project);
-        let hits = self.search().index.search(query, &scope, most).await.map_err(unavailable)?;
+        let hits = self.hits((query, ranking), &scope, most).await?;
         let (mut found, mut octets) = (Vec::<Relevant>::new(), 0);
         let mut rest = &hits[..];
         while !rest.is_empty() && found.len() < limit && octets < LIST_OCTETS_MAX {
@@ -68,7 +68,11 @@ impl Context {
         let mut ids = search.recent.waiting(FOCUS_WAITING_MAX);
         ids.retain(|id| id.split_once('/').is_some_and(|(project, _)| projects.contains(project)));
         let scope = Scope { projects, since_ms: Some(since.ms()), without_drafts: true };
-        let hits = search.index.search(query, &scope, FOCUS_PACKAGES_MAX).await.map_err(unavailable)?;
+        let (hits, near) = tokio::join!(
+            search.index.search(query, &scope, FOCUS_PACKAGES_MAX),
+            self.parts_near(query, &scope, FOCUS_PACKAGES_MAX)
+        );
+        let hits = hits.map_err(unavailable)?;
         let waiting: BTreeSet<String> = ids.iter().cloned().collect();
         let indexed = hits.into_iter().map(|hit| hit.id).filter(|id| {
             let is_in_scope = id.split_once('/').is_some_and(|(project, _)| scope.projects.contains(project));
@@ -85,8 +89,43 @@ impl Context {
                 }
             }
         }
+        self.add_near(&near, since, &mut snippets).await?;
         focus::rank(&mut snippets, max);
         Ok(snippets)
+    }
+}
+
+impl Context {
+    /// Adds the parts that are near by meaning; one that is there already by its words keeps the better score.
+    async fn add_near(
+        &self,
+        near: &[PartHit],
+        since: Moment,
+        snippets: &mut Vec<Snippet>,
+    ) -> Result<(), Fault> {
+        for chunk in near.chunks(READS_AT_ONCE) {
+            let reads =
+                chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.held(&hit.id).await?)) });
+            for (hit, held) in try_join_all(reads).await? {
+                let Some(held) = held.filter(|held| {
+                    let present = &held.present;
+                    held.is_sound && present.status != Status::Draft && present.created_at >= since
+                }) else {
+                    continue;
+                };
+                let package: Value = serde_json::from_str(&held.text).unwrap_or_default();
+                let sections = sections(&package);
+                let Some(part) = parts(&sections).get(hit.part).copied() else { continue };
+                let text = |name: &str| package[name].as_str().unwrap_or_default();
+                let found =
+                    focus::snippet((text("package_id"), text("project_id")), part.kind, part.text, hit.score);
+                match snippets.iter_mut().find(|known| known.is_of(&found)) {
+                    Some(known) => known.score = known.score.max(found.score),
+                    None => snippets.push(found),
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use super::{Search, documents::document};
 use crate::{
     Context,
     lifecycle::Status,
-    limits::{SEARCH_CHANGES_MAX, SEARCH_OCTETS_MAX},
+    limits::SEARCH_OCTETS_MAX,
     package::{event::PackageEvent, room::PackageRoom},
 };
 
@@ -38,20 +38,34 @@ impl Batch {
     fn from(until: Position) -> Self {
         Self { changes: Vec::new(), octets: 0, until }
     }
-    fn is_full(&self) -> bool {
-        self.changes.len() >= SEARCH_CHANGES_MAX || self.octets >= SEARCH_OCTETS_MAX
+    fn is_full(&self, changes_max: usize) -> bool {
+        self.changes.len() >= changes_max || self.octets >= SEARCH_OCTETS_MAX
     }
 }
 
 impl Context {
-    /// Keeps the index up with the log, until it is closed. A fault is logged and tried again.
+    /// Keeps the indexes up with the log, each by itself, until they are closed. A fault is tried again.
     pub async fn index(&self) {
-        let search = self.search();
+        let meaning = async {
+            if let Some(meaning) = self.meaning() {
+                self.keep_up(&meaning.search).await;
+            }
+        };
+        tokio::join!(self.keep_up(self.search()), meaning);
+    }
+
+    async fn keep_up(&self, search: &Search) {
         let mut closing = search.closing.subscribe();
         let following = async {
+            let mut said = String::new();
             loop {
-                if let Err(fault) = self.follow().await {
-                    tracing::warn!(%fault, "the search index does not follow; it is tried again");
+                if let Err(fault) = self.follow(search).await {
+                    // A model may be away for hours: the same trouble is said once.
+                    let trouble = fault.to_string();
+                    if trouble != said {
+                        tracing::warn!(%fault, "the search index does not follow; it is tried again");
+                    }
+                    said = trouble;
                 }
                 sleep(PAUSE).await;
             }
@@ -62,8 +76,7 @@ impl Context {
         }
     }
 
-    async fn follow(&self) -> Result<(), Fault> {
-        let search = self.search();
+    async fn follow(&self, search: &Search) -> Result<(), Fault> {
         loop {
             let is_ours = search.index.leads().await.map_err(unavailable)?;
             let stands = search.index.extent().await.map_err(unavailable)?.cursor;
@@ -79,17 +92,16 @@ impl Context {
                 search.index.clear().await.map_err(unavailable)?;
                 continue;
             }
-            self.write(stands).await?;
+            self.write(search, stands).await?;
         }
     }
 
     /// Writes until somebody else does.
-    async fn write(&self, mut stands: Position) -> Result<(), Fault> {
-        let search = self.search();
+    async fn write(&self, search: &Search, mut stands: Position) -> Result<(), Fault> {
         let (mut batch, mut size) = (Batch::from(stands), PageSize::default());
         loop {
             let began = Instant::now();
-            self.gather(&mut batch, &mut size).await?;
+            self.gather(search, &mut batch, &mut size).await?;
             if !search.index.leads().await.map_err(unavailable)? {
                 return Ok(());
             }
@@ -100,7 +112,7 @@ impl Context {
                 let _either = timeout(LOOK_EVERY, search.recent.news()).await;
                 continue;
             }
-            let (is_full, until) = (batch.is_full(), batch.until);
+            let (is_full, until) = (batch.is_full(search.changes_max), batch.until);
             let written = search.index.put(batch.changes, stands, until).await.map_err(unavailable)?;
             let Put::Done = written else { return Ok(()) };
             stands = until;
@@ -113,10 +125,9 @@ impl Context {
     }
 
     /// Reads until there is no more, or enough.
-    async fn gather(&self, batch: &mut Batch, size: &mut PageSize) -> Result<(), Fault> {
-        let search = self.search();
-        while !batch.is_full() {
-            let lately = search.recent.after(batch.until, SEARCH_CHANGES_MAX);
+    async fn gather(&self, search: &Search, batch: &mut Batch, size: &mut PageSize) -> Result<(), Fault> {
+        while !batch.is_full(search.changes_max) {
+            let lately = search.recent.after(batch.until, search.changes_max);
             let (events, until) = match lately {
                 Some(found) => found,
                 None => {

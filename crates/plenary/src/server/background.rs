@@ -16,6 +16,8 @@ const FLUSH_EVERY: Duration = Duration::from_millis(500);
 const BEAT_EVERY: Duration = Duration::from_secs(2);
 /// How often evictions are finished that a crash left, and agents are taken over whose process died.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// How often a model that does not work is asked whether it does now.
+const PROBE_EVERY: Duration = Duration::from_secs(2);
 /// How long the last writes may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -41,6 +43,9 @@ pub(super) fn keep_going(tasks: &TaskTracker, parts: &Parts, stop: &Cancellation
     });
     every(tasks, stop, SWEEP_EVERY, "evictions were not finished", parts, |parts| async move {
         parts.accounts.sweep().await.map(drop)
+    });
+    every(tasks, stop, PROBE_EVERY, "the model was not asked", parts, |parts| async move {
+        parts.context.probe_model().await
     });
     if parts.log.shared() {
         every(tasks, stop, BEAT_EVERY, "the lease was not renewed", parts, |parts| async move {

@@ -3,6 +3,7 @@
 
 mod agents;
 mod background;
+mod model;
 mod operator;
 mod private_file;
 mod settings;
@@ -16,7 +17,7 @@ use anyhow::Context as _;
 use plenary_accounts::{Accounts, Seed, Seeded, TokenDigest};
 use plenary_blobs::Blobs;
 use plenary_channels::Channels;
-use plenary_context::Context;
+use plenary_context::{Context, Indexes};
 use plenary_edge::{Listener, Metrics};
 use plenary_engine::{Clock, SystemClock};
 use plenary_frames::Frames;
@@ -65,6 +66,7 @@ impl Server {
     pub(crate) async fn start(settings: Settings, operator: &OperatorToken) -> anyhow::Result<Self> {
         let telemetry = telemetry(&settings);
         let store::Store { opened, closing, index } = store::open(&settings).await?;
+        let semantic = model::open(&settings).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let log = opened.log;
         let digest = TokenDigest::of(operator.secret());
@@ -90,8 +92,9 @@ impl Server {
             .map(|place| Blobs::open(place).with_context(|| format!("opening the place of blobs {place}")))
             .transpose()?;
         let of_context = blobs.clone();
+        let indexes = Indexes { lexical: index, semantic };
         let context =
-            Context::new(log.clone(), clock.clone(), accounts.clone(), index, of_context, settings.context);
+            Context::new(log.clone(), clock.clone(), accounts.clone(), indexes, of_context, settings.context);
         let agents = settings.agents.clone();
         let runs = Runs::new(log.clone(), clock, accounts.clone(), cursors.clone(), blobs, agents);
         let parts = Parts { log, accounts, sessions, frames, channels, context, runs, presence, cursors };
@@ -193,5 +196,12 @@ fn metrics(telemetry: &Telemetry, context: &Context) -> Metrics {
         "Events that are to be looked at before every package is found",
         context.search_lag().clone(),
     );
+    if let Some(lag) = context.semantic_lag() {
+        metrics.register(
+            "search_semantic_lag_events",
+            "Events that are to be looked at before every package is found by meaning",
+            lag.clone(),
+        );
+    }
     metrics
 }

@@ -44,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) channels: plenary_channels::Config,
     pub(crate) frames: plenary_frames::Config,
     pub(crate) context: plenary_context::Config,
+    /// The model that packages are found by in their meaning; absent for words alone.
+    pub(crate) embeddings: Option<plenary_embeddings::Source>,
     /// The agents that it runs.
     pub(crate) agents: plenary_runs::Registry,
     /// Where spans go; absent when nowhere.
@@ -64,6 +66,7 @@ struct File {
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
     public_url: Option<String>,
+    embeddings: Option<String>,
     connections_max: Option<usize>,
     connections_per_address_max: Option<usize>,
     trusted_proxies: Vec<String>,
@@ -181,6 +184,7 @@ impl Settings {
             channels: plenary_channels::Config::default(),
             frames: plenary_frames::Config::default(),
             context: plenary_context::Config::default(),
+            embeddings: None,
             agents: registry(&RunsTable::default(), &BTreeMap::new()).unwrap_or_default(),
             telemetry: None,
         }
@@ -204,6 +208,7 @@ impl Settings {
             (None, None) => None,
             _ => bail!("TLS needs both a certificate (--tls-cert) and its key (--tls-key)"),
         };
+        let named = args.embeddings.clone().or(file.embeddings).filter(|text| !text.is_empty());
         let database = args.database.clone().or(file.database);
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), database.is_some())?;
         let settings = Self {
@@ -221,6 +226,7 @@ impl Settings {
             channels: channels(args, &file.channels)?,
             frames: file.frames.config(args.frames_rate)?,
             context: file.context.config(file.blob_octets_max),
+            embeddings: named.as_deref().map(super::model::parse).transpose()?,
             agents: registry(&file.runs, &file.agents)?,
             telemetry: telemetry(),
         };
@@ -409,6 +415,16 @@ mod tests {
         assert!(resolve(&[], "trusted_proxies = [\"proxy\"]").is_err());
         assert!(resolve(&[], "[channels]\nstatus_cadence_seconds = 0").is_err());
         assert!(resolve(&[], "tls_cert = \"a.pem\"").is_err(), "a certificate without its key");
+        assert!(resolve(&["--embeddings", "nothing"], "").is_err(), "no model");
+    }
+
+    #[test]
+    fn a_model_is_named_by_a_flag_or_in_the_file() {
+        let named = |line: &[&str], file| resolve(line, file).unwrap().embeddings;
+        assert_eq!(named(&[], ""), None);
+        let file = "embeddings = \"local:there\"";
+        assert_eq!(named(&[], file), "local:there".parse().ok());
+        assert_eq!(named(&["--embeddings", "local:here"], file), "local:here".parse().ok());
     }
 
     #[test]

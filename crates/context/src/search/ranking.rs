@@ -1,0 +1,142 @@
+//! By what packages are ranked.
+//! Must not know: HTTP.
+
+use std::collections::HashMap;
+
+use futures_util::future::try_join_all;
+use plenary_log::Fault;
+use plenary_retrieval::{HITS_MAX, Hit, PartHit, Query, Scope, fuse};
+
+use serde_json::Value;
+
+use super::{Meaning, documents::sections, following::unavailable};
+use crate::{
+    Context, Failure,
+    limits::{CANDIDATES_FACTOR, HYBRID_CANDIDATES_MAX, READS_AT_ONCE},
+    rejection::Rejection,
+};
+
+/// What meaning counts beside words; the share that published comparisons of such sums found good on sets that it was
+/// not chosen for.
+const MEANING_SHARE: f64 = 0.8;
+
+/// What nearness is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ranking {
+    /// By words.
+    Lexical,
+    /// By meaning.
+    Semantic,
+    /// By both together.
+    Hybrid,
+}
+
+impl Ranking {
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        match word {
+            "lexical" => Some(Self::Lexical),
+            "semantic" => Some(Self::Semantic),
+            "hybrid" => Some(Self::Hybrid),
+            _ => None,
+        }
+    }
+}
+
+impl Context {
+    /// The index by meaning, if it may be asked now.
+    fn working(&self) -> Option<&Meaning> {
+        self.meaning().filter(|meaning| meaning.semantic.works())
+    }
+
+    /// Documents that have to do with a query. Who asks for meaning expressly is told where there is none; a ranking that
+    /// was not asked for, or that words are a part of, is by words alone while the model is away.
+    pub(super) async fn hits(
+        &self,
+        (query, ranking): (&Query, Option<Ranking>),
+        scope: &Scope,
+        limit: usize,
+    ) -> Result<Vec<Hit>, Failure> {
+        let lexical =
+            |limit| async move { self.search().index.search(query, scope, limit).await.map_err(unavailable) };
+        let missing = |capability| Failure::Rejected(Rejection::NotImplemented(capability));
+        match (ranking, self.working()) {
+            (None | Some(Ranking::Lexical), None) | (Some(Ranking::Lexical), Some(_)) => {
+                Ok(lexical(limit).await?)
+            }
+            (Some(Ranking::Semantic), None) => Err(missing("semantic_search")),
+            (Some(Ranking::Hybrid), None) => Err(missing("hybrid_search")),
+            (Some(Ranking::Semantic), Some(meaning)) => {
+                let found = meaning.semantic.search(query, scope, limit).await;
+                found.map_err(|_| missing("semantic_search"))
+            }
+            (None | Some(Ranking::Hybrid), Some(meaning)) => {
+                let most = limit.saturating_mul(CANDIDATES_FACTOR).min(HITS_MAX);
+                let meant = meaning.semantic.search(query, scope, HITS_MAX);
+                let (words, meant) = tokio::join!(lexical(most), meant);
+                Ok(match meant {
+                    Ok(meant) => self.blend(query, words?, meant, (most, limit)).await?,
+                    Err(_) => words?.into_iter().take(limit).collect(),
+                })
+            }
+        }
+    }
+
+    /// Two rankings as one: the best of both by reciprocal rank fusion compete, and what they are worth is how alike they
+    /// are in meaning and how many of the query's words they have (docs/decisions/0012).
+    async fn blend(
+        &self,
+        query: &Query,
+        words: Vec<Hit>,
+        mut meant: Vec<Hit>,
+        (most, limit): (usize, usize),
+    ) -> Result<Vec<Hit>, Fault> {
+        let near: HashMap<String, f64> = meant.iter().map(|hit| (hit.id.clone(), hit.score)).collect();
+        // What the list by meaning no longer has is not nearer than its last.
+        let least = meant.last().filter(|_| meant.len() == HITS_MAX).map_or(0.0, |last| last.score);
+        meant.truncate(most);
+        let candidates = fuse(&[words, meant], HYBRID_CANDIDATES_MAX);
+        let mut found = Vec::with_capacity(candidates.len());
+        for chunk in candidates.chunks(READS_AT_ONCE) {
+            let reads =
+                chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.held(&hit.id).await?)) });
+            for (hit, held) in try_join_all(reads).await? {
+                let Some(held) = held else { continue };
+                let has = query.coverage(&whole(&held.text));
+                let meaning = near.get(&hit.id).copied().unwrap_or(least);
+                let score = MEANING_SHARE * meaning + (1.0 - MEANING_SHARE) * has;
+                found.push(Hit { id: hit.id.clone(), score });
+            }
+        }
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// The parts of documents that are near to a query by meaning; none while there is no model.
+    pub(super) async fn parts_near(&self, query: &Query, scope: &Scope, limit: usize) -> Vec<PartHit> {
+        match self.working() {
+            Some(meaning) => meaning.semantic.nearest(query, scope, limit).await.unwrap_or_default(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Asks a model that does not work whether it does now.
+    pub async fn probe_model(&self) -> Result<(), Fault> {
+        if let Some(meaning) = self.meaning() {
+            // What is wrong with it was said when it began to be.
+            let _known = meaning.semantic.probe().await;
+        }
+        Ok(())
+    }
+
+    /// Whether packages are found by meaning at the moment.
+    pub(crate) fn finds_meaning(&self) -> bool {
+        self.working().is_some()
+    }
+}
+
+/// All that is searched of a package.
+fn whole(package: &str) -> String {
+    let package: Value = serde_json::from_str(package).unwrap_or_default();
+    sections(&package).into_iter().map(|section| section.text + "\n").collect()
+}

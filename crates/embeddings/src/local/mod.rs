@@ -1,0 +1,158 @@
+//! A sentence-transformers directory, run in this process on the CPU (docs/decisions/0012).
+//! Must not know: what the texts are of.
+
+mod bert;
+mod directory;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use tokenizers::{Tokenizer, TruncationParams};
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::{Embedder, Fault, Purpose, normalise};
+use bert::Bert;
+use directory::{Pooling, Prompts, Recipe};
+
+/// Threads that embed documents: the rest of the machine belongs to requests.
+const DOCUMENT_THREADS: usize = 1;
+/// Threads that embed queries, so that none of them waits for documents.
+const QUERY_THREADS: usize = 1;
+/// Octets of a text that are looked at for each token that counts; no token of a language is as long.
+const TOKEN_OCTETS_MAX: usize = 64;
+
+/// The model of a directory.
+pub struct Local {
+    parts: Arc<Model>,
+    name: String,
+    documents: Lane,
+    queries: Lane,
+}
+
+/// Threads of their own, for candle spreads its work over all threads of the pool that it finds itself in.
+struct Lane {
+    threads: ThreadPool,
+    /// Work waits here, where it can be given up, and not in the pool.
+    places: Semaphore,
+}
+
+impl Lane {
+    fn new(threads: usize) -> Result<Self, Fault> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|_| "embeddings".into()).build();
+        let pool = pool.map_err(|why| Fault::Unavailable(format!("the model has no threads: {why}")))?;
+        Ok(Self { threads: pool, places: Semaphore::new(threads) })
+    }
+
+    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
+        let broken = || Fault::Unavailable("the model broke off".into());
+        let _place = self.places.acquire().await.map_err(|_| broken())?;
+        let (sender, receiver) = oneshot::channel();
+        self.threads.spawn(move || {
+            // A bug in the model ends this text, not the pool; whoever asked sees that nothing came.
+            if let Ok(done) = catch_unwind(AssertUnwindSafe(work)) {
+                let _gone = sender.send(done);
+            }
+        });
+        receiver.await.map_err(|_| broken())
+    }
+}
+
+struct Model {
+    tokenizer: Tokenizer,
+    bert: Bert,
+    pooling: Pooling,
+    prompts: Prompts,
+    tokens_max: usize,
+}
+
+impl std::fmt::Debug for Local {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Local").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Local {
+    /// Reads the directory. What is missing or foreign in it is said.
+    pub fn open(directory: &Path) -> Result<Self, Fault> {
+        let recipe = Recipe::read(directory)?;
+        let weights = directory::read(directory, "model.safetensors")?;
+        let name = recipe.name(directory, &weights);
+        let bert = Bert::read(&recipe.config, weights)
+            .map_err(|why| directory::foreign(directory, &format!("model.safetensors: {why}")))?;
+        let mut tokenizer = Tokenizer::from_bytes(&recipe.tokenizer)
+            .map_err(|why| directory::foreign(directory, &format!("tokenizer.json: {why}")))?;
+        let truncation = TruncationParams { max_length: recipe.tokens_max, ..TruncationParams::default() };
+        tokenizer
+            .with_truncation(Some(truncation))
+            .map_err(|why| directory::foreign(directory, &format!("tokenizer.json: {why}")))?
+            .with_padding(None);
+        let (pooling, prompts, tokens_max) = (recipe.pooling, recipe.prompts, recipe.tokens_max);
+        Ok(Self {
+            parts: Arc::new(Model { tokenizer, bert, pooling, prompts, tokens_max }),
+            name,
+            documents: Lane::new(DOCUMENT_THREADS)?,
+            queries: Lane::new(QUERY_THREADS)?,
+        })
+    }
+}
+
+#[async_trait]
+impl Embedder for Local {
+    fn model(&self) -> &str {
+        &self.name
+    }
+
+    fn dimension(&self) -> Option<usize> {
+        Some(self.parts.bert.width())
+    }
+
+    fn tokens_max(&self) -> Option<usize> {
+        Some(self.parts.tokens_max)
+    }
+
+    async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
+        let lane = match purpose {
+            Purpose::Document => &self.documents,
+            Purpose::Query => &self.queries,
+        };
+        let model = self.parts.clone();
+        lane.run(move || texts.iter().map(|text| model.embed(purpose, text)).collect()).await?
+    }
+}
+
+impl Model {
+    fn embed(&self, purpose: Purpose, text: &str) -> Result<Vec<f32>, Fault> {
+        let prompt = self.prompts.of(purpose);
+        let end = text.floor_char_boundary(self.tokens_max * TOKEN_OCTETS_MAX);
+        let prompted = format!("{prompt}{}", &text[..end]);
+        let encoding = self
+            .tokenizer
+            .encode_fast(prompted, true)
+            .map_err(|why| Fault::Unusable(format!("the tokenizer of the model failed: {why}")))?;
+        let states = self.bert.states(encoding.get_ids());
+        let states = states.map_err(|why| Fault::Unusable(format!("the model failed: {why}")))?;
+        let width = self.bert.width();
+        let mut vector = match self.pooling {
+            Pooling::First => states[..width].to_vec(),
+            Pooling::Mean => mean(&states, width),
+        };
+        normalise(&mut vector);
+        Ok(vector)
+    }
+}
+
+/// The direction is all that counts, so the sum is as good as the mean.
+fn mean(states: &[f32], width: usize) -> Vec<f32> {
+    let mut sum = vec![0.0; width];
+    for state in states.chunks_exact(width) {
+        for (sum, component) in sum.iter_mut().zip(state) {
+            *sum += component;
+        }
+    }
+    sum
+}

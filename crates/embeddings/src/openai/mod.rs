@@ -1,0 +1,191 @@
+//! A server that speaks the OpenAI form of embeddings, with a few more attempts while it is only busy or away.
+//! Must not know: what the texts are of.
+
+mod roots;
+mod wire;
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use tokio::time::{sleep, timeout};
+
+use crate::{Embedder, Fault, Purpose, normalise};
+
+/// Texts of one request; the smallest limit among known servers is 96.
+const TEXTS_MAX: usize = 64;
+/// Largest answer that is read: 64 vectors of 4,096 components, with room to spare.
+const ANSWER_OCTETS_MAX: usize = 16 << 20;
+/// How long one attempt may take.
+const ATTEMPT_TIME: Duration = Duration::from_secs(20);
+/// Attempts of one request.
+const ATTEMPTS_MAX: u32 = 4;
+/// Pause before the second attempt; it doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// Longest pause that is made, whatever the server asks for.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// How long an unused connection is kept.
+const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
+
+/// The way to the server.
+pub struct OpenAi {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    endpoint: Uri,
+    asked_for: String,
+    name: String,
+    key: Option<HeaderValue>,
+    /// 0 until the first answer.
+    dimension: AtomicUsize,
+}
+
+impl std::fmt::Debug for OpenAi {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenAi").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// How one attempt failed.
+enum Attempt {
+    /// Worth another one, not before the given pause where the server named one.
+    Again(String, Option<Duration>),
+    Refused(String),
+}
+
+impl OpenAi {
+    /// Makes no request yet: a server that is away at the start is a passing trouble.
+    pub fn new(endpoint: &Uri, model: &str, key: Option<&str>) -> Result<Self, Fault> {
+        let tls = roots::client_config(endpoint.scheme_str() == Some("https"))?;
+        let connector =
+            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_CONNECTION_TIME)
+            .build(connector);
+        let key = key.filter(|key| !key.is_empty()).map(|key| {
+            let mut value = HeaderValue::try_from(format!("Bearer {key}"))
+                .map_err(|_| Fault::Unusable(format!("{} cannot stand in a header", crate::KEY_VARIABLE)))?;
+            value.set_sensitive(true);
+            Ok(value)
+        });
+        Ok(Self {
+            client,
+            name: format!("openai:{}/{model}", endpoint.authority().map_or("", |host| host.as_str())),
+            endpoint: endpoint.clone(),
+            asked_for: model.to_owned(),
+            key: key.transpose()?,
+            dimension: AtomicUsize::new(0),
+        })
+    }
+
+    async fn request(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Fault> {
+        let body = Bytes::from(wire::question(&self.asked_for, texts));
+        let mut pause = FIRST_PAUSE;
+        for attempt in 1.. {
+            match timeout(ATTEMPT_TIME, self.attempt(body.clone(), texts.len())).await {
+                Ok(Ok(vectors)) => return self.checked(vectors),
+                Ok(Err(Attempt::Refused(why))) => return Err(Fault::Unusable(self.said(&why))),
+                Ok(Err(Attempt::Again(why, _))) if attempt == ATTEMPTS_MAX => {
+                    return Err(Fault::Unavailable(self.said(&why)));
+                }
+                Ok(Err(Attempt::Again(_, at_least))) => {
+                    sleep(at_least.unwrap_or(pause).clamp(pause, PAUSE_MAX)).await;
+                }
+                Err(_) if attempt == ATTEMPTS_MAX => {
+                    return Err(Fault::Unavailable(self.said("did not answer in time")));
+                }
+                Err(_) => sleep(pause).await,
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+        Err(Fault::Unavailable(self.said("was given up")))
+    }
+
+    async fn attempt(&self, body: Bytes, count: usize) -> Result<Vec<Vec<f32>>, Attempt> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.endpoint.clone();
+        let headers = request.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(key) = &self.key {
+            headers.insert(header::AUTHORIZATION, key.clone());
+        }
+        let response = self
+            .client
+            .request(request)
+            .await
+            .map_err(|error| Attempt::Again(format!("cannot be reached: {}", deepest(&error)), None))?;
+        let status = response.status();
+        if !status.is_success() {
+            let later = status.is_server_error()
+                || [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT].contains(&status);
+            let seconds = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+            let pause = seconds.and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
+            let why = format!("answered {status}");
+            return Err(if later { Attempt::Again(why, pause) } else { Attempt::Refused(why) });
+        }
+        let body = Limited::new(response.into_body(), ANSWER_OCTETS_MAX).collect().await;
+        let body = body.map_err(|_| Attempt::Again("broke its answer off".into(), None))?.to_bytes();
+        wire::answer(&body, count).map_err(Attempt::Refused)
+    }
+
+    /// All vectors have one dimension, and keep it.
+    fn checked(&self, mut vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, Fault> {
+        let found = vectors.first().map_or(0, Vec::len);
+        if vectors.iter().any(|vector| vector.len() != found || !vector.iter().all(|part| part.is_finite())) {
+            return Err(Fault::Unusable(self.said("sent vectors that do not fit each other")));
+        }
+        let known = self.dimension.swap(found, Ordering::Relaxed);
+        if known != 0 && known != found {
+            return Err(Fault::Unavailable(self.said("changed the size of its vectors")));
+        }
+        vectors.iter_mut().for_each(|vector| normalise(vector));
+        Ok(vectors)
+    }
+
+    fn said(&self, what: &str) -> String {
+        let host = self.endpoint.authority().map_or("", |host| host.as_str());
+        format!("the server of embeddings {host} {what}")
+    }
+}
+
+#[async_trait]
+impl Embedder for OpenAi {
+    fn model(&self) -> &str {
+        &self.name
+    }
+
+    fn dimension(&self) -> Option<usize> {
+        Some(self.dimension.load(Ordering::Relaxed)).filter(|known| *known > 0)
+    }
+
+    fn tokens_max(&self) -> Option<usize> {
+        None
+    }
+
+    async fn embed(&self, _purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        for texts in texts.chunks(TEXTS_MAX) {
+            vectors.extend(self.request(texts).await?);
+        }
+        Ok(vectors)
+    }
+}
+
+/// The cause below the client's own words, such as "Connection refused".
+fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut deepest = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
+}

@@ -1,0 +1,39 @@
+//! Which model packages are found by in their meaning, and where its vectors are kept: in the data directory, or in
+//! memory where there is none.
+
+use std::{path::Path, sync::Arc};
+
+use anyhow::Context as _;
+use plenary_embeddings::{Embedder, KEY_VARIABLE, Source};
+use plenary_retrieval::Semantic;
+use plenary_retrieval_vectors::{FileShelf, MemoryShelf, Shelf, Vectors};
+
+use super::Settings;
+
+/// The file of vectors in the data directory.
+const VECTORS: &str = "vectors";
+
+/// Makes the model ready, if one is named.
+pub(super) async fn open(settings: &Settings) -> anyhow::Result<Option<Arc<dyn Semantic>>> {
+    let Some(source) = settings.embeddings.clone() else { return Ok(None) };
+    let directory = settings.data.clone().filter(|_| settings.database.is_none());
+    let opening = move || {
+        let embedder = source.open(std::env::var(KEY_VARIABLE).ok().as_deref())?;
+        let shelf = shelf(directory.as_deref(), &*embedder)?;
+        Ok::<_, anyhow::Error>(Arc::new(Vectors::new(embedder, shelf)) as Arc<dyn Semantic>)
+    };
+    let opened = tokio::task::spawn_blocking(opening).await.context("making the model ready")?;
+    Ok(Some(opened.context("--embeddings")?))
+}
+
+fn shelf(directory: Option<&Path>, embedder: &dyn Embedder) -> anyhow::Result<Box<dyn Shelf>> {
+    let Some(directory) = directory else { return Ok(Box::new(MemoryShelf::default())) };
+    let path = directory.join(VECTORS);
+    let shelf = FileShelf::open(&path, embedder.model());
+    Ok(Box::new(shelf.with_context(|| format!("opening the vectors in {}", path.display()))?))
+}
+
+/// Whether a text names a model; the model itself is looked at when the server starts.
+pub(super) fn parse(text: &str) -> anyhow::Result<Source> {
+    Ok(text.parse::<Source>()?)
+}

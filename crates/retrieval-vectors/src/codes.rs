@@ -1,0 +1,119 @@
+//! Vectors with a component an octet, and how near they are to a query.
+//! Must not know: whose vectors they are.
+
+use pulp::Arch;
+
+/// Most components of a vector: with more a sum could overflow.
+pub(crate) const DIMENSION_MAX: usize = 8_192;
+/// The largest component of a code.
+const CODE_MAX: f32 = 127.0;
+/// The largest component of a probe; `PROBE_MAX * CODE_MAX * DIMENSION_MAX` is below 2^31.
+const PROBE_MAX: f32 = 2_047.0;
+
+/// A vector as it is kept. Against the vector itself, its product with another is off by some parts in ten thousand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Code {
+    /// Its components, between -127 and 127.
+    pub parts: Vec<i8>,
+    /// What a component is to be multiplied by.
+    pub scale: f32,
+}
+
+impl Code {
+    pub(crate) fn of(vector: &[f32]) -> Self {
+        let scale = largest(vector) / CODE_MAX;
+        #[expect(clippy::cast_possible_truncation, reason = "rounded, and within -127 and 127")]
+        let parts = vector.iter().map(|part| (part / scale).round() as i8).collect();
+        Self { parts, scale }
+    }
+}
+
+/// The nearest code of an owner; none yet where the score is 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Best {
+    pub(crate) score: f32,
+    /// Which of all codes.
+    pub(crate) at: usize,
+}
+
+/// What codes are compared with; finer than they are.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    parts: Vec<i16>,
+    scale: f32,
+}
+
+impl Probe {
+    pub(crate) fn of(vector: &[f32]) -> Self {
+        let scale = largest(vector) / PROBE_MAX;
+        #[expect(clippy::cast_possible_truncation, reason = "rounded, and within -2047 and 2047")]
+        let parts = vector.iter().map(|part| (part / scale).round() as i16).collect();
+        Self { parts, scale }
+    }
+
+    /// Raises the score of each owner to that of its nearest code. `codes` stand one behind the other, one for each
+    /// scale and owner.
+    pub(crate) fn raise(&self, codes: &[i8], scales: &[f32], owners: &[u32], best: &mut [Best]) {
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                let codes = codes.chunks_exact(self.parts.len());
+                for (at, ((code, scale), owner)) in codes.zip(scales).zip(owners).enumerate() {
+                    let sum: i32 =
+                        self.parts.iter().zip(code).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
+                    #[expect(clippy::cast_precision_loss, reason = "seven digits of a score are enough")]
+                    let score = sum as f32 * (scale * self.scale);
+                    let place = usize::try_from(*owner).ok().and_then(|owner| best.get_mut(owner));
+                    if let Some(best) = place.filter(|best| best.score < score) {
+                        *best = Best { score, at };
+                    }
+                }
+            },
+        );
+    }
+}
+
+/// Never 0, so that it can be divided by.
+fn largest(vector: &[f32]) -> f32 {
+    vector.iter().fold(f32::MIN_POSITIVE, |largest, part| largest.max(part.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn score(query: &[f32], vector: &[f32]) -> f32 {
+        let (code, mut best) = (Code::of(vector), [Best { score: f32::MIN, at: 0 }]);
+        Probe::of(query).raise(&code.parts, &[code.scale], &[0], &mut best);
+        best[0].score
+    }
+
+    fn unit(seed: &[f32]) -> Vec<f32> {
+        let mut vector = seed.to_vec();
+        plenary_embeddings::normalise(&mut vector);
+        vector
+    }
+
+    proptest! {
+        #[test]
+        fn a_score_is_the_product_of_the_vectors(
+            query in prop::collection::vec(-1.0f32..1.0, 384),
+            vector in prop::collection::vec(-1.0f32..1.0, 384),
+        ) {
+            let (query, vector) = (unit(&query), unit(&vector));
+            let exact: f32 = query.iter().zip(&vector).map(|(a, b)| a * b).sum();
+            prop_assert!((score(&query, &vector) - exact).abs() < 2e-3);
+        }
+    }
+
+    #[test]
+    fn the_longest_vectors_do_not_overflow() {
+        let vector = vec![1.0; DIMENSION_MAX];
+        let wanted = 8_192.0;
+        assert!((score(&vector, &vector) - wanted).abs() < 1.0);
+        assert!((score(&vector, &vec![-1.0; DIMENSION_MAX]) + wanted).abs() < 1.0);
+        assert_eq!(score(&vector, &vec![0.0; DIMENSION_MAX]), 0.0);
+    }
+}

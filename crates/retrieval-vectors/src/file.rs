@@ -1,0 +1,234 @@
+//! A file of codes: a head that names the model, then batches, each with a digest. A batch that a crash broke off is no
+//! batch; everything in the file can be made again, so nothing waits for the disk.
+//! Must not know: models, how near is computed.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use plenary_kernel::Position;
+use plenary_retrieval::{Answer, Fault};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    kept::{Kept, number, read_number, take, text},
+    shelf::{Mark, News, Shelf},
+};
+
+/// The first octets of the file; the number is the version of all that follows.
+const MAGIC: &[u8] = b"plenary vectors 1\n";
+/// So many octets of batches are read at once.
+const PAGE_OCTETS: u64 = 4 << 20;
+/// A batch that says to be longer is damage.
+const BATCH_OCTETS_MAX: usize = 1 << 30;
+/// What is gone may take as much as what counts, and this.
+const SLACK_OCTETS: u64 = 16 << 20;
+/// Changes in a batch of a file that is written anew.
+const REWRITE_CHANGES: usize = 256;
+/// Octets before a batch: its length and its digest.
+const FRAME: u64 = 4 + DIGEST as u64;
+const DIGEST: usize = 8;
+
+/// A file of codes. One process at a time may have it open; the store beside it sees to that.
+pub struct FileShelf(Arc<Mutex<Open>>);
+
+struct Open {
+    path: PathBuf,
+    file: File,
+    head: Vec<u8>,
+    /// Where the batches end that were read or written.
+    end: Mark,
+    cursor: Position,
+    /// Whether everything was read that an earlier process left.
+    is_read: bool,
+}
+
+impl FileShelf {
+    /// Opens the file, or makes it. Codes of another model are thrown away.
+    pub fn open(path: &Path, model: &str) -> io::Result<Self> {
+        let mut head = MAGIC.to_vec();
+        text(&mut head, model);
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let mut found = Vec::new();
+        (&mut file).take(head.len() as u64).read_to_end(&mut found)?;
+        if found != head {
+            begin(&mut file, &head)?;
+        }
+        let end = Mark { generation: 1, place: head.len() as u64 };
+        let open = Open { path: path.to_owned(), file, head, end, cursor: Position::ZERO, is_read: false };
+        Ok(Self(Arc::new(Mutex::new(open))))
+    }
+
+    fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Open) -> io::Result<T> + Send + 'static,
+    ) -> Answer<'_, T> {
+        let open = self.0.clone();
+        Box::pin(async move {
+            let work = tokio::task::spawn_blocking(move || {
+                work(&mut open.lock().unwrap_or_else(PoisonError::into_inner))
+            });
+            let done = work.await.map_err(|_| Fault::Unavailable("the file of vectors broke off".into()))?;
+            done.map_err(|error| Fault::Unavailable(format!("the file of vectors: {error}")))
+        })
+    }
+}
+
+fn begin(file: &mut File, head: &[u8]) -> io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(head)
+}
+
+/// A batch with its length and digest.
+fn framed(changes: &[Kept], to: Position) -> Vec<u8> {
+    let mut batch = to.0.to_le_bytes().to_vec();
+    number(&mut batch, changes.len());
+    changes.iter().for_each(|change| change.write(&mut batch));
+    let mut framed = Vec::with_capacity(batch.len() + 12);
+    number(&mut framed, batch.len());
+    framed.extend(&Sha256::digest(&batch)[..DIGEST]);
+    framed.extend(batch);
+    framed
+}
+
+fn read(batch: &[u8]) -> Option<(Position, Vec<Kept>)> {
+    let mut from = batch;
+    let to = Position(u64::from_le_bytes(take(&mut from)?));
+    let count = read_number(&mut from)?;
+    let changes = (0..count).map(|_| Kept::read(&mut from)).collect::<Option<_>>()?;
+    from.is_empty().then_some((to, changes))
+}
+
+impl Open {
+    /// The batch at a place, and where it ends; `None` where no whole one is.
+    fn batch(&mut self, place: u64) -> io::Result<Option<(Position, Vec<Kept>, u64)>> {
+        let length = self.file.metadata()?.len();
+        if length < place + FRAME {
+            return Ok(None);
+        }
+        self.file.seek(SeekFrom::Start(place))?;
+        let mut frame = [0; 4 + DIGEST];
+        self.file.read_exact(&mut frame)?;
+        let (mut size, digest) = (&frame[..4], &frame[4..]);
+        let size = read_number(&mut size).unwrap_or(usize::MAX);
+        let end = place + FRAME + size as u64;
+        if size > BATCH_OCTETS_MAX || length < end {
+            return Ok(None);
+        }
+        let mut batch = vec![0; size];
+        self.file.read_exact(&mut batch)?;
+        if &Sha256::digest(&batch)[..DIGEST] != digest {
+            return Ok(None);
+        }
+        Ok(read(&batch).map(|(to, changes)| (to, changes, end)))
+    }
+
+    fn news(&mut self, after: Mark) -> io::Result<News> {
+        let anew = after.generation != self.end.generation;
+        let from = if anew { self.head.len() as u64 } else { after.place };
+        let mut news = News {
+            changes: Vec::new(),
+            mark: Mark { place: from, ..self.end },
+            cursor: self.cursor,
+            anew,
+            more: false,
+        };
+        while !news.more {
+            if self.is_read && news.mark.place >= self.end.place {
+                break;
+            }
+            let Some((to, changes, end)) = self.batch(news.mark.place)? else {
+                // What is behind it was never whole, or is damaged; it is made again.
+                self.file.set_len(news.mark.place)?;
+                self.end.place = news.mark.place;
+                self.is_read = true;
+                break;
+            };
+            news.changes.extend(changes);
+            news.mark.place = end;
+            news.cursor = to;
+            news.more = end - from >= PAGE_OCTETS;
+        }
+        if !self.is_read {
+            self.end.place = news.mark.place;
+        }
+        self.cursor = news.cursor;
+        Ok(news)
+    }
+
+    fn put(&mut self, changes: &[Kept], from: Position, to: Position) -> io::Result<Option<Mark>> {
+        if from != self.cursor || !self.is_read {
+            return Ok(None);
+        }
+        self.file.seek(SeekFrom::Start(self.end.place))?;
+        let framed = framed(changes, to);
+        if let Err(error) = self.file.write_all(&framed) {
+            // A part of it may stand there; it must not be in front of the next batch.
+            let _later = self.file.set_len(self.end.place);
+            return Err(error);
+        }
+        self.end.place += framed.len() as u64;
+        self.cursor = to;
+        Ok(Some(self.end))
+    }
+
+    fn clear(&mut self) -> io::Result<Mark> {
+        begin(&mut self.file, &self.head)?;
+        self.end = Mark { generation: self.end.generation + 1, place: self.head.len() as u64 };
+        (self.cursor, self.is_read) = (Position::ZERO, true);
+        Ok(self.end)
+    }
+
+    fn rewrite(&mut self, all: &[Kept], cursor: Position) -> io::Result<Mark> {
+        let path = self.path.with_extension("new");
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
+        file.write_all(&self.head)?;
+        let mut place = self.head.len() as u64;
+        // Only the last batch says how far the whole of it is.
+        let batches = all.chunks(REWRITE_CHANGES).map(|changes| framed(changes, Position::ZERO));
+        for framed in batches.chain([framed(&[], cursor)]) {
+            file.write_all(&framed)?;
+            place += framed.len() as u64;
+        }
+        file.sync_all()?;
+        std::fs::rename(&path, &self.path)?;
+        self.file = file;
+        self.end = Mark { generation: self.end.generation + 1, place };
+        (self.cursor, self.is_read) = (cursor, true);
+        Ok(self.end)
+    }
+}
+
+impl Shelf for FileShelf {
+    fn leads(&self) -> Answer<'_, bool> {
+        Box::pin(std::future::ready(Ok(true)))
+    }
+
+    fn news(&self, after: Mark) -> Answer<'_, News> {
+        self.with(move |open| open.news(after))
+    }
+
+    fn put(&self, changes: Vec<Kept>, from: Position, to: Position) -> Answer<'_, Option<Mark>> {
+        self.with(move |open| open.put(&changes, from, to))
+    }
+
+    fn clear(&self) -> Answer<'_, Mark> {
+        self.with(Open::clear)
+    }
+
+    fn is_crowded(&self, octets: usize) -> bool {
+        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        open.end.place > 2 * octets as u64 + SLACK_OCTETS
+    }
+
+    fn rewrite(&self, all: Vec<Kept>, cursor: Position) -> Answer<'_, Mark> {
+        self.with(move |open| open.rewrite(&all, cursor))
+    }
+}
+
+#[cfg(test)]
+mod tests;

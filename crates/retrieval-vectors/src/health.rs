@@ -1,0 +1,57 @@
+//! Whether the model works, so that nobody waits for one that does not.
+//! Must not know: what it is asked.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+/// A model that failed is asked again after this.
+pub(crate) const REST: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    works: AtomicBool,
+    failed_at: Mutex<Option<Instant>>,
+}
+
+impl Health {
+    pub(crate) fn works(&self) -> bool {
+        self.works.load(Ordering::Relaxed)
+    }
+
+    /// Whether to ask it: it works, nobody has tried, or it had its rest.
+    pub(crate) fn may_try(&self) -> bool {
+        let failed_at = *self.failed_at.lock().unwrap_or_else(PoisonError::into_inner);
+        failed_at.is_none_or(|at| at.elapsed() >= REST)
+    }
+
+    /// Takes note of an attempt; whether that is news.
+    pub(crate) fn note(&self, worked: bool) -> bool {
+        let mut failed_at = self.failed_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = failed_at.is_none();
+        *failed_at = if worked { None } else { Some(Instant::now()) };
+        self.works.swap(worked, Ordering::Relaxed) != worked || (!worked && is_first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_model_that_failed_has_its_rest() {
+        let health = Health::default();
+        assert!(!health.works() && health.may_try());
+        assert!(health.note(false) && !health.may_try());
+        assert!(!health.note(false));
+        tokio::time::advance(REST).await;
+        assert!(health.may_try() && !health.works());
+        assert!(health.note(true) && health.works() && !health.note(true));
+    }
+}

@@ -1,0 +1,19 @@
+//! An index of documents by meaning: a vector for each part of a document, all in memory, each looked at by every
+//! search, and kept where a restart finds them.
+//! It knows documents and models. Must not know: any protocol, any engine or database.
+
+mod codes;
+mod file;
+mod flat;
+mod health;
+mod kept;
+mod memory;
+mod shelf;
+mod vectors;
+
+pub use codes::Code;
+pub use file::FileShelf;
+pub use kept::{Entry, Kept};
+pub use memory::MemoryShelf;
+pub use shelf::{Mark, News, Shelf};
+pub use vectors::{QUERY_TIME_MAX, VECTORS_OCTETS_MAX, Vectors};

@@ -1,0 +1,48 @@
+//! What keeps the codes while the process does not run.
+//! Must not know: models, how near is computed.
+
+use plenary_kernel::Position;
+use plenary_retrieval::Answer;
+
+use crate::kept::Kept;
+
+/// A place on a shelf; what was put later is behind it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Rises when the shelf is emptied or put in order; places of different generations do not compare.
+    pub generation: u64,
+    /// Rises with each batch.
+    pub place: u64,
+}
+
+/// What stands behind a mark.
+#[derive(Debug)]
+pub struct News {
+    /// In their order.
+    pub changes: Vec<Kept>,
+    /// Behind those changes.
+    pub mark: Mark,
+    /// How far in the log the shelf is there.
+    pub cursor: Position,
+    /// Whether the changes are all that there is, and not additions.
+    pub anew: bool,
+    /// Whether more is behind the mark.
+    pub more: bool,
+}
+
+/// A keeper of codes, made by one model. Several processes may share one.
+pub trait Shelf: Send + Sync + 'static {
+    /// Whether this process is the one that writes.
+    fn leads(&self) -> Answer<'_, bool>;
+    /// What was put behind a mark, a part of it.
+    fn news(&self, after: Mark) -> Answer<'_, News>;
+    /// Puts changes and moves the cursor, both or neither, if the shelf stands at `from`. `None`: it does not.
+    fn put(&self, changes: Vec<Kept>, from: Position, to: Position) -> Answer<'_, Option<Mark>>;
+    /// Empties it.
+    fn clear(&self) -> Answer<'_, Mark>;
+    /// Whether it holds so much that is gone that it should be written anew, where the codes that count take so many
+    /// octets.
+    fn is_crowded(&self, octets: usize) -> bool;
+    /// Writes it anew, with these changes only.
+    fn rewrite(&self, all: Vec<Kept>, cursor: Position) -> Answer<'_, Mark>;
+}

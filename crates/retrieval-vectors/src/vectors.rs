@@ -1,0 +1,339 @@
+//! The index: what changes gets vectors and goes to the shelf and into memory, and a query is compared with all of it.
+//! Must not know: where the shelf keeps anything, how a model works.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::Duration,
+};
+
+use plenary_embeddings::{Embedder, Fault as ModelFault, Purpose};
+use plenary_kernel::Position;
+use plenary_retrieval::{
+    Answer, Change, Document, Extent, Fault, HITS_MAX, Hit, Index, PartHit, Put, Query, Scope, Semantic,
+    parts,
+};
+use sha2::{Digest as _, Sha256};
+use tokio::time::timeout;
+
+use crate::{
+    codes::{Code, DIMENSION_MAX, Probe},
+    flat::Flat,
+    health::Health,
+    kept::{Entry, Kept},
+    shelf::{Mark, News, Shelf},
+};
+
+/// How long a query waits for its vector.
+pub const QUERY_TIME_MAX: Duration = Duration::from_secs(1);
+/// What the vectors of a process may take; documents past it are found by their words alone.
+pub const VECTORS_OCTETS_MAX: usize = 4 << 30;
+/// Parts that are given to the model at once.
+const BATCH: usize = 16;
+
+/// The index.
+pub struct Vectors {
+    embedder: Arc<dyn Embedder>,
+    shelf: Box<dyn Shelf>,
+    held: Arc<RwLock<Held>>,
+    health: Health,
+    /// Held while the shelf is read or written, so that changes come into memory in their order.
+    order: tokio::sync::Mutex<()>,
+    octets_max: usize,
+    full: Mutex<bool>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    flat: Flat,
+    mark: Mark,
+    cursor: Position,
+    dimension: Option<usize>,
+}
+
+impl Held {
+    fn apply(&mut self, changes: Vec<Kept>) {
+        for change in changes {
+            if let Kept::Put(Entry { codes, .. }) = &change {
+                self.dimension = codes.first().map(|code| code.parts.len()).or(self.dimension);
+            }
+            self.flat.apply(change);
+        }
+    }
+}
+
+impl Vectors {
+    /// An index of what the shelf keeps; nothing is read yet.
+    #[must_use]
+    pub fn new(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>) -> Self {
+        Self::bounded(embedder, shelf, VECTORS_OCTETS_MAX)
+    }
+
+    /// The same within other bounds.
+    fn bounded(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>, octets_max: usize) -> Self {
+        Self {
+            embedder,
+            shelf,
+            held: Arc::default(),
+            health: Health::default(),
+            order: tokio::sync::Mutex::default(),
+            octets_max,
+            full: Mutex::default(),
+        }
+    }
+
+    fn read<T>(&self, what: impl FnOnce(&Held) -> T) -> T {
+        what(&self.held.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write<T>(&self, what: impl FnOnce(&mut Held) -> T) -> T {
+        what(&mut self.held.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
+        let done = self.embedder.embed(purpose, texts).await;
+        let done = match done {
+            Ok(vectors) if vectors.iter().all(|vector| vector.len() <= DIMENSION_MAX) => Ok(vectors),
+            Ok(_) => {
+                Err(ModelFault::Unusable(format!("its vectors have more than {DIMENSION_MAX} components")))
+            }
+            Err(fault) => Err(fault),
+        };
+        let is_news = self.health.note(done.is_ok());
+        match &done {
+            Ok(_) if is_news => tracing::info!(model = self.embedder.model(), "search by meaning works"),
+            Err(fault) if is_news => {
+                tracing::warn!(model = self.embedder.model(), %fault, "search by meaning does not work; words are searched");
+            }
+            _ => {}
+        }
+        done.map_err(|fault| Fault::Unavailable(fault.to_string()))
+    }
+
+    /// Takes in what the shelf has that memory has not.
+    async fn catch_up(&self) -> Result<(), Fault> {
+        loop {
+            let mark = self.read(|held| held.mark);
+            let News { changes, mark, cursor, anew, more } = self.shelf.news(mark).await?;
+            self.write(|held| {
+                if anew {
+                    *held = Held::default();
+                }
+                held.apply(changes);
+                (held.mark, held.cursor) = (mark, cursor);
+            });
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The changes with their vectors. A document whose parts are as they were keeps those it has.
+    async fn vectors_for(&self, changes: Vec<Change>) -> Result<Vec<Kept>, Fault> {
+        let mut last = HashMap::new();
+        for change in changes {
+            last.insert(change.id().to_owned(), change);
+        }
+        let (mut kept, mut texts, mut wanting) = (Vec::new(), Vec::new(), Vec::new());
+        for (id, change) in last {
+            let document = match change {
+                Change::Delete(_) => {
+                    kept.push(Kept::Delete(id));
+                    continue;
+                }
+                Change::Put(document) => document,
+            };
+            let parts = if self.has_room() { texts_of(&document) } else { Vec::new() };
+            let digest = digest(&parts);
+            let known = self.read(|held| {
+                let same = held.flat.digest(&id) == Some(digest);
+                same.then(|| held.flat.entry(&id)).flatten()
+            });
+            let known = known.map(|entry| entry.codes);
+            if known.is_none() {
+                wanting.push((kept.len(), parts.len()));
+                texts.extend(parts);
+            }
+            kept.push(Kept::Put(entry(document, digest, known.unwrap_or_default())));
+        }
+        let mut codes = Vec::with_capacity(texts.len());
+        for texts in texts.chunks(BATCH) {
+            let vectors = self.embed(Purpose::Document, texts.to_vec()).await?;
+            codes.extend(vectors.iter().map(|vector| Code::of(vector)));
+        }
+        let mut codes = codes.into_iter();
+        for (at, count) in wanting {
+            if let Kept::Put(entry) = &mut kept[at] {
+                entry.codes = codes.by_ref().take(count).collect();
+            }
+        }
+        Ok(kept)
+    }
+
+    fn has_room(&self) -> bool {
+        let has_room = self.read(|held| held.flat.octets()) < self.octets_max;
+        let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
+        if !has_room && !*full {
+            tracing::warn!(
+                "the vectors take all the memory they may; further documents are found by words alone"
+            );
+        }
+        *full = !has_room;
+        has_room
+    }
+
+    async fn put_in_order(&self, changes: Vec<Change>, from: Position, to: Position) -> Result<Put, Fault> {
+        let _turn = self.order.lock().await;
+        self.catch_up().await?;
+        let cursor = self.read(|held| held.cursor);
+        if cursor != from {
+            return Ok(Put::Moved(cursor));
+        }
+        let kept = self.vectors_for(changes).await?;
+        let found = dimensions(&kept);
+        let known = self.read(|held| held.dimension);
+        if found.windows(2).any(|pair| pair[0] != pair[1])
+            || found.iter().any(|found| known.is_some_and(|known| known != *found))
+        {
+            tracing::warn!("the model's vectors have another size than before; all are made anew");
+            self.empty().await?;
+            return Ok(Put::Moved(Position::ZERO));
+        }
+        let Some(mark) = self.shelf.put(kept.clone(), from, to).await? else {
+            self.catch_up().await?;
+            return Ok(Put::Moved(self.read(|held| held.cursor)));
+        };
+        self.write(|held| {
+            held.apply(kept);
+            (held.mark, held.cursor) = (mark, to);
+        });
+        self.tidy(to).await?;
+        Ok(Put::Done)
+    }
+
+    /// Writes the shelf anew where most of it is gone.
+    async fn tidy(&self, cursor: Position) -> Result<(), Fault> {
+        if !self.shelf.is_crowded(self.read(|held| held.flat.octets())) {
+            return Ok(());
+        }
+        let all =
+            self.read(|held| held.flat.ids().filter_map(|id| held.flat.entry(id)).map(Kept::Put).collect());
+        let mark = self.shelf.rewrite(all, cursor).await?;
+        self.write(|held| held.mark = mark);
+        Ok(())
+    }
+
+    async fn empty(&self) -> Result<(), Fault> {
+        let mark = self.shelf.clear().await?;
+        self.write(|held| *held = Held { mark, ..Held::default() });
+        Ok(())
+    }
+
+    async fn find(&self, query: &Query, scope: &Scope, limit: usize) -> Result<Vec<PartHit>, Fault> {
+        if !self.health.works() && !self.health.may_try() {
+            return Err(Fault::Unavailable("the model does not work".into()));
+        }
+        let asked = timeout(QUERY_TIME_MAX, self.embed(Purpose::Query, vec![query.text().to_owned()]));
+        let vectors = asked.await.map_err(|_| {
+            self.health.note(false);
+            Fault::Unavailable("the model did not answer in time".into())
+        })??;
+        let (held, scope) = (self.held.clone(), scope.clone());
+        let work = tokio::task::spawn_blocking(move || {
+            let held = held.read().unwrap_or_else(PoisonError::into_inner);
+            let wanted = vectors.first().filter(|vector| held.dimension == Some(vector.len()));
+            wanted.map_or_else(Vec::new, |vector| {
+                held.flat.search(&Probe::of(vector), &scope, limit.min(HITS_MAX))
+            })
+        });
+        work.await.map_err(|_| Fault::Unavailable("the search broke off".into()))
+    }
+}
+
+fn texts_of(document: &Document) -> Vec<String> {
+    parts(&document.sections).into_iter().map(|part| part.text.to_owned()).collect()
+}
+
+/// Tells whether two documents have the same parts.
+fn digest(parts: &[String]) -> u64 {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update(part.len().to_be_bytes());
+        digest.update(part);
+    }
+    digest.finalize().iter().take(8).fold(0, |number, octet| number << 8 | u64::from(*octet))
+}
+
+fn entry(document: Document, digest: u64, codes: Vec<Code>) -> Entry {
+    let Document { id, project, created_at_ms, is_draft, sections: _ } = document;
+    Entry { id, project, created_at_ms, is_draft, digest, codes }
+}
+
+fn dimensions(kept: &[Kept]) -> Vec<usize> {
+    let codes = kept.iter().filter_map(|kept| match kept {
+        Kept::Put(entry) => Some(&entry.codes),
+        Kept::Delete(_) => None,
+    });
+    codes.flatten().map(|code| code.parts.len()).collect()
+}
+
+impl Index for Vectors {
+    fn leads(&self) -> Answer<'_, bool> {
+        self.shelf.leads()
+    }
+
+    fn extent(&self) -> Answer<'_, Extent> {
+        Box::pin(async {
+            let _turn = self.order.lock().await;
+            self.catch_up().await?;
+            Ok(self.read(|held| Extent { cursor: held.cursor, documents: held.flat.documents() as u64 }))
+        })
+    }
+
+    fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, Put> {
+        Box::pin(self.put_in_order(changes, from, to))
+    }
+
+    fn clear(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            let _turn = self.order.lock().await;
+            self.empty().await
+        })
+    }
+
+    fn search<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<Hit>> {
+        Box::pin(async move {
+            let found = self.find(query, scope, limit).await?;
+            Ok(found.into_iter().map(|hit| Hit { id: hit.id, score: hit.score }).collect())
+        })
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            let _turn = self.order.lock().await;
+            Ok(())
+        })
+    }
+}
+
+impl Semantic for Vectors {
+    fn works(&self) -> bool {
+        self.health.works()
+    }
+
+    fn probe(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            if !self.health.works() && self.health.may_try() {
+                self.embed(Purpose::Query, vec!["plenary".to_owned()]).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn nearest<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<PartHit>> {
+        Box::pin(self.find(query, scope, limit))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! The index on a model whose vectors are the words of a text, so that the suite of all indexes speaks of it too.
+//! Must not know: any real model.
+
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use async_trait::async_trait;
+use plenary_retrieval::{Kind, Section, conformance, conformance::Place};
+
+use super::*;
+use crate::{FileShelf, MemoryShelf};
+
+/// A component for each word, by a digest of it; long enough that those of the tests do not meet.
+struct Words {
+    dimension: AtomicUsize,
+    fails: AtomicBool,
+    hangs: AtomicBool,
+    texts: AtomicUsize,
+}
+
+impl Words {
+    fn new() -> Arc<Self> {
+        let (fails, hangs) = (AtomicBool::default(), AtomicBool::default());
+        Arc::new(Self { dimension: AtomicUsize::new(8_192), fails, hangs, texts: AtomicUsize::default() })
+    }
+}
+
+#[async_trait]
+impl Embedder for Words {
+    fn model(&self) -> &str {
+        "words"
+    }
+    fn dimension(&self) -> Option<usize> {
+        Some(self.dimension.load(Ordering::Relaxed))
+    }
+    fn tokens_max(&self) -> Option<usize> {
+        None
+    }
+    async fn embed(&self, _: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, ModelFault> {
+        if self.hangs.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(ModelFault::Unavailable("no".into()));
+        }
+        self.texts.fetch_add(texts.len(), Ordering::Relaxed);
+        let dimension = self.dimension.load(Ordering::Relaxed);
+        let vector = |text: &String| {
+            let mut vector = vec![0.0; dimension];
+            for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+                let hash = word.to_lowercase().bytes().fold(7_usize, |hash, octet| {
+                    hash.wrapping_mul(1_099_511_628_211).wrapping_add(usize::from(octet))
+                });
+                vector[(hash ^ hash >> 29) % dimension] += 1.0;
+            }
+            plenary_embeddings::normalise(&mut vector);
+            vector
+        };
+        Ok(texts.iter().map(vector).collect())
+    }
+}
+
+struct OnFile(tempfile::TempDir);
+
+impl OnFile {
+    fn vectors(&self, words: Arc<Words>) -> Vectors {
+        let shelf = FileShelf::open(&self.0.path().join("vectors"), "words").unwrap();
+        Vectors::new(words, Box::new(shelf))
+    }
+}
+
+impl Place for OnFile {
+    async fn fresh() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+    async fn open(&self) -> Arc<dyn Index> {
+        Arc::new(self.vectors(Words::new()))
+    }
+}
+
+struct InMemory;
+
+impl Place for InMemory {
+    async fn fresh() -> Self {
+        Self
+    }
+    async fn open(&self) -> Arc<dyn Index> {
+        Arc::new(Vectors::new(Words::new(), Box::new(MemoryShelf::default())))
+    }
+}
+
+mod on_file {
+    use super::*;
+    conformance!(@tests OnFile, writes: what_is_put_is_found_and_counted, a_document_is_replaced_by_its_id,
+        the_last_change_of_a_document_counts, a_deleted_document_is_not_found, the_cursor_is_compared_and_set,
+        a_cleared_index_begins_anew);
+    conformance!(@tests OnFile, scopes: other_projects_are_not_searched, several_projects_are_searched_at_once,
+        a_window_and_drafts_are_left_out, odd_names_stay_apart);
+    conformance!(@more OnFile, durable);
+}
+
+mod in_memory {
+    use super::*;
+    conformance!(@tests InMemory, writes: what_is_put_is_found_and_counted, a_document_is_replaced_by_its_id,
+        the_last_change_of_a_document_counts, a_deleted_document_is_not_found, the_cursor_is_compared_and_set,
+        a_cleared_index_begins_anew);
+}
+
+fn document(id: &str, title: &str, body: &str) -> Change {
+    let sections = [(Kind::Title, title), (Kind::Body, body)]
+        .map(|(kind, text)| Section { kind, text: text.to_owned() })
+        .to_vec();
+    let (id, project) = (id.to_owned(), "p".to_owned());
+    Change::Put(Document { id, project, created_at_ms: 0, is_draft: false, sections })
+}
+
+async fn found(index: &Vectors, query: &str) -> Result<Vec<String>, Fault> {
+    let scope = Scope { projects: BTreeSet::from(["p".to_owned()]), ..Scope::default() };
+    let hits = index.search(&Query::read(query).unwrap(), &scope, 10).await?;
+    Ok(hits.into_iter().map(|hit| hit.id).collect())
+}
+
+#[tokio::test]
+async fn what_did_not_change_gets_no_new_vectors_and_a_restart_makes_none() {
+    let place = OnFile::fresh().await;
+    let words = Words::new();
+    let index = place.vectors(words.clone());
+    index.put(vec![document("a", "red", "apples")], Position(0), Position(1)).await.unwrap();
+    assert_eq!(words.texts.load(Ordering::Relaxed), 2);
+    index.put(vec![document("a", "red", "apples")], Position(1), Position(2)).await.unwrap();
+    assert_eq!(words.texts.load(Ordering::Relaxed), 2);
+    drop(index);
+    let (words, index) = (Words::new(), place.vectors(Words::new()));
+    assert_eq!(index.extent().await, Ok(Extent { cursor: Position(2), documents: 1 }));
+    assert_eq!(words.texts.load(Ordering::Relaxed), 0);
+    assert_eq!(found(&index, "apples").await, Ok(vec!["a".to_owned()]));
+}
+
+#[tokio::test]
+async fn vectors_of_another_size_are_made_anew() {
+    let words = Words::new();
+    let index = Vectors::new(words.clone(), Box::new(MemoryShelf::default()));
+    index.put(vec![document("a", "red", "apples")], Position(0), Position(1)).await.unwrap();
+    words.dimension.store(4_096, Ordering::Relaxed);
+    assert_eq!(found(&index, "apples").await, Ok(Vec::new()));
+    let moved = index.put(vec![document("b", "green", "pears")], Position(1), Position(2)).await;
+    assert_eq!(moved, Ok(Put::Moved(Position::ZERO)));
+    let both = vec![document("a", "red", "apples"), document("b", "green", "pears")];
+    assert_eq!(index.put(both, Position(0), Position(2)).await, Ok(Put::Done));
+    assert_eq!(found(&index, "apples").await, Ok(vec!["a".to_owned()]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_a_model_that_does_not_work() {
+    let words = Words::new();
+    let index = Vectors::new(words.clone(), Box::new(MemoryShelf::default()));
+    assert!(!index.works());
+    let _asked = index.probe().await;
+    assert!(index.works());
+    index.put(vec![document("a", "red", "apples")], Position(0), Position(1)).await.unwrap();
+    words.hangs.store(true, Ordering::Relaxed);
+    let before = tokio::time::Instant::now();
+    assert!(found(&index, "apples").await.is_err());
+    assert!(before.elapsed() >= QUERY_TIME_MAX && before.elapsed() < 2 * QUERY_TIME_MAX);
+    assert!(!index.works());
+    let before = tokio::time::Instant::now();
+    assert!(found(&index, "apples").await.is_err());
+    assert_eq!(before.elapsed(), Duration::ZERO);
+    words.hangs.store(false, Ordering::Relaxed);
+    words.fails.store(true, Ordering::Relaxed);
+    let failed = index.put(vec![document("b", "green", "pears")], Position(1), Position(2)).await;
+    assert!(failed.is_err());
+    assert_eq!(index.extent().await.unwrap().cursor, Position(1));
+    words.fails.store(false, Ordering::Relaxed);
+    tokio::time::advance(crate::health::REST).await;
+    let _asked = index.probe().await;
+    assert!(index.works());
+    assert_eq!(found(&index, "apples").await, Ok(vec!["a".to_owned()]));
+}
+
+#[tokio::test]
+async fn past_its_memory_documents_have_no_vectors_and_the_index_goes_on() {
+    let index = Vectors::bounded(Words::new(), Box::new(MemoryShelf::default()), 1);
+    index.put(vec![document("a", "red", "apples")], Position(0), Position(1)).await.unwrap();
+    index.put(vec![document("b", "green", "apples")], Position(1), Position(2)).await.unwrap();
+    assert_eq!(found(&index, "apples").await, Ok(vec!["a".to_owned()]));
+    assert_eq!(index.extent().await, Ok(Extent { cursor: Position(2), documents: 2 }));
+}

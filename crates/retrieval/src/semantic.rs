@@ -1,0 +1,26 @@
+//! What an index by meaning can do beyond what every index can.
+//! Must not know: models.
+
+use crate::{Answer, Index, Query, Scope};
+
+/// A part of a document that is near to a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartHit {
+    /// The document.
+    pub id: String,
+    /// Which of its [`parts`](crate::parts), from 0.
+    pub part: usize,
+    /// How near it is, above 0 and at most 1.
+    pub score: f64,
+}
+
+/// An index by meaning, which depends on a model that may be away. A search that can't have the query's vector in time
+/// is a fault.
+pub trait Semantic: Index {
+    /// Whether the model worked when it was last asked.
+    fn works(&self) -> bool;
+    /// Asks a model that does not work, or was never asked, whether it does now.
+    fn probe(&self) -> Answer<'_, ()>;
+    /// The nearest part of each of the nearest documents, the nearest first.
+    fn nearest<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<PartHit>>;
+}
