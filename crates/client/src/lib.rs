@@ -20,7 +20,8 @@ mod reply;
 mod retry;
 mod secret;
 pub mod sessions;
-mod sse;
+
+use plenary_outward::sse;
 
 pub use base_url::BaseUrl;
 pub use client::{Builder, Client};

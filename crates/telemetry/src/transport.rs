@@ -1,8 +1,6 @@
 //! Batches as HTTP requests to the collector, with a few more attempts while it is only busy or away.
 //! Must not know: what a batch holds, beyond what the collector says of it.
 
-mod roots;
-
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
@@ -12,15 +10,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use http::{Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::{TokioExecutor, TokioTimer},
-};
+use http::{Request, Response, StatusCode};
+use http_body_util::Full;
 use opentelemetry_http::{Bytes, HttpClient, HttpError};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
+use plenary_outward::{Pool, client_config, deepest, retry_after, within};
 use prost::Message;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -32,13 +26,11 @@ const ANSWER_OCTETS_MAX: usize = 64 << 10;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Longest pause between two attempts that we choose ourselves.
 const PAUSE_MAX: Duration = Duration::from_millis(1_600);
-/// How long an unused connection is kept.
-const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
 
 /// The way to the collector.
 #[derive(Debug)]
 pub(crate) struct Transport {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    pool: Pool,
     timeout: Duration,
     said: Arc<Said>,
 }
@@ -77,14 +69,9 @@ enum Attempt {
 impl Transport {
     pub(crate) fn new(settings: &Settings) -> Result<Self, Fault> {
         let secure = settings.endpoint.scheme_str() == Some("https");
-        let tls = roots::client_config(secure, settings.certificate.as_deref())?;
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_CONNECTION_TIME)
-            .build(connector);
-        Ok(Self { client, timeout: settings.timeout, said: Arc::default() })
+        let tls = client_config(secure, settings.certificate.as_deref(), "in OTEL_EXPORTER_OTLP_CERTIFICATE")
+            .map_err(|fault| Fault::Tls(fault.to_string()))?;
+        Ok(Self { pool: Pool::new(tls), timeout: settings.timeout, said: Arc::default() })
     }
 
     /// Where it leaves what the collector says.
@@ -94,8 +81,8 @@ impl Transport {
 
     async fn attempt(&self, request: Request<Full<Bytes>>, by: Instant) -> Attempt {
         let exchange = async {
-            let (head, body) = self.client.request(request).await?.into_parts();
-            let body = Limited::new(body, ANSWER_OCTETS_MAX).collect().await?.to_bytes();
+            let (head, body) = self.pool.send(request).await?.into_parts();
+            let body = within(body, ANSWER_OCTETS_MAX).await?;
             Ok::<_, HttpError>(Response::from_parts(head, body))
         };
         let response = match timeout_at(by, exchange).await {
@@ -121,7 +108,11 @@ impl Transport {
             StatusCode::SERVICE_UNAVAILABLE,
             StatusCode::GATEWAY_TIMEOUT,
         ];
-        if busy.contains(&status) { Attempt::Again(retry_after(&response)) } else { Attempt::Refused }
+        if busy.contains(&status) {
+            Attempt::Again(retry_after(response.headers()))
+        } else {
+            Attempt::Refused
+        }
     }
 
     fn read_answer(&self, answer: &Response<Bytes>) {
@@ -157,19 +148,4 @@ impl HttpClient for Transport {
             }
         }
     }
-}
-
-/// Whole seconds; a date is as good as nothing said.
-fn retry_after(response: &Response<Bytes>) -> Option<Duration> {
-    let value = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?;
-    value.parse().ok().map(Duration::from_secs)
-}
-
-/// The cause below the client's own words, such as "Connection refused".
-fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut deepest = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    deepest.to_string()
 }

@@ -32,10 +32,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("log-postgres", &["kernel", "log"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log", "engine"]),
-    ("telemetry", &["kernel"]),
+    ("outward", &[]),
+    ("telemetry", &["kernel", "outward"]),
     ("edge", &["kernel", "telemetry"]),
     ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge"]),
-    ("client", &["kernel"]),
+    ("client", &["kernel", "outward"]),
+    // Between a room and the programs that it runs: another kind of agent is another file here.
+    ("hosts", &["kernel", "log", "outward", "runs"]),
     // It holds the server to the documents, so it must not share the server's own idea of them.
     ("blackbox", &[]),
     // It measures the real binary from outside, and its bare limits must owe the server nothing.

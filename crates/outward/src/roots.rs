@@ -1,4 +1,4 @@
-//! Which certificate authorities a collector is trusted by.
+//! Which certificate authorities other servers are trusted by.
 //! Must not know: connections.
 
 use std::{
@@ -9,7 +9,10 @@ use std::{
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use rustls_pki_types::{CertificateDer, pem::PemObject};
 
-use crate::Fault;
+/// TLS that cannot be set up, or a file of authorities that cannot be used; for people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TlsFault(String);
 
 /// Where distributions keep the bundle of public authorities, in the order tried.
 const SYSTEM_BUNDLES: [&str; 5] = [
@@ -20,29 +23,30 @@ const SYSTEM_BUNDLES: [&str; 5] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// TLS with the authorities of `file`, or of the system; no file is read when no TLS is spoken.
-pub(super) fn client_config(secure: bool, file: Option<&Path>) -> Result<ClientConfig, Fault> {
-    let roots = if secure { read(&path(file)?)? } else { RootCertStore::empty() };
+/// TLS with the authorities of `file`, else of the bundle that `SSL_CERT_FILE` names, else of the system; no file is
+/// read when no TLS is spoken. Where there is no bundle, the fault says to name one, with `hint`, such as "with --cacert".
+///
+/// # Errors
+/// [`TlsFault`].
+pub fn client_config(secure: bool, file: Option<&Path>, hint: &str) -> Result<ClientConfig, TlsFault> {
+    let roots = if secure { read(&path(file, hint)?)? } else { RootCertStore::empty() };
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| Fault::Tls(error.to_string()))?;
+        .map_err(|error| TlsFault(format!("TLS cannot be set up: {error}")))?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-fn path(file: Option<&Path>) -> Result<PathBuf, Fault> {
+fn path(file: Option<&Path>, hint: &str) -> Result<PathBuf, TlsFault> {
     file.map(PathBuf::from)
         .or_else(|| std::env::var_os("SSL_CERT_FILE").map(PathBuf::from))
         .or_else(|| SYSTEM_BUNDLES.iter().map(PathBuf::from).find(|path| path.exists()))
         .ok_or_else(|| {
-            Fault::Tls(
-                "this system has no bundle of certificate authorities; name one in OTEL_EXPORTER_OTLP_CERTIFICATE".into(),
-            )
+            TlsFault(format!("no bundle of certificate authorities on this system; name one {hint}"))
         })
 }
 
-fn read(path: &Path) -> Result<RootCertStore, Fault> {
-    let bad =
-        |why: String| Fault::Tls(format!("the file of certificate authorities {} {why}", path.display()));
+fn read(path: &Path) -> Result<RootCertStore, TlsFault> {
+    let bad = |why: String| TlsFault(format!("the CA file {} {why}", path.display()));
     let certificates =
         CertificateDer::pem_file_iter(path).map_err(|error| bad(format!("cannot be read: {error}")))?;
     let mut roots = RootCertStore::empty();
@@ -61,11 +65,11 @@ mod tests {
     #[test]
     fn a_file_that_is_absent_or_empty_is_named() {
         for path in ["/nonexistent/ca.pem", "/dev/null"] {
-            let fault = client_config(true, Some(Path::new(path))).unwrap_err();
+            let fault = client_config(true, Some(Path::new(path)), "").unwrap_err();
             assert!(fault.to_string().contains(path), "{fault}");
         }
         assert!(
-            client_config(false, Some(Path::new("/nonexistent/ca.pem"))).is_ok(),
+            client_config(false, Some(Path::new("/nonexistent/ca.pem")), "").is_ok(),
             "plain HTTP reads none"
         );
     }
