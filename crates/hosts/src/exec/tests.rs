@@ -1,45 +1,13 @@
 //! Real programs, heard through both ends of a run.
 
-use std::{pin::Pin, time::Duration};
+use std::time::Duration;
 
-use plenary_kernel::{Stamp, TimestampMs};
-use plenary_log::Fault;
-use plenary_runs::{
-    Ears, Event, EventKind, FinishReason, Recall, Turn,
-    id::{RunId, ThreadId},
-    run_of,
-};
+use plenary_runs::{Ears, Event, EventKind, FinishReason};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::*;
-
-struct Nothing;
-
-impl Recall for Nothing {
-    fn turns(
-        &self,
-        _: ThreadId,
-        _: RunId,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Turn>, Fault>> + Send + '_>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-}
-
-fn request(body: &Value) -> RunRequest {
-    let stamp = Stamp::new(TimestampMs(1), [0; 10]);
-    RunRequest {
-        agent: "tool".into(),
-        run_id: RunId::mint(&stamp, 0),
-        thread_id: ThreadId::mint(&stamp, 1),
-        depth: 0,
-        requester: "operator".into(),
-        request_type: "ChatRequest".into(),
-        input: body["input"].as_str().map(Into::into),
-        body: body.to_string().into(),
-        args: Arc::default(),
-    }
-}
+use crate::testing::{request, run};
 
 fn shell(script: &str) -> Arc<Exec> {
     let table = toml::Table::from_iter([(
@@ -51,7 +19,7 @@ fn shell(script: &str) -> Arc<Exec> {
 
 fn start(exec: Arc<Exec>, body: &Value) -> (JoinHandle<Ended>, Ears) {
     let request = request(body);
-    let (run, ears) = run_of(Arc::new(request.clone()), Arc::new(Nothing));
+    let (run, ears) = run(&request);
     (tokio::spawn(exec.run(request, run)), ears)
 }
 
@@ -127,9 +95,8 @@ async fn a_program_that_is_not_there_is_an_error_that_names_it() {
         run.await.unwrap().why.unwrap().starts_with("the program /nonexistent/agent cannot be started: ")
     );
     assert!(settings("command = []").is_err());
-    let unknown = crate::runner("exec", "command = [\"x\"]\nshell = true".parse().unwrap());
-    assert!(unknown.err().unwrap().to_string().contains("shell"));
-    assert!(crate::runner("magic", toml::Table::new()).is_err());
+    let unknown = crate::config::read::<Settings>("command = [\"x\"]\nshell = true".parse().unwrap());
+    assert!(unknown.unwrap_err().to_string().contains("shell"));
 }
 
 #[tokio::test]
