@@ -16,6 +16,7 @@ mod inbox;
 mod index;
 mod known;
 pub mod limits;
+mod live;
 pub mod org;
 pub mod owner;
 mod reach;
@@ -28,6 +29,7 @@ mod token;
 mod trust;
 #[cfg(test)]
 mod trust_tests;
+mod watching;
 pub mod wire;
 
 pub use accounts::{Accounts, Failure};
@@ -39,6 +41,7 @@ pub use eviction::{Consequences, Following};
 pub use extract::{AgentCaller, Caller, ConnectCaller, Credentials, identify};
 pub use inbox::{INBOX, notice};
 pub use known::{Known, KnownOrg, KnownOwner};
+pub use live::{BURST_OCTETS, Followed, KEEPALIVE_MS, Looked, live};
 pub use org::OrgRoom;
 pub use owner::OwnerRoom;
 pub use rejection::Rejection;
@@ -46,3 +49,4 @@ pub use routes::operations;
 pub use seed::{Seed, SeedError, Seeded};
 pub use token::{Token, TokenDigest, TokenKind};
 pub use trust::{Policy, blocked_between, may_contact};
+pub use watching::{CannotWatch, Watch, Watchers};

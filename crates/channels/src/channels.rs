@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use plenary_accounts::Accounts;
+use plenary_accounts::{Accounts, Watchers};
 use plenary_engine::{Clock, Done, ExecuteError, KeyUse, Streams};
 use plenary_hub::Tail;
 use plenary_kernel::TimestampMs;
@@ -11,15 +11,14 @@ use plenary_log::{Fault, Log};
 use plenary_telemetry::Spans;
 
 use crate::{
-    TRIES_PER_LENGTH,
+    TRIES_PER_LENGTH, WATCHERS_PER_TOKEN_MAX,
     command::{Caller, ChannelMade, CreateChannel},
     decide::Rejection,
     id::{ChannelId, LENGTH_MAX, LENGTH_MIN},
     liveness::Cadence,
-    misses::Misses,
+    misses::{Guesser, Misses},
     room::{Asked, ChannelRoom, Decides},
     state::ChannelState,
-    watch::Watchers,
 };
 
 /// Octets of recent events that are kept for whoever reads live.
@@ -51,7 +50,7 @@ pub(crate) struct Inner {
     accounts: Accounts,
     config: Config,
     pub(crate) misses: Misses,
-    pub(crate) watchers: Watchers,
+    pub(crate) watchers: Watchers<Guesser>,
     pub(crate) tail: Tail<()>,
     spans: Spans,
 }
@@ -65,7 +64,7 @@ impl Channels {
             accounts,
             config,
             misses: Misses::default(),
-            watchers: Watchers::default(),
+            watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
             tail: Tail::new(TAIL_OCTETS_MAX),
             spans,
         }))

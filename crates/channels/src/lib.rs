@@ -59,5 +59,3 @@ pub const GUESSERS_REMEMBERED_MAX: usize = 65_536;
 pub const WATCHERS_PER_TOKEN_MAX: usize = 256;
 /// How many ids of one length are tried before they become one character longer.
 pub const TRIES_PER_LENGTH: usize = 8;
-/// After how long without an event a live stream says that it is alive.
-pub const KEEPALIVE_MS: u64 = 15_000;

@@ -1,21 +1,24 @@
 //! The room as everybody else holds it: commands in, states and rows out.
 //! Must not know: HTTP.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::sync::Arc;
 
-use plenary_accounts::Accounts;
+use plenary_accounts::{Accounts, TokenDigest, Watchers};
+use plenary_blobs::{BLOB_OCTETS_MAX, Blobs};
 use plenary_engine::{Clock, ExecuteError, Room, Streams};
-use plenary_hub::Observer;
 use plenary_kernel::limits::READ_ROWS_MAX;
 use plenary_log::{Fault, Log, StoredEvent};
 
 use crate::{
+    activity::room::ActivityRoom,
     attribution::Attribution,
+    blob::room::BlobRoom,
     fact::{
         command::{AssertFact, InvalidateFact},
         room::{FactRoom, OnFacts, stream_id},
     },
     key,
+    limits::WATCHERS_PER_TOKEN_MAX,
     members::Object,
     package::{
         command::{DepositPackage, MovePackage},
@@ -40,11 +43,13 @@ pub struct Config {
     pub auto_create_projects: bool,
     /// Whether tokens are held to their own actors.
     pub attribution: Attribution,
+    /// Largest content of a deliverable, in octets; past it 413.
+    pub blob_octets_max: u64,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { auto_create_projects: true, attribution: Attribution::Own }
+        Self { auto_create_projects: true, attribution: Attribution::Own, blob_octets_max: BLOB_OCTETS_MAX }
     }
 }
 
@@ -85,19 +90,33 @@ struct Inner {
     packages: Streams<PackageRoom>,
     facts: Streams<FactRoom>,
     sessions: Streams<SessionRoom>,
+    activity: Streams<ActivityRoom>,
+    blob_states: Streams<BlobRoom>,
+    blobs: Option<Blobs>,
+    watchers: Watchers<TokenDigest>,
     config: Config,
 }
 
 impl Context {
-    /// The room in a log.
+    /// The room in a log; without `blobs` it keeps no contents of deliverables, and says so.
     #[must_use]
-    pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts, config: Config) -> Self {
+    pub fn new(
+        log: Log,
+        clock: Arc<dyn Clock>,
+        accounts: Accounts,
+        blobs: Option<Blobs>,
+        config: Config,
+    ) -> Self {
         Self(Arc::new(Inner {
             accounts,
             projects: Streams::new(log.clone(), clock.clone()),
             packages: Streams::new(log.clone(), clock.clone()),
             facts: Streams::new(log.clone(), clock.clone()),
-            sessions: Streams::new(log, clock),
+            sessions: Streams::new(log.clone(), clock.clone()),
+            activity: Streams::new(log.clone(), clock.clone()),
+            blob_states: Streams::new(log, clock),
+            blobs,
+            watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
             config,
         }))
     }
@@ -113,6 +132,18 @@ impl Context {
     }
     pub(crate) fn session_states(&self) -> &Streams<SessionRoom> {
         &self.0.sessions
+    }
+    pub(crate) fn activity(&self) -> &Streams<ActivityRoom> {
+        &self.0.activity
+    }
+    pub(crate) fn blob_states(&self) -> &Streams<BlobRoom> {
+        &self.0.blob_states
+    }
+    pub(crate) fn blobs(&self) -> Option<&Blobs> {
+        self.0.blobs.as_ref()
+    }
+    pub(crate) fn watchers(&self) -> &Watchers<TokenDigest> {
+        &self.0.watchers
     }
     pub(crate) fn log(&self) -> &Log {
         self.0.projects.log()
@@ -223,6 +254,11 @@ impl Context {
         Ok(())
     }
 
+    /// Ends every live stream; none begins any more.
+    pub fn close(&self) {
+        self.0.watchers.close();
+    }
+
     /// Takes note of a committed event, of this process or another.
     pub fn observe(&self, event: &StoredEvent) {
         match event.stream.category() {
@@ -230,16 +266,9 @@ impl Context {
             PackageRoom::CATEGORY => self.0.packages.observe(event),
             FactRoom::CATEGORY => self.0.facts.observe(event),
             SessionRoom::CATEGORY => self.0.sessions.observe(event),
+            BlobRoom::CATEGORY => self.0.blob_states.observe(event),
+            ActivityRoom::CATEGORY => self.0.activity.observe(event),
             _ => {}
         }
-    }
-}
-
-impl Observer for Context {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        for event in events {
-            self.observe(event);
-        }
-        Box::pin(std::future::ready(()))
     }
 }

@@ -29,6 +29,9 @@ pub(crate) const SESSIONS: &str = "context.sessions";
 /// The same by callsign: `<project>/<callsign>/<moment>/<session>`.
 pub(crate) const CALLSIGNS: &str = "context.callsigns";
 
+/// The contents of a project: `<project>/<sha256>`, the value its octets.
+pub(crate) const BLOBS: &str = "context.blobs";
+
 /// The key of a fact's end.
 pub(crate) fn ended(key: &str) -> String {
     format!("{key}/end")

@@ -2,9 +2,12 @@
 //! Must not know: another protocol, or any database.
 
 pub mod access;
+pub mod activity;
 pub mod attribution;
 mod authority;
+pub mod blob;
 mod bundles;
+mod contents;
 mod context;
 pub mod document;
 pub mod fact;

@@ -50,6 +50,8 @@ pub const READS_AT_ONCE: usize = 16;
 pub const SCAN_ROWS_MAX: usize = 10_000;
 /// Most projects of a list; the rest is left out.
 pub const PROJECTS_LISTED_MAX: usize = 10_000;
+/// Most live streams of one token; past it 429 `too_many_streams`.
+pub const WATCHERS_PER_TOKEN_MAX: usize = 256;
 /// Longest name of a project, in characters; past it 400 `invalid_schema`.
 pub const NAME_CHARACTERS_MAX: usize = 200;
 /// Longest description and largest settings of a project, in octets; past it 400 `invalid_schema`.

@@ -56,6 +56,13 @@ impl Malformed {
         Self { code: Code::InvalidSchema, field: None, message: message.to_owned() }
     }
 
+    /// A content is another than its name says.
+    #[must_use]
+    pub fn other_content() -> Self {
+        let message = "The SHA-256 of the body is not that of the path.".to_owned();
+        Self { code: Code::HashMismatch, field: Some("sha256".to_owned()), message }
+    }
+
     /// A parameter of the query that is not what it must be.
     pub fn parameter(name: &str, expected: &str) -> Self {
         let message = format!("`{name}` must be {expected}.");

@@ -86,6 +86,10 @@ impl From<Rejection> for Refused {
                 let text = "This server has no search.";
                 lacks("hybrid_search", Self::new(Class::NotImplemented, "search_not_supported", text))
             }
+            Rejection::BlobTooLarge(octets_max) => {
+                let text = format!("The body is over {octets_max} bytes.");
+                Self::new(Class::TooLarge, "body_too_large", text)
+            }
             Rejection::NotImplemented(capability) => {
                 let text = format!("This server has no {capability}.");
                 lacks(capability, Self::new(Class::NotImplemented, "not_implemented", text))
@@ -102,6 +106,13 @@ impl From<Rejection> for Refused {
             | Rejection::DuplicatePackageId
             | Rejection::TooManySteps
             | Rejection::SessionEnded
+            | Rejection::BlobNotFound
+            | Rejection::TooManyPuts
+            | Rejection::BlobDamaged
+            | Rejection::BlobsUnavailable
+            | Rejection::BlobsFull
+            | Rejection::TooManyStreams
+            | Rejection::Stopping
             | Rejection::Damaged => {
                 let (class, code, text) = plain(&rejection);
                 Self::new(class, code, text)
@@ -147,6 +158,31 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
             "The package has gone as many steps as it may; it can only be completed.",
         ),
         Rejection::SessionEnded => (Class::Conflict, "session_ended", "The session has ended already."),
+        Rejection::BlobNotFound => {
+            (Class::NotFound, "blob_not_found", "The project has no content of this SHA-256.")
+        }
+        Rejection::TooManyPuts => {
+            (Class::Unavailable, "too_many_puts", "Too many contents are being put; nothing was kept. Retry.")
+        }
+        Rejection::BlobDamaged => (
+            Class::Internal,
+            "content_damaged",
+            "The stored content is not what its SHA-256 says; putting it again mends it.",
+        ),
+        Rejection::BlobsUnavailable => {
+            (Class::Unavailable, "unavailable", "Where contents are kept can't be reached. Retry.")
+        }
+        Rejection::BlobsFull => {
+            (Class::StorageFull, "storage_full", "Where contents are kept is full; nothing was kept.")
+        }
+        Rejection::TooManyStreams => (
+            Class::TooMany,
+            "too_many_streams",
+            "The token has as many live streams as it may have; close one first.",
+        ),
+        Rejection::Stopping => {
+            (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
+        }
         Rejection::Damaged => (
             Class::Internal,
             "content_damaged",
@@ -157,6 +193,7 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::InvalidTransition { .. }
         | Rejection::InvalidValidFrom(_)
         | Rejection::SearchNotSupported
+        | Rejection::BlobTooLarge(_)
         | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
     }
 }

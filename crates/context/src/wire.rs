@@ -247,6 +247,15 @@ pub struct Sessions {
     pub next_cursor: Option<String>,
 }
 
+/// A content that is kept, in the words of a deliverable.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Blob {
+    /// `sha256:<hex>`.
+    pub hash: String,
+    /// Its size.
+    pub size_bytes: u64,
+}
+
 /// How many facts ended.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Invalidated {

@@ -8,6 +8,7 @@ use axum::{
     extract::{FromRequest, Request},
 };
 use bytes::BytesMut;
+use futures_util::{Stream, TryStreamExt};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
@@ -87,13 +88,7 @@ pub async fn read_bytes(headers: &HeaderMap, mut body: Body, octets_max: usize) 
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
-        return Err(Refusal::new(
-            Class::UnsupportedMedia,
-            "unsupported_content_encoding",
-            "Compressed bodies are not accepted; send it as it is.",
-        ));
-    }
+    uncompressed(headers)?;
     let announced = body.size_hint().lower();
     if announced > octets_max as u64 {
         return Err(too_large(octets_max));
@@ -119,7 +114,35 @@ pub async fn read_bytes(headers: &HeaderMap, mut body: Body, octets_max: usize) 
     Ok(if joined.is_empty() { read } else { joined.freeze() })
 }
 
-fn too_large(octets_max: usize) -> Refusal {
+/// A body of at most `octets_max`, whatever it is, piece by piece as it comes. The limit is held to what is announced;
+/// who reads the pieces counts them.
+///
+/// # Errors
+/// As [`read_bytes`], of the pieces too.
+pub fn read_stream(
+    headers: &HeaderMap,
+    body: Body,
+    octets_max: u64,
+) -> Result<impl Stream<Item = Result<Bytes, Refusal>> + Send + use<>, Refusal> {
+    uncompressed(headers)?;
+    if body.size_hint().lower() > octets_max {
+        return Err(too_large(octets_max));
+    }
+    Ok(TryStreamExt::map_err(body.into_data_stream(), |error| broken(&error)))
+}
+
+fn uncompressed(headers: &HeaderMap) -> Result<(), Refusal> {
+    if headers.get(header::CONTENT_ENCODING).is_none_or(|coding| coding == "identity") {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Class::UnsupportedMedia,
+        "unsupported_content_encoding",
+        "Compressed bodies are not accepted; send it as it is.",
+    ))
+}
+
+fn too_large(octets_max: impl std::fmt::Display) -> Refusal {
     Refusal::new(Class::TooLarge, "body_too_large", format!("The body is over {octets_max} bytes."))
 }
 

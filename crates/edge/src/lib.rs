@@ -22,7 +22,7 @@ mod socket;
 mod tls;
 mod traced;
 
-pub use body::{Received, StrictJson, read_bytes, read_json};
+pub use body::{Received, StrictJson, read_bytes, read_json, read_stream};
 pub use config::Config;
 pub use error::{ErrorBody, ErrorDetail, refusal_response, refused};
 pub use guard::Fault;

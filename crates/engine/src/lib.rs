@@ -1,6 +1,7 @@
 //! From a command to events on disk: stamp, load, facts, decide, append. One lock a stream, a bounded optimistic
 //! retry for writers elsewhere, idempotency in the append. Must not know: any protocol, any database, HTTP.
 
+mod batch;
 mod clock;
 mod entry;
 mod room;

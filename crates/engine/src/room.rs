@@ -31,6 +31,11 @@ pub trait Room: Send + Sync + 'static {
     fn index(_id: &str, _event: &Self::Event) -> Vec<IndexOp> {
         Vec::new()
     }
+    /// Pure: what goes onto other streams because of an event, in the same append and behind all its events. The event
+    /// stands at `version`.
+    fn follow(_id: &str, _version: Version, _event: &Self::Event) -> Vec<(StreamName, NewEvent)> {
+        Vec::new()
+    }
     /// The stream of one thing.
     fn stream(id: &str) -> StreamName {
         StreamName::new(Self::CATEGORY, id)

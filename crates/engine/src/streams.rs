@@ -8,17 +8,14 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use plenary_kernel::{Position, Stamp, Version};
-use plenary_log::{
-    Batch, Chain, Condition, Fault, KeyClaim, Log, Outcome, PageSize, StoredEvent, StreamName,
-};
+use plenary_log::{Batch, Chain, Condition, Fault, Log, Outcome, PageSize, StoredEvent, StreamName};
 use quick_cache::sync::Cache;
 use tokio::sync::MutexGuard;
 
 use crate::{
-    ATTEMPTS_MAX, Clock, Command, Decision, Done, ExecuteError, Facts, KeyUse, Room, SNAPSHOT_EVERY,
-    STATES_CACHED_MAX,
+    ATTEMPTS_MAX, Clock, Command, Done, ExecuteError, Facts, KeyUse, Room, SNAPSHOT_EVERY, STATES_CACHED_MAX,
+    batch,
     entry::{Entry, Loaded, LookedUp},
     snapshot,
 };
@@ -206,9 +203,11 @@ impl<R: Room> Streams<R> {
                 return Ok(Attempt::Error(ExecuteError::Rejected(rejection)));
             }
         };
+        let at = loaded.version;
         let batch = Batch {
             chain: Some(chain),
-            ..batch::<R, C>(id, stream, command, key, conditions, &decision, &stamp)?
+            conditions,
+            ..batch::of::<R, C>((id, at), stream, command, key, &decision, &stamp)?
         };
         let snapshot = evolve::<R>(loaded, &decision.events, &stamp);
         let (version, confirmed) = (loaded.version, loaded.confirmed.clone());
@@ -352,37 +351,6 @@ fn evolve<R: Room>(
     }
     loaded.snapshot = loaded.version;
     Some(loaded.state.clone())
-}
-
-fn batch<R: Room, C: Command<R>>(
-    id: &str,
-    stream: &StreamName,
-    command: &C,
-    key: Option<&KeyUse>,
-    conditions: Vec<Condition>,
-    decision: &Decision<R::Event, C::Reply>,
-    stamp: &Stamp,
-) -> Result<Batch, Fault> {
-    let mut batch = Batch { conditions, at: stamp.now, ..Batch::default() };
-    for event in &decision.events {
-        batch.index.extend(R::index(id, event));
-        batch.events.push((stream.clone(), R::encode(event)));
-    }
-    let beside = command.beside(decision, stamp);
-    batch.events.extend(beside.events);
-    batch.index.extend(beside.index);
-    batch.rows.extend(beside.rows);
-    if let Some(key) = key {
-        let outcome = serde_json::to_vec(&decision.reply)
-            .map_err(|error| Fault::Corrupt(format!("a reply can't be written: {error}")))?;
-        batch.key = Some(KeyClaim {
-            scope: key.scope.clone(),
-            key: key.key.clone(),
-            digest: key.digest,
-            outcome: Bytes::from(outcome),
-        });
-    }
-    Ok(batch)
 }
 
 fn replayed<T: serde::de::DeserializeOwned, J>(outcome: &[u8]) -> Result<Attempt<T, J>, Fault> {

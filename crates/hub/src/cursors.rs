@@ -20,6 +20,14 @@ pub const NODE_LEASE_MS: u64 = 10_000;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Node(String);
 
+impl Node {
+    /// Its name on the store.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// An agent that was connected to a node that is not alive any more.
 #[derive(Debug, Clone)]
 pub struct Orphan {
@@ -55,6 +63,12 @@ impl Cursors {
     pub fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
         let node = if log.shared() { clock.stamp().ulid(0).to_string() } else { "0".into() };
         Self { log, clock, node: Node(node), moved: Mutex::new(HashMap::new()) }
+    }
+
+    /// This node.
+    #[must_use]
+    pub fn node(&self) -> &Node {
+        &self.node
     }
 
     /// Takes an agent's cursor up: the lowest that any node keeps for it. On a shared store it is online here
@@ -196,7 +210,7 @@ impl Cursors {
     }
 
     /// The nodes that have given a sign of life lately; always this one.
-    async fn alive(&self) -> Result<HashSet<Node>, Fault> {
+    pub async fn alive(&self) -> Result<HashSet<Node>, Fault> {
         let now = self.clock.now().0;
         let (mut alive, mut after) = (HashSet::from([self.node.clone()]), None::<String>);
         loop {

@@ -24,6 +24,10 @@ pub(crate) struct ServeArgs {
     /// PostgreSQL store, postgres://…; wins over --data
     #[arg(long, env = "PLENARY_DATABASE", value_name = "URL", hide_env_values = true)]
     pub database: Option<String>,
+    /// Where contents of deliverables are kept: file:///DIR, or s3://BUCKET/PREFIX with the AWS_ variables
+    /// [default: `blobs` in --data; with --database nowhere]
+    #[arg(long, env = "PLENARY_BLOBS", value_name = "URL")]
+    pub blobs: Option<String>,
     /// Owners, agents and tokens to begin with, a JSON file
     #[arg(long, env = "PLENARY_SEED", value_name = "FILE")]
     pub seed: Option<PathBuf>,

@@ -1,14 +1,43 @@
 //! Agent Protocol: agents behind the server, their threads, runs and events (wire.md section 4, D.8).
 //! Must not know: another protocol, any database, or how any kind of agent but the built-in one is run.
 
+pub mod access;
+mod artifacts;
+mod budget;
+mod caller;
+pub mod command;
+mod configured;
+pub mod decide;
+mod deltas;
+mod draining;
+mod echo;
+pub mod event;
+mod finding;
 pub mod id;
 pub mod limits;
+mod live;
 mod members;
+mod reading;
+mod recall;
+mod recovery;
+mod refusals;
 mod registry;
+mod request;
+mod room;
+mod routes;
 pub mod runner;
+mod runs;
+pub mod state;
+mod supervisor;
+#[cfg(test)]
+mod tests;
+pub mod wire;
 
+pub use echo::Echo;
 pub use registry::{Agent, Registry, RegistryError, RunLimits};
+pub use routes::{operations, routes};
 pub use runner::{
     AgentOperation, Asked, Card, Delta, Ears, Ended, Event, EventKind, FinishReason, Input, NotAnEvent,
     NotTaken, Output, Recall, Role, Run, RunRequest, Runner, Running, Said, Turn, run_of,
 };
+pub use runs::Runs;

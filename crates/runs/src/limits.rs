@@ -19,3 +19,49 @@ pub const TURNS_MAX: usize = 64;
 pub const TURNS_OCTETS_MAX: usize = 2 << 20;
 /// Most agents of a server; past it the configuration is refused.
 pub const AGENTS_MAX: usize = 1_024;
+/// Most runs of a thread; past it 409 `thread_full`.
+pub const RUNS_PER_THREAD_MAX: usize = 1_000;
+/// Most runs of a thread that wait for their turn; past it 429 `too_many_queued_runs`.
+pub const QUEUED_RUNS_MAX: usize = 64;
+/// Most runs that go on in one process; past it 429 `too_many_runs`.
+pub const RUNS_ACTIVE_MAX: usize = 4_096;
+/// Longest result of a run, in octets; a longer one ends the run with an error, and text that is joined to one is cut.
+pub const RESULT_OCTETS_MAX: usize = 1 << 20;
+/// Longest text of what went wrong in a run, in octets; it is cut.
+pub const WHY_OCTETS_MAX: usize = 4 << 10;
+/// Deepest chain of callers; past it 422 `depth_exceeded`.
+pub const DEPTH_MAX: u32 = 32;
+/// Longest title of a thread, in characters; the first request is cut to it.
+pub const TITLE_CHARS_MAX: usize = 80;
+/// Most octets of an agent's arguments together; past it 422 `args_too_large`.
+pub const ARGS_OCTETS_MAX: usize = 64 << 10;
+/// Most streams that one token follows at a time, waiting requests among them; past it 429 `too_many_streams`.
+pub const WATCHERS_PER_TOKEN_MAX: usize = 1_024;
+/// Octets of recent events that are kept for whoever follows a thread live.
+pub const TAIL_OCTETS_MAX: usize = 8 << 20;
+/// Most deltas of this process that wait to be told to others; past it they are lost, which they may be.
+pub const DELTAS_TO_TELL_MAX: usize = 1_024;
+/// How long a run that was told to cancel may take to end; past it its runner is dropped.
+pub const CANCEL_GRACE_MS: u64 = 8_000;
+/// How long runs may take to end when the server stops; past it their runners are dropped.
+pub const STOP_GRACE_MS: u64 = 2_000;
+/// The longest pause between two tries to write what a run said, while the store can't.
+pub const WRITE_PAUSE_MS_MAX: u64 = 1_000;
+/// Longest idempotency key, in characters; past it 422.
+pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
+/// Most events of one answer to `get_events`; the rest is in the next one.
+pub const PAGE_EVENTS_MAX: usize = 1_000;
+/// Octets of events after which an answer to `get_events` ends; the rest is in the next one.
+pub const PAGE_OCTETS_MAX: usize = 8 << 20;
+/// Most polling readers of a run; past it 429 `too_many_readers`.
+pub const READERS_PER_RUN_MAX: usize = 64;
+/// Longest name of a polling reader, in characters; past it 422.
+pub const READER_CHARS_MAX: usize = 64;
+/// Most threads of one list; a higher limit counts as this one.
+pub const THREADS_MAX: usize = 500;
+/// How many threads a list has unless it is said.
+pub const THREADS_DEFAULT: usize = 100;
+/// Most deltas that a live stream holds back for the event that they follow; past it the oldest are lost.
+pub const DELTAS_HELD_MAX: usize = 256;
+/// After how long without an event a live stream says that it is alive.
+pub const KEEPALIVE_MS: u64 = 15_000;

@@ -13,7 +13,8 @@ use super::{
 pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs"];
 
 /// What a protocol room may build on.
-const BELOW_PROTOCOLS: &[&str] = &["kernel", "log", "engine", "hub", "telemetry", "edge", "accounts"];
+const BELOW_PROTOCOLS: &[&str] =
+    &["kernel", "log", "engine", "hub", "blobs", "telemetry", "edge", "accounts"];
 
 /// The concrete backends: named by the binary, and by tests and benches.
 const BACKENDS: &[&str] = &["log-sqlite", "log-postgres"];
@@ -33,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log", "engine"]),
     ("outward", &[]),
+    ("blobs", &["outward"]),
     ("telemetry", &["kernel", "outward"]),
     ("edge", &["kernel", "telemetry"]),
     ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge"]),
@@ -49,6 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rusqlite", &["log-sqlite", "bench", "blackbox", "xtask"], "only a backend opens a database"),
     ("tokio-postgres", &["log-postgres", "bench", "blackbox", "xtask"], "only a backend opens a database"),
+    ("object_store", &["blobs"], "only the blobs know where contents are kept"),
     ("anyhow", PROGRAMS, "libraries have error types; an `anyhow` hides what can go wrong"),
     ("clap", PROGRAMS, "only programs have a command line"),
     ("tracing-subscriber", PROGRAMS, "only the binary decides where logs go"),

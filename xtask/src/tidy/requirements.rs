@@ -54,6 +54,13 @@ const PROTOCOLS: &[Protocol] = &[
         places: &["crates/kernel/", "crates/context/", "tests/blackbox/"],
         complete: false,
     },
+    Protocol {
+        name: "Agent Protocol",
+        prefix: "SC",
+        last: 48,
+        places: &["crates/runs/", "tests/blackbox/"],
+        complete: false,
+    },
 ];
 
 /// Checks every protocol.

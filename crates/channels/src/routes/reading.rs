@@ -10,21 +10,23 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use plenary_accounts::{CannotWatch, live};
 use plenary_edge::Operation;
 use plenary_engine::Room;
 use plenary_kernel::{Class, Version};
+use plenary_log::PageSize;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, Surface, doc, of_channel, query};
 use crate::{
     caller::{Asking, Watching},
+    id::ChannelId,
     live::{Live, Start},
     reading::{Next, Wanted},
     refusals::Refused,
     request,
     room::ChannelRoom,
-    watch::CannotWatch,
     wire::{Channel, Event, url},
 };
 
@@ -176,16 +178,17 @@ async fn watch(
     let resumed = request::header(&headers, "last-event-id").map(str::trim).filter(|id| !id.is_empty());
     let after = resumed.or(sent.after_id.as_deref());
     let after = request::event_id(after, "invalid_after_id", "after_id")?;
-    let channel = id.parse().map_err(|_| Refused::no_such_channel())?;
+    let channel: ChannelId = id.parse().map_err(|_| Refused::no_such_channel())?;
     // First the place among the watchers, then the look at the log: so nothing falls between them.
-    let watching = surface.channels.watch(&channel, asking.principal.as_ref(), asking.guesser);
+    let stream = ChannelRoom::stream(channel.as_str());
+    let watchers = &surface.channels.0.watchers;
+    let watching = watchers.watch(&stream, asking.principal.as_ref(), asking.guesser);
     let watch = watching.map_err(|why| match why {
         CannotWatch::TooMany => Refused::too_many_streams(),
         CannotWatch::Stopping => Refused::stopping(),
     })?;
     let (_, head) = surface.channels.fresh(&channel).await?;
-    let stream = ChannelRoom::stream(channel.as_str());
-    let start = match after {
+    let at = match after {
         Some(id) => Start { version: surface.channels.version_at(&stream, head, id).await?, id },
         None => {
             let before = Version(head.0.saturating_sub(1));
@@ -198,5 +201,6 @@ async fn watch(
     };
     let kind = sent.kind.filter(|kind| !kind.is_empty());
     let (channels, principal) = (surface.channels.clone(), asking.principal);
-    Ok(Live { channels, id: channel, principal, kind, watch, start }.into_response())
+    let size = PageSize::default();
+    Ok(live(Live { channels, id: channel, stream, principal, kind, at, size }, watch))
 }

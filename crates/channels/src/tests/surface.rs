@@ -142,13 +142,16 @@ async fn a_token_has_so_many_live_streams_and_no_more() {
     let house = house().await;
     let id = house.channel(ANN).await.parse().unwrap();
     let guesser = crate::misses::Guesser::Address([127, 0, 0, 1].into());
-    let watching: Vec<_> =
-        (0..WATCHERS_PER_TOKEN_MAX).map(|_| house.channels.watch(&id, None, guesser)).collect();
+    let stream =
+        <crate::room::ChannelRoom as plenary_engine::Room>::stream(crate::id::ChannelId::as_str(&id));
+    let watching: Vec<_> = (0..WATCHERS_PER_TOKEN_MAX)
+        .map(|_| house.channels.0.watchers.watch(&stream, None, guesser))
+        .collect();
     assert!(watching.iter().all(Result::is_ok));
-    assert!(house.channels.watch(&id, None, guesser).is_err());
+    assert!(house.channels.0.watchers.watch(&stream, None, guesser).is_err());
     drop(watching);
-    assert!(house.channels.watch(&id, None, guesser).is_ok());
+    assert!(house.channels.0.watchers.watch(&stream, None, guesser).is_ok());
     house.channels.close();
-    assert!(house.channels.watch(&id, None, guesser).is_err());
+    assert!(house.channels.0.watchers.watch(&stream, None, guesser).is_err());
     house.get(ANN, &format!("/agent-channel/{id}/events/stream")).await.refused(503, "stopping");
 }

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use plenary_engine::{Beside, Command, Decision, Facts, Room};
 use plenary_kernel::{Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{
     command::{AssertFact, InvalidateFact, Source},
@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     Context,
+    activity::{event::Activity, room::note},
     index::{CURRENT, FACTS, ended},
     key,
     moment::Moment,
@@ -39,6 +40,16 @@ impl Room for FactRoom {
     }
     fn evolve(state: &mut FactState, _: Version, _: TimestampMs, event: &FactEvent) {
         state.evolve(event);
+    }
+    fn follow(id: &str, version: Version, event: &FactEvent) -> Vec<(StreamName, NewEvent)> {
+        let activities: &[Activity] = match event {
+            FactEvent::FactAsserted(event) if event.supersedes.is_some() => {
+                &[Activity::FactSuperseded, Activity::FactAsserted]
+            }
+            FactEvent::FactAsserted(_) => &[Activity::FactAsserted],
+            FactEvent::FactInvalidated(_) => &[Activity::FactInvalidated],
+        };
+        activities.iter().map(|activity| note(*activity, id, version, None)).collect()
     }
     fn index(id: &str, event: &FactEvent) -> Vec<IndexOp> {
         let since = |moment: Moment| key::join(&[id, moment.as_str()]);

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use plenary_engine::{Beside, Command, Decision, Facts, Room};
 use plenary_kernel::{Stamp, TimestampMs, Version};
-use plenary_log::{Batch, Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Batch, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{
     command::{DepositPackage, MovePackage},
@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     Context,
+    activity::{event::Activity, room::note},
     index::{CHILDREN, OF_SESSION, PACKAGE_IDS, PACKAGES, PENDING, QUESTIONS},
     key,
     lifecycle::Status,
@@ -41,6 +42,18 @@ impl Room for PackageRoom {
     }
     fn evolve(state: &mut PackageState, _: Version, _: TimestampMs, event: &PackageEvent) {
         state.evolve(event);
+    }
+    fn follow(id: &str, version: Version, event: &PackageEvent) -> Vec<(StreamName, NewEvent)> {
+        let (activity, draft_of) = match event {
+            PackageEvent::PackageDeposited(event) => {
+                let draft_of = (event.status == Status::Draft).then(|| event.created_by.id.clone());
+                (Activity::PackageDeposited, draft_of)
+            }
+            PackageEvent::PackageFlagged(_) | PackageEvent::PackageReviewed(_) => {
+                (Activity::PackageStatusChanged, None)
+            }
+        };
+        vec![note(activity, id, version, draft_of)]
     }
     fn index(id: &str, event: &PackageEvent) -> Vec<IndexOp> {
         let (project, package) = id.split_once('/').unwrap_or((id, ""));

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use plenary_accounts::Authority;
 use plenary_engine::{Beside, Command, Decision, Facts, Room};
 use plenary_kernel::{Stamp, TimestampMs, Version};
-use plenary_log::{Condition, Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Condition, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{
     command::{CreateProject, EditProject},
@@ -14,7 +14,9 @@ use super::{
     state::ProjectState,
 };
 use crate::{
-    Context, authority,
+    Context,
+    activity::{event::Activity, room::note},
+    authority,
     index::{PROJECTS, PROJECTS_OF, SHARED},
     key,
     rejection::Rejection,
@@ -39,6 +41,17 @@ impl Room for ProjectRoom {
     fn evolve(state: &mut ProjectState, _: Version, at: TimestampMs, event: &ProjectEvent) {
         state.evolve(at, event);
     }
+    fn follow(id: &str, version: Version, event: &ProjectEvent) -> Vec<(StreamName, NewEvent)> {
+        let activity = match event {
+            ProjectEvent::ProjectCreated(_) => Activity::ProjectCreated,
+            ProjectEvent::ProjectDescribed(_) => Activity::ProjectUpdated,
+            ProjectEvent::MemberSet(_) => Activity::MemberSet,
+            ProjectEvent::MemberRemoved(_) => Activity::MemberRemoved,
+            ProjectEvent::ProjectArchived(_) => Activity::ProjectArchived,
+            ProjectEvent::ProjectUnarchived(_) => Activity::ProjectUnarchived,
+        };
+        vec![note(activity, id, version, None)]
+    }
     fn index(id: &str, event: &ProjectEvent) -> Vec<IndexOp> {
         let put = |name, key| IndexOp::Put { name, key, value: Bytes::new() };
         let member = |entry: &str| key::join(&[&key::part(entry), id]);
@@ -62,8 +75,10 @@ impl Room for ProjectRoom {
 /// A project that comes into being in the append of what is put into it. The append is held to its absence.
 pub(crate) fn made_beside(id: &str, project_id: &str, by: &plenary_accounts::Actor) -> Beside {
     let event = decide::made_for(project_id, by);
+    let made = (ProjectRoom::stream(id), event.encode());
+    let noted = ProjectRoom::follow(id, Version::ZERO.next(), &event);
     Beside {
-        events: vec![(ProjectRoom::stream(id), event.encode())],
+        events: [made].into_iter().chain(noted).collect(),
         index: ProjectRoom::index(id, &event),
         rows: Vec::new(),
     }

@@ -15,26 +15,8 @@ fn absent(doc: OperationDoc, capability: &'static str) -> Operation<Context> {
 }
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
-    let (events, export) = ("/v1/projects/{project_id}/events", "/v1/projects/{project_id}/export");
-    let blob = "/v1/projects/{project_id}/blobs/{sha256}";
+    let export = "/v1/projects/{project_id}/export";
     vec![
-        absent(
-            in_project("context.events", Method::GET, events, "Events of a project; not there yet"),
-            "realtime",
-        ),
-        absent(
-            in_project("context.get_blob", Method::GET, blob, "The content of a deliverable; not there yet"),
-            "blob_storage",
-        ),
-        absent(
-            in_project(
-                "context.put_blob",
-                Method::PUT,
-                blob,
-                "Keep the content of a deliverable; not there yet",
-            ),
-            "blob_storage",
-        ),
         absent(in_project("context.export", Method::GET, export, "A whole project; not there yet"), "export"),
         absent(
             doc("context.import", Method::POST, "/v1/import", "Take a project in; not there yet"),

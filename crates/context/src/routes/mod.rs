@@ -1,6 +1,8 @@
 //! The public operations of the Agentic Protocol: parse, ask, translate the answer (wire.md D.2, D.7, 0.2).
 
 mod absent;
+mod blobs;
+mod events;
 mod facts;
 mod packages;
 mod projects;
@@ -40,6 +42,8 @@ pub fn operations() -> Vec<Operation<Context>> {
     operations.extend(projects::operations());
     operations.extend(sessions::operations());
     operations.extend(reading::operations());
+    operations.extend(events::operations());
+    operations.extend(blobs::operations());
     operations.extend(absent::operations());
     operations
 }

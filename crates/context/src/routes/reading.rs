@@ -98,7 +98,7 @@ async fn orchestrate(
 }
 
 /// AP-78, AP-88, AP-91: what is said here is what is there.
-async fn conformance() -> Json<Conformance> {
+async fn conformance(State(context): State<Context>) -> Json<Conformance> {
     Json(Conformance {
         protocol_version: RELAY_VERSION,
         conformance_level: "L3",
@@ -106,8 +106,8 @@ async fn conformance() -> Json<Conformance> {
             hybrid_search: false,
             semantic_search: false,
             keyword_search: false,
-            realtime: false,
-            blob_storage: false,
+            realtime: true,
+            blob_storage: context.blobs().is_some(),
             export: false,
         },
         implementation: Implementation { name: "Plenary", version: env!("CARGO_PKG_VERSION") },

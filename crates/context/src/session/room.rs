@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{
     command::{EndSession, StartSession},
@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     Context,
+    activity::{event::Activity, room::note},
     index::{CALLSIGNS, SESSIONS},
     key,
     project::decide::InProject,
@@ -38,6 +39,13 @@ impl Room for SessionRoom {
     }
     fn evolve(state: &mut SessionState, _: Version, _: TimestampMs, event: &SessionEvent) {
         state.evolve(event);
+    }
+    fn follow(id: &str, version: Version, event: &SessionEvent) -> Vec<(StreamName, NewEvent)> {
+        let activity = match event {
+            SessionEvent::SessionStarted(_) => Activity::SessionStarted,
+            SessionEvent::SessionEnded(_) => Activity::SessionEnded,
+        };
+        vec![note(activity, id, version, None)]
     }
     fn index(id: &str, event: &SessionEvent) -> Vec<IndexOp> {
         let SessionEvent::SessionStarted(event) = event else { return Vec::new() };

@@ -7,6 +7,8 @@ use serde_json::json;
 
 use crate::{
     access::Role,
+    activity::event::{Activity, ActivityNoted},
+    blob::event::BlobKept,
     fact::event::{FactAsserted, FactEvent, FactInvalidated},
     hash::ContentHash,
     lifecycle::{ActorType, ReviewType, Status},
@@ -58,6 +60,29 @@ fn frozen<E: PartialEq + std::fmt::Debug>(
     assert_eq!(&decode(&back).unwrap(), event);
     assert!(decode(&StoredEvent { form: 2, ..back.clone() }).is_err());
     assert!(decode(&StoredEvent { kind: "Other".into(), ..back }).is_err());
+}
+
+#[test]
+fn notes() {
+    for (draft_of, tail) in [(None, "}"), (Some("nick".to_owned()), r#","draft_of":"nick"}"#)] {
+        let noted =
+            ActivityNoted { activity: Activity::FactSuperseded, on: "p/s/p".into(), version: 7, draft_of };
+        let envelope = format!(r#"{{"type":"fact.superseded","on":"p/s/p","version":7{tail}"#);
+        frozen(&noted, ActivityNoted::encode, ActivityNoted::decode, ("ActivityNoted", &envelope, ""));
+    }
+    let words: Vec<_> = Activity::ALL.iter().map(|activity| activity.as_str()).collect();
+    assert_eq!(
+        words.join(" "),
+        "project.created project.updated project.archived project.unarchived project.member_set \
+         project.member_removed package.deposited package.status_changed fact.asserted fact.superseded \
+         fact.invalidated session.started session.ended blob.kept"
+    );
+}
+
+#[test]
+fn blobs() {
+    let form = ("BlobKept", r#"{"by":"@nick.a","octets":7}"#, "");
+    frozen(&BlobKept { by: agent(), octets: 7 }, BlobKept::encode, BlobKept::decode, form);
 }
 
 #[test]

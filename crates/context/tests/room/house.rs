@@ -6,6 +6,7 @@ use axum::{Router, body::Body};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use plenary_accounts::{Accounts, TokenDigest};
+use plenary_blobs::Blobs;
 use plenary_context::{Config, Context};
 use plenary_edge::{Metrics, with_fallbacks};
 use plenary_engine::{Clock, SystemClock};
@@ -67,7 +68,8 @@ impl House {
         let opened = open_memory();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let accounts = Accounts::new(opened.log.clone(), clock.clone(), TokenDigest::of(OPERATOR));
-        let context = Context::new(opened.log.clone(), clock, accounts.clone(), config);
+        let context =
+            Context::new(opened.log.clone(), clock, accounts.clone(), Some(Blobs::in_memory()), config);
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone()), Arc::new(context.clone())];
         tokio::spawn(dispatch(opened.feed, Arc::new(Presence::default()), observers));
         let metrics = Metrics::new();

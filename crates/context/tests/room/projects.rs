@@ -37,7 +37,12 @@ async fn a_project_is_made_by_hand_or_by_its_first_package() {
 
 #[tokio::test]
 async fn the_switches_hold() {
-    let house = House::with(Config { auto_create_projects: false, attribution: Attribution::Open }).await;
+    let house = House::with(Config {
+        auto_create_projects: false,
+        attribution: Attribution::Open,
+        ..Config::default()
+    })
+    .await;
     house.deposit(&package("a", 0, &json!({}))).await.refused(404, "project_not_found", "-");
     house.post(&house.owner, "/v1/projects", &json!({"project_id": "p"})).await.ok(201);
     let by = json!({"created_by": {"id": "somebody", "type": "human"}});

@@ -27,6 +27,7 @@ pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, parts: &Parts) {
         Arc::new(parts.channels.clone()),
         Arc::new(parts.frames.clone()),
         Arc::new(parts.context.clone()),
+        Arc::new(parts.runs.clone()),
     ];
     tasks.spawn(hand_out(feed, parts.presence.clone(), observers));
 }
@@ -51,6 +52,9 @@ pub(super) fn keep_going(tasks: &TaskTracker, parts: &Parts, stop: &Cancellation
             parts,
             |parts| async move { parts.sessions.adopt_orphans().await },
         );
+        every(tasks, stop, SWEEP_EVERY, "runs of a dead process were not ended", parts, |parts| async move {
+            parts.runs.take_over().await
+        });
     }
 }
 

@@ -1,6 +1,7 @@
 //! The server: a store is opened, the rooms are built on it, a listener serves them, and background work keeps
 //! them going. Only this part names concrete backends.
 
+mod agents;
 mod background;
 mod operator;
 mod private_file;
@@ -13,6 +14,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use plenary_accounts::{Accounts, Seed, Seeded, TokenDigest};
+use plenary_blobs::Blobs;
 use plenary_channels::Channels;
 use plenary_context::Context;
 use plenary_edge::{Listener, Metrics};
@@ -20,6 +22,7 @@ use plenary_engine::{Clock, SystemClock};
 use plenary_frames::Frames;
 use plenary_hub::{Closing, Cursors, Presence};
 use plenary_log::{Fault, Log};
+use plenary_runs::Runs;
 use plenary_sessions::Sessions;
 use plenary_telemetry::Telemetry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -52,6 +55,7 @@ pub(crate) struct Parts {
     pub(crate) channels: Channels,
     pub(crate) frames: Frames,
     pub(crate) context: Context,
+    pub(crate) runs: Runs,
     pub(crate) presence: Arc<Presence>,
     pub(crate) cursors: Arc<Cursors>,
 }
@@ -80,12 +84,21 @@ impl Server {
         let frames = Frames::new(log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
         let spans = telemetry.spans();
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
-        let context = Context::new(log.clone(), clock, accounts.clone(), settings.context);
-        let parts = Parts { log, accounts, sessions, frames, channels, context, presence, cursors };
+        let blobs = settings
+            .blobs
+            .as_ref()
+            .map(|place| Blobs::open(place).with_context(|| format!("opening the place of blobs {place}")))
+            .transpose()?;
+        let context =
+            Context::new(log.clone(), clock.clone(), accounts.clone(), blobs.clone(), settings.context);
+        let agents = settings.agents.clone();
+        let runs = Runs::new(log.clone(), clock, accounts.clone(), cursors.clone(), blobs, agents);
+        let parts = Parts { log, accounts, sessions, frames, channels, context, runs, presence, cursors };
 
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         background::dispatch(&tasks, opened.feed, &parts);
         tasks.spawn(parts.frames.running());
+        tasks.spawn(parts.runs.running());
         parts.accounts.sweep().await.context("finishing what was left of blocks and deletions")?;
         if let Some(seed) = &settings.seed {
             let bytes =
@@ -95,8 +108,10 @@ impl Server {
             tracing::info!(made, known, "the seed file was applied");
         }
         parts.sessions.resume_grace().await.context("taking up grace windows")?;
+        parts.runs.resume().await.context("ending the runs that were left")?;
 
         let metrics = metrics(&telemetry);
+        parts.runs.register(&metrics);
         let listener = Listener::bind(settings.listen, settings.edge()?)?;
         let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));
         let origin = settings.origin(listener.address());
@@ -128,8 +143,11 @@ impl Server {
         self.parts.presence.close_all(Closing::Shutdown);
         self.parts.channels.close();
         self.parts.frames.close();
+        self.parts.context.close();
         self.stop.cancel();
-        let stopped = self.serving.await.context("the listener")?;
+        // Whoever follows a run hears of its end before the connection goes.
+        let (stopped, ()) = tokio::join!(self.serving, self.parts.runs.stop());
+        let stopped = stopped.context("the listener")?;
         if stopped.cut > 0 {
             tracing::warn!(connections = stopped.cut, "connections did not end in time and were cut");
         }

@@ -1,15 +1,18 @@
 //! Settings: flag over environment over `plenary.toml` over default (wire.md D.1).
 
 use std::{
+    collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use anyhow::{Context as _, bail};
+use plenary_blobs::Place;
 use plenary_edge::{Origin, TrustedNet};
 use serde::Deserialize;
 
+use super::agents::{AgentTable, RunsTable, registry};
 use crate::{
     paths,
     serve::{ServeArgs, parse_duration},
@@ -28,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) data: Option<PathBuf>,
     /// A PostgreSQL URL; wins over `data`.
     pub(crate) database: Option<String>,
+    /// Where contents are kept; nowhere when absent.
+    pub(crate) blobs: Option<Place>,
     pub(crate) seed: Option<PathBuf>,
     pub(crate) grace: Duration,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
@@ -39,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) channels: plenary_channels::Config,
     pub(crate) frames: plenary_frames::Config,
     pub(crate) context: plenary_context::Config,
+    /// The agents that it runs.
+    pub(crate) agents: plenary_runs::Registry,
     /// Where spans go; absent when nowhere.
     pub(crate) telemetry: Option<plenary_telemetry::Settings>,
 }
@@ -50,6 +57,8 @@ struct File {
     listen: Option<SocketAddr>,
     data: Option<PathBuf>,
     database: Option<String>,
+    blobs: Option<String>,
+    blob_octets_max: Option<u64>,
     seed: Option<PathBuf>,
     grace: Option<String>,
     tls_cert: Option<PathBuf>,
@@ -61,6 +70,8 @@ struct File {
     channels: ChannelsTable,
     frames: FramesTable,
     context: ContextTable,
+    runs: RunsTable,
+    agents: BTreeMap<String, AgentTable>,
 }
 
 /// `[channels]`.
@@ -139,7 +150,7 @@ enum Attribution {
 }
 
 impl ContextTable {
-    fn config(&self) -> plenary_context::Config {
+    fn config(&self, blob_octets_max: Option<u64>) -> plenary_context::Config {
         let default = plenary_context::Config::default();
         plenary_context::Config {
             auto_create_projects: self.auto_create_projects.unwrap_or(default.auto_create_projects),
@@ -147,6 +158,7 @@ impl ContextTable {
                 Some(Attribution::Open) => plenary_context::attribution::Attribution::Open,
                 Some(Attribution::Own) | None => default.attribution,
             },
+            blob_octets_max: blob_octets_max.unwrap_or(default.blob_octets_max),
         }
     }
 }
@@ -158,6 +170,7 @@ impl Settings {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             data: None,
             database: None,
+            blobs: Some(Place::Memory),
             seed: None,
             grace: plenary_sessions::Config::default().grace,
             tls: None,
@@ -168,6 +181,7 @@ impl Settings {
             channels: plenary_channels::Config::default(),
             frames: plenary_frames::Config::default(),
             context: plenary_context::Config::default(),
+            agents: registry(&RunsTable::default(), &BTreeMap::new()).unwrap_or_default(),
             telemetry: None,
         }
     }
@@ -190,10 +204,13 @@ impl Settings {
             (None, None) => None,
             _ => bail!("TLS needs both a certificate (--tls-cert) and its key (--tls-key)"),
         };
+        let database = args.database.clone().or(file.database);
+        let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), database.is_some())?;
         let settings = Self {
+            blobs,
             listen: args.listen.or(file.listen).unwrap_or(LISTEN),
             data,
-            database: args.database.clone().or(file.database),
+            database,
             seed: args.seed.clone().or(file.seed),
             grace: args.grace.or(grace).unwrap_or(plenary_sessions::Config::default().grace),
             tls,
@@ -203,7 +220,8 @@ impl Settings {
             trusted_proxies: trusted(&file.trusted_proxies)?,
             channels: channels(args, &file.channels)?,
             frames: file.frames.config(args.frames_rate)?,
-            context: file.context.config(),
+            context: file.context.config(file.blob_octets_max),
+            agents: registry(&file.runs, &file.agents)?,
             telemetry: telemetry(),
         };
         Ok(settings)
@@ -271,6 +289,17 @@ fn telemetry() -> Option<plenary_telemetry::Settings> {
     configured.settings
 }
 
+/// Where contents are kept: where it was said, else beside the store. A database may have several processes, which have
+/// no directory together: without a word from the operator nothing is kept then.
+fn blobs(said: Option<String>, data: Option<&Path>, has_database: bool) -> anyhow::Result<Option<Place>> {
+    match (said, data) {
+        (Some(text), _) => Ok(Some(text.parse().with_context(|| format!("`blobs = {text:?}`"))?)),
+        (None, _) if has_database => Ok(None),
+        (None, Some(directory)) => Ok(Some(Place::Directory(directory.join("blobs")))),
+        (None, None) => Ok(Some(Place::Memory)),
+    }
+}
+
 fn trusted(proxies: &[String]) -> anyhow::Result<Vec<TrustedNet>> {
     let read = |text: &String| text.parse().map_err(|why| anyhow::anyhow!("`trusted_proxies`: {why}"));
     proxies.iter().map(read).collect()
@@ -329,6 +358,36 @@ mod tests {
         assert_eq!(settings.listen.port(), 2);
         assert_eq!((settings.grace, settings.data), (Duration::from_secs(5), None));
         assert_eq!(resolve(&[], "").unwrap().listen, LISTEN);
+    }
+
+    #[test]
+    fn contents_are_kept_beside_the_store_unless_it_is_said_where() {
+        let place = |line: &[&str], file: &str| resolve(line, file).unwrap().blobs;
+        assert_eq!(place(&["--data", "/d"], ""), Some(Place::Directory("/d/blobs".into())));
+        assert_eq!(place(&["--data", ":memory:"], ""), Some(Place::Memory));
+        assert_eq!(place(&["--data", "/d", "--database", "postgres://h/d"], ""), None);
+        let bucket = Some(Place::Bucket { bucket: "b".into(), prefix: "p".into() });
+        assert_eq!(place(&["--database", "postgres://h/d", "--blobs", "s3://b/p"], ""), bucket);
+        assert_eq!(place(&["--data", "/d"], "blobs = \"s3://b/p\""), bucket);
+        assert_eq!(
+            place(&["--blobs", "file:///e"], "blobs = \"s3://b/p\""),
+            Some(Place::Directory("/e".into()))
+        );
+        assert!(resolve(&["--blobs", "blobs"], "").is_err());
+        assert_eq!(resolve(&[], "blob_octets_max = 9").unwrap().context.blob_octets_max, 9);
+        assert_eq!(resolve(&[], "").unwrap().context.blob_octets_max, 64 << 20);
+    }
+
+    #[test]
+    fn ap_57_the_context_table_is_heeded() {
+        let context = |file: &str| resolve(&[], file).unwrap().context;
+        let default = plenary_context::Config::default();
+        assert!(context("").auto_create_projects && context("").attribution == default.attribution);
+        let set = context("[context]\nauto_create_projects = false\nattribution = \"open\"");
+        assert!(!set.auto_create_projects);
+        assert_eq!(set.attribution, plenary_context::attribution::Attribution::Open);
+        assert!(resolve(&[], "[context]\nattribution = \"any\"").is_err());
+        assert!(resolve(&[], "[context]\nauto_create = true").is_err(), "a setting that nobody knows");
     }
 
     #[test]

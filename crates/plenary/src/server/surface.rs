@@ -88,7 +88,8 @@ pub(super) fn router(
         .merge(plenary_sessions::routes(parts.sessions.clone(), metrics)?)
         .merge(plenary_channels::routes(parts.channels.clone(), origin, metrics)?)
         .merge(plenary_context::routes(parts.context.clone(), metrics)?)
-        .merge(plenary_frames::routes(parts.frames.clone(), metrics)?);
+        .merge(plenary_frames::routes(parts.frames.clone(), metrics)?)
+        .merge(plenary_runs::routes(parts.runs.clone(), metrics)?);
     Ok(with_fallbacks(router, metrics))
 }
 
@@ -101,7 +102,8 @@ pub(crate) fn descriptions() -> Vec<OperationDoc> {
     let channels = plenary_channels::operations().into_iter().map(|operation| operation.doc().clone());
     let frames = plenary_frames::operations().into_iter().map(|operation| operation.doc().clone());
     let context = plenary_context::operations().into_iter().map(|operation| operation.doc().clone());
-    surface.chain(accounts).chain(sessions).chain(frames).chain(channels).chain(context).collect()
+    let runs = plenary_runs::operations().into_iter().map(|operation| operation.doc().clone());
+    surface.chain(accounts).chain(sessions).chain(frames).chain(channels).chain(context).chain(runs).collect()
 }
 
 fn operations() -> Vec<Operation<Surface>> {

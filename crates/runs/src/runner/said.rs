@@ -242,6 +242,12 @@ impl Event {
         serde_json::from_str(&self.members).unwrap_or_default()
     }
 
+    /// How many octets it has, with what it carries.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        self.members.len() + self.artifact.as_ref().map_or(0, Bytes::len)
+    }
+
     /// Of a TextOutput: the text.
     #[must_use]
     pub fn content(&self) -> Option<String> {

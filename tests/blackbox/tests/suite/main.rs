@@ -38,6 +38,7 @@ mod shutdown;
 mod spans;
 mod spansettings;
 mod spantrouble;
+mod sse;
 mod tls;
 mod tokens;
 mod trust;

@@ -6,10 +6,8 @@ use blackbox::{Server, eventually};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{
-    append, channel, events, id,
-    sse::{Sent, Stream},
-};
+use super::{append, channel, events, id};
+use crate::sse::{Sent, Stream};
 
 /// From now on: what comes is the event as it is listed, with its id.
 #[tokio::test]

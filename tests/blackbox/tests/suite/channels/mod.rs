@@ -11,7 +11,6 @@ mod lint;
 mod live;
 mod liveness;
 mod repeats;
-mod sse;
 mod view;
 
 use blackbox::{Caller, Response, Server, TempDir};

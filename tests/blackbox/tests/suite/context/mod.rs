@@ -11,6 +11,7 @@ mod deposits;
 mod descriptor;
 mod digest;
 mod durability;
+mod events;
 mod factraces;
 mod factrules;
 mod facts;

@@ -9,12 +9,10 @@ use serde_json::{Value, json};
 use tokio::{sync::Semaphore, time::timeout};
 
 use super::{
-    super::{
-        append, channel, events, id,
-        sse::{Sent, Stream},
-    },
+    super::{append, channel, events, id},
     assert_rising, log, two,
 };
+use crate::sse::{Sent, Stream};
 
 /// A reader is woken: far less than the 15 s after which it would look by itself.
 const WOKEN_MAX: Duration = Duration::from_secs(5);

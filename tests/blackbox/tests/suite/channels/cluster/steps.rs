@@ -7,9 +7,10 @@ use blackbox::{Agent, rounds};
 use serde_json::{Value, json};
 
 use super::{
-    super::{append, channel, events, refused, sse::Stream},
+    super::{append, channel, events, refused},
     listed, two,
 };
+use crate::sse::Stream;
 
 /// "Open connections close within a second", and as much again for a busy machine.
 const REVOKED_MAX: Duration = Duration::from_secs(2);

@@ -11,7 +11,7 @@ use tokio::{
 
 /// What came on a stream.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Sent {
+pub(crate) enum Sent {
     /// `id:` and `data:`.
     Event(u64, Value),
     /// `id:` alone.
@@ -25,21 +25,21 @@ pub(super) enum Sent {
 }
 
 /// An open stream.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     tcp: TcpStream,
     raw: BytesMut,
     text: String,
     /// The head of the response.
-    pub(super) head: String,
+    pub(crate) head: String,
 }
 
 impl Stream {
-    pub(super) async fn open(who: &Caller, path: &str, headers: &[(&str, &str)]) -> Self {
+    pub(crate) async fn open(who: &Caller, path: &str, headers: &[(&str, &str)]) -> Self {
         Self::try_open(who, path, headers).await.expect("the server answers")
     }
 
     /// The same at a server that may die meanwhile; nothing when there is no answer.
-    pub(super) async fn try_open(who: &Caller, path: &str, headers: &[(&str, &str)]) -> Option<Self> {
+    pub(crate) async fn try_open(who: &Caller, path: &str, headers: &[(&str, &str)]) -> Option<Self> {
         let mut tcp = TcpStream::connect(who.address().get()).await.ok()?;
         tcp.write_all(&who.request("GET", path, headers, None)).await.ok()?;
         let mut stream = Self { tcp, raw: BytesMut::new(), text: String::new(), head: String::new() };
@@ -87,7 +87,7 @@ impl Stream {
     }
 
     /// The next message.
-    pub(super) async fn next(&mut self) -> Sent {
+    pub(crate) async fn next(&mut self) -> Sent {
         loop {
             if let Some((message, rest)) = self.text.split_once("\n\n") {
                 let sent = read(message);
@@ -106,11 +106,11 @@ impl Stream {
     }
 
     /// The next event; whatever else comes before it is passed over.
-    pub(super) async fn event(&mut self) -> Value {
+    pub(crate) async fn event(&mut self) -> Value {
         loop {
             match self.next().await {
                 Sent::Event(id, event) => {
-                    assert_eq!(event["id"], id, "the id is the event's own");
+                    assert!(event["id"].is_null() || event["id"] == id, "the id is the event's own");
                     return event;
                 }
                 end @ (Sent::End | Sent::Broken) => panic!("the stream is over: {end:?}"),
@@ -120,7 +120,7 @@ impl Stream {
     }
 
     /// Waits for the end; events before it are given.
-    pub(super) async fn ending(&mut self) -> Vec<Value> {
+    pub(crate) async fn ending(&mut self) -> Vec<Value> {
         let mut events = Vec::new();
         loop {
             match self.next().await {
@@ -135,7 +135,7 @@ impl Stream {
 
 fn read(message: &str) -> Sent {
     assert!(!message.contains('\r'), "lines end with LF alone: {message:?}");
-    let (mut id, mut data, mut comment) = (None, None, None);
+    let (mut id, mut data, mut comment, mut name) = (None, None::<Value>, None, None);
     for line in message.lines() {
         match line.split_once(':').map(|(name, value)| (name, value.strip_prefix(' ').unwrap_or(value))) {
             Some(("", text)) => comment = Some(text.to_owned()),
@@ -144,9 +144,13 @@ fn read(message: &str) -> Sent {
                 assert!(data.is_none(), "one data line: {message}");
                 data = Some(serde_json::from_str(value).expect("JSON"));
             }
+            Some(("event", value)) => name = Some(value.to_owned()),
             Some(("retry", value)) => assert!(value.parse::<u64>().is_ok()),
             other => panic!("{other:?} is not expected in {message:?}"),
         }
+    }
+    if let Some(name) = name {
+        assert_eq!(data.as_ref().map(|data| &data["type"]), Some(&Value::from(name)), "{message}");
     }
     match (id, data, comment) {
         (Some(id), Some(data), None) => Sent::Event(id, data),

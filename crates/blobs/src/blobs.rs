@@ -1,0 +1,186 @@
+//! The contents as everybody else holds them.
+//! Must not know: how a content is verified while it passes.
+
+use std::{ops::Range, path::Path, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, TryStreamExt, stream::BoxStream};
+use object_store::{
+    GetOptions, GetRange, ObjectStore, ObjectStoreExt, local::LocalFileSystem, memory::InMemory,
+    path::Path as Key,
+};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+use crate::{
+    BlobId, Fault, OpenFault, PUT_BUFFER_OCTETS_MAX, PUT_WAIT, Place, PutError, WHOLE_OCTETS_MAX,
+    verified::{Verified, verify},
+    writing::Writing,
+};
+
+/// Octets that are written at once where nothing else is prescribed.
+const PART_OCTETS: usize = 256 << 10;
+
+/// Contents by their SHA-256. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Blobs {
+    store: Arc<dyn ObjectStore>,
+    /// What every name begins with; may be empty.
+    prefix: String,
+    part_octets: usize,
+    /// One for each put that may be under way.
+    turns: Arc<Semaphore>,
+    put_wait: Duration,
+}
+
+/// A content, or a part of it, on its way out.
+pub struct Content {
+    /// How large the whole is.
+    pub octets: u64,
+    /// Which octets these are.
+    pub range: Range<u64>,
+    /// They themselves. An error means that what came before it must not be believed.
+    pub stream: BoxStream<'static, Result<Bytes, Fault>>,
+}
+
+impl Blobs {
+    /// Contents in memory, which are gone with the last clone.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::over(Arc::new(InMemory::new()), String::new(), PART_OCTETS)
+    }
+
+    /// Contents at a place.
+    ///
+    /// # Errors
+    /// When a directory can't be made, or a bucket's address or keys are missing.
+    pub fn open(place: &Place) -> Result<Self, OpenFault> {
+        match place {
+            Place::Memory => Ok(Self::in_memory()),
+            Place::Directory(path) => Self::in_directory(path),
+            #[cfg(feature = "s3")]
+            Place::Bucket { bucket, prefix } => {
+                let store = crate::s3::bucket(bucket)?;
+                Ok(Self::over(store, prefix.clone(), crate::s3::PART_OCTETS))
+            }
+            #[cfg(not(feature = "s3"))]
+            Place::Bucket { .. } => Err(OpenFault(format!("{place} needs a build with the feature `s3`"))),
+        }
+    }
+
+    fn in_directory(path: &Path) -> Result<Self, OpenFault> {
+        let bad = |error: String| OpenFault(format!("the directory of blobs {}: {error}", path.display()));
+        std::fs::create_dir_all(path).map_err(|error| bad(error.to_string()))?;
+        let store = LocalFileSystem::new_with_prefix(path).map_err(|error| bad(error.to_string()))?;
+        // What is acknowledged is on disk.
+        Ok(Self::over(Arc::new(store.with_fsync(true)), String::new(), PART_OCTETS))
+    }
+
+    pub(crate) fn over(store: Arc<dyn ObjectStore>, prefix: String, part_octets: usize) -> Self {
+        let turns = Arc::new(Semaphore::new(PUT_BUFFER_OCTETS_MAX / part_octets));
+        Self { store, prefix, part_octets, turns, put_wait: PUT_WAIT }
+    }
+
+    /// The same, with another time that a put waits for its turn.
+    #[cfg(test)]
+    pub(crate) fn waiting(self, put_wait: Duration) -> Self {
+        Self { put_wait, ..self }
+    }
+
+    fn key(&self, id: &BlobId) -> Key {
+        let name = id.to_string();
+        let (shelf, rest) = name.split_at(2);
+        Key::from_iter(self.prefix.split('/').filter(|part| !part.is_empty()).chain(["sha256", shelf, rest]))
+    }
+
+    async fn turn<E>(&self) -> Result<OwnedSemaphorePermit, PutError<E>> {
+        match timeout(self.put_wait, self.turns.clone().acquire_owned()).await {
+            Ok(Ok(turn)) => Ok(turn),
+            _ => Err(PutError::Busy),
+        }
+    }
+
+    /// Keeps a content under its name; how many octets it has. It is there whole and on disk, or not at all, also when
+    /// this is dropped before its end. Putting it again is no error, and mends it where it was damaged.
+    ///
+    /// # Errors
+    /// [`PutError`]; nothing is kept then.
+    pub async fn put<S, E>(&self, id: &BlobId, content: S, octets_max: u64) -> Result<u64, PutError<E>>
+    where
+        S: Stream<Item = Result<Bytes, E>> + Send,
+    {
+        let _turn = self.turn().await?;
+        let mut content = std::pin::pin!(content);
+        let mut writing = Writing::new(&*self.store, self.key(id), self.part_octets);
+        while let Some(piece) = content.next().await {
+            let piece = piece.map_err(PutError::Content)?;
+            if writing.octets() + piece.len() as u64 > octets_max {
+                writing.abort().await;
+                return Err(PutError::TooLarge { octets_max });
+            }
+            writing.write(piece).await?;
+        }
+        let found = writing.id();
+        if found != *id {
+            writing.abort().await;
+            return Err(PutError::Mismatch(found));
+        }
+        Ok(writing.finish().await?)
+    }
+
+    /// How large a content is; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the place fails.
+    pub async fn head(&self, id: &BlobId) -> Result<Option<u64>, Fault> {
+        match self.store.head(&self.key(id)).await {
+            Ok(found) => Ok(Some(found.size)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A content, or a range of it, which ends where the content ends; `None` where there is none. A small content is
+    /// verified before it is given out, and so is everything that a range is taken of; a large one while it is.
+    ///
+    /// # Errors
+    /// When the place fails, or the content is damaged.
+    pub async fn get(&self, id: &BlobId, range: Option<Range<u64>>) -> Result<Option<Content>, Fault> {
+        let key = self.key(id);
+        let found = match self.store.get(&key).await {
+            Ok(found) => found,
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let octets = found.meta.size;
+        let cut =
+            |range: &Range<u64>| range.start.min(octets)..range.end.min(octets).max(range.start.min(octets));
+        let range = range.as_ref().map_or(0..octets, cut);
+        if octets <= WHOLE_OCTETS_MAX {
+            let whole = found.bytes().await?;
+            if BlobId::of(&whole) != *id {
+                return Err(Fault::Damaged(*id));
+            }
+            let at = |octet: u64| usize::try_from(octet).unwrap_or(usize::MAX).min(whole.len());
+            let part = whole.slice(at(range.start)..at(range.end));
+            let stream = futures_util::stream::once(async { Ok(part) }).boxed();
+            return Ok(Some(Content { octets, range, stream }));
+        }
+        let whole = found.into_stream().map_err(Fault::from).boxed();
+        if range == (0..octets) {
+            let stream = Verified::new(whole, *id).into_stream().boxed();
+            return Ok(Some(Content { octets, range, stream }));
+        }
+        // A part says nothing of the whole, which its name is the digest of.
+        verify(whole, id).await?;
+        let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
+        let stream = if range.is_empty() {
+            futures_util::stream::empty().boxed()
+        } else {
+            self.store.get_opts(&key, options).await?.into_stream().map_err(Fault::from).boxed()
+        };
+        Ok(Some(Content { octets, range, stream }))
+    }
+}

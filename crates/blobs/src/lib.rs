@@ -1,0 +1,28 @@
+//! Contents kept by their SHA-256: put, got, verified both ways, in a directory, a bucket or memory.
+//! Must not know: whose a content is, what it holds, or HTTP.
+
+mod blobs;
+mod fault;
+mod id;
+mod place;
+#[cfg(feature = "s3")]
+mod s3;
+#[cfg(test)]
+mod tests;
+mod verified;
+mod writing;
+
+pub use blobs::{Blobs, Content};
+pub use fault::{Fault, OpenFault, PutError};
+pub use id::{BlobId, NotABlobId};
+pub use place::{NotAPlace, Place};
+
+/// Largest content unless it is said otherwise; past it a put is refused.
+pub const BLOB_OCTETS_MAX: u64 = 64 << 20;
+/// Largest content that is read whole and verified before its first octet is given out. A larger one is verified while
+/// it is given out: its last octets come only if they are right.
+pub const WHOLE_OCTETS_MAX: u64 = 1 << 20;
+/// Octets of all contents that are being put which may be in memory; past it the next put waits.
+pub const PUT_BUFFER_OCTETS_MAX: usize = 128 << 20;
+/// How long a put waits for its turn; past it it is refused as busy.
+pub const PUT_WAIT: std::time::Duration = std::time::Duration::from_secs(5);

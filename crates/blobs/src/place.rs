@@ -1,0 +1,77 @@
+//! Where contents are kept, as an operator says it.
+//! Must not know: how they are kept there.
+
+use std::{fmt, path::PathBuf, str::FromStr};
+
+/// Where contents are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Nowhere but in memory.
+    Memory,
+    /// In a directory, which is made where it is absent.
+    Directory(PathBuf),
+    /// In a bucket that speaks S3, under a prefix that may be empty. Its address and keys are in the `AWS_…` variables.
+    Bucket {
+        /// The bucket.
+        bucket: String,
+        /// What every name in it begins with.
+        prefix: String,
+    },
+}
+
+/// The text names no place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the place of blobs must be file:///directory or s3://bucket/prefix")]
+pub struct NotAPlace;
+
+impl FromStr for Place {
+    type Err = NotAPlace;
+
+    fn from_str(text: &str) -> Result<Self, NotAPlace> {
+        if let Some(path) = text.strip_prefix("file://") {
+            return if path.starts_with('/') { Ok(Self::Directory(path.into())) } else { Err(NotAPlace) };
+        }
+        let named = text.strip_prefix("s3://").ok_or(NotAPlace)?;
+        let (bucket, prefix) = named.split_once('/').unwrap_or((named, ""));
+        let is_bucket = !bucket.is_empty()
+            && bucket
+                .bytes()
+                .all(|octet| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_'));
+        if !is_bucket || prefix.bytes().any(|octet| matches!(octet, b'?' | b'#')) {
+            return Err(NotAPlace);
+        }
+        Ok(Self::Bucket { bucket: bucket.to_owned(), prefix: prefix.trim_matches('/').to_owned() })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory => f.write_str("memory"),
+            Self::Directory(path) => write!(f, "file://{}", path.display()),
+            Self::Bucket { bucket, prefix } => write!(f, "s3://{bucket}/{prefix}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_is_written() {
+        let bucket =
+            |bucket: &str, prefix: &str| Place::Bucket { bucket: bucket.into(), prefix: prefix.into() };
+        for (text, place) in [
+            ("file:///var/blobs", Place::Directory("/var/blobs".into())),
+            ("s3://a-b.c", bucket("a-b.c", "")),
+            ("s3://a/", bucket("a", "")),
+            ("s3://a/b/c/", bucket("a", "b/c")),
+        ] {
+            assert_eq!(text.parse(), Ok(place), "{text}");
+        }
+        for text in ["", "/var/blobs", "file://blobs", "s3://", "s3:///a", "s3://a b", "s3://a?x", "gs://a"] {
+            assert_eq!(text.parse::<Place>(), Err(NotAPlace), "{text}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A bucket that speaks S3, over the HTTP client and the TLS that the server has anyway. Address, region and keys come
+//! from the variables that every tool for S3 reads: `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`, ….
+//! Must not know: what is kept in it.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use http_body_util::BodyExt;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector as Tcp},
+    rt::{TokioExecutor, TokioTimer},
+};
+use object_store::{
+    ClientOptions, ObjectStore, RetryConfig,
+    aws::AmazonS3Builder,
+    client::{
+        HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse,
+        HttpResponseBody, HttpService,
+    },
+};
+use plenary_outward::client_config;
+use tokio::time::timeout;
+
+use crate::OpenFault;
+
+/// The least that a part may have which is not the last.
+pub(crate) const PART_OCTETS: usize = 5 << 20;
+/// How long a bucket may take to begin its answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long one operation is tried again.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often one operation is tried again.
+const RETRIES_MAX: usize = 3;
+/// How long an unused connection is kept.
+const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
+
+/// The bucket of a name.
+pub(crate) fn bucket(name: &str) -> Result<Arc<dyn ObjectStore>, OpenFault> {
+    let retry =
+        RetryConfig { max_retries: RETRIES_MAX, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
+    let store = AmazonS3Builder::from_env()
+        .with_bucket_name(name)
+        .with_http_connector(Connector)
+        .with_retry(retry)
+        .build()
+        .map_err(|error| OpenFault(format!("the bucket {name}: {error}")))?;
+    Ok(Arc::new(store))
+}
+
+#[derive(Debug)]
+struct Connector;
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        let failed = |source| object_store::Error::Generic { store: "S3", source };
+        let tls = client_config(true, None, "in SSL_CERT_FILE").or_else(|_| client_config(false, None, ""));
+        let tls = tls.map_err(|fault| failed(Box::new(fault)))?;
+        // Whether plain HTTP is allowed is decided where the address is: `AWS_ALLOW_HTTP`.
+        let connector =
+            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_CONNECTION_TIME)
+            .build(connector);
+        Ok(HttpClient::new(Wire(client)))
+    }
+}
+
+#[derive(Debug)]
+struct Wire(Client<HttpsConnector<Tcp>, HttpRequestBody>);
+
+#[async_trait]
+impl HttpService for Wire {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let answered = match timeout(ANSWER_TIMEOUT, self.0.request(request)).await {
+            Ok(answered) => answered,
+            Err(late) => return Err(HttpError::new(HttpErrorKind::Timeout, late)),
+        };
+        let (head, body) = answered
+            .map_err(|error| {
+                let kind = if error.is_connect() { HttpErrorKind::Connect } else { HttpErrorKind::Request };
+                HttpError::new(kind, error)
+            })?
+            .into_parts();
+        let body = body.map_err(|error| HttpError::new(HttpErrorKind::Interrupted, error));
+        Ok(HttpResponse::from_parts(head, HttpResponseBody::new(body)))
+    }
+}

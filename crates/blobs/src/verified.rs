@@ -1,0 +1,57 @@
+//! A content that is verified while it passes: its last octets are held back until the whole is known to be right.
+//! Must not know: where it comes from.
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream, stream::BoxStream};
+use sha2::{Digest, Sha256};
+
+use crate::{BlobId, Fault};
+
+type Octets = BoxStream<'static, Result<Bytes, Fault>>;
+
+/// A content on its way out.
+pub(crate) struct Verified {
+    content: Octets,
+    id: BlobId,
+    hasher: Sha256,
+    held: Option<Bytes>,
+}
+
+impl Verified {
+    pub(crate) fn new(content: Octets, id: BlobId) -> Self {
+        Self { content, id, hasher: Sha256::new(), held: None }
+    }
+
+    /// The next piece; `None` at the end of a content that is right.
+    async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        while let Some(piece) = self.content.next().await {
+            let piece = piece?;
+            if piece.is_empty() {
+                continue;
+            }
+            self.hasher.update(&piece);
+            if let Some(before) = self.held.replace(piece) {
+                return Ok(Some(before));
+            }
+        }
+        // Once everything has passed, only what is held is left.
+        let Some(last) = self.held.take() else { return Ok(None) };
+        if BlobId::finished(self.hasher.clone()) == self.id {
+            Ok(Some(last))
+        } else {
+            Err(Fault::Damaged(self.id))
+        }
+    }
+
+    /// The pieces; after an error there is nothing more.
+    pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Bytes, Fault>> + Send {
+        stream::try_unfold(self, |mut this| async move { Ok(this.next().await?.map(|piece| (piece, this))) })
+    }
+}
+
+/// Reads a content to its end, and keeps none of it.
+pub(crate) async fn verify(content: Octets, id: &BlobId) -> Result<(), Fault> {
+    let mut pieces = Verified::new(content, *id);
+    while pieces.next().await?.is_some() {}
+    Ok(())
+}

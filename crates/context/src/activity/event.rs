@@ -1,0 +1,82 @@
+//! What stands on a project's stream of notes, and its stored form. The form is frozen.
+//! Must not know: what is told of it.
+
+use bytes::Bytes;
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    lifecycle::words,
+    stored::{read, unknown, written},
+};
+
+words! {
+    /// What happens in a project, by its name on the wire.
+    Activity {
+        /// It came into being.
+        ProjectCreated = "project.created",
+        /// Its name, description or settings have changed.
+        ProjectUpdated = "project.updated",
+        /// It takes no writes.
+        ProjectArchived = "project.archived",
+        /// It takes writes again.
+        ProjectUnarchived = "project.unarchived",
+        /// Somebody has a role in it.
+        MemberSet = "project.member_set",
+        /// Somebody has none any more.
+        MemberRemoved = "project.member_removed",
+        /// A package was deposited.
+        PackageDeposited = "package.deposited",
+        /// A package was flagged or reviewed.
+        PackageStatusChanged = "package.status_changed",
+        /// A fact is current.
+        FactAsserted = "fact.asserted",
+        /// A fact ended because another took its place.
+        FactSuperseded = "fact.superseded",
+        /// A fact ended and nothing took its place.
+        FactInvalidated = "fact.invalidated",
+        /// A session began.
+        SessionStarted = "session.started",
+        /// A session ended.
+        SessionEnded = "session.ended",
+        /// The content of a deliverable was put.
+        BlobKept = "blob.kept",
+    }
+}
+
+impl Activity {
+    /// Whether a word of `?types=` names it: the whole name, or what stands before the dot.
+    #[must_use]
+    pub fn is_named(self, word: &str) -> bool {
+        let name = self.as_str();
+        name == word || name.split_once('.').is_some_and(|(family, _)| family == word)
+    }
+}
+
+/// A note: what happened, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActivityNoted {
+    /// What happened.
+    #[serde(rename = "type")]
+    pub activity: Activity,
+    /// The id of the stream that it stands on.
+    pub on: String,
+    /// Its version there.
+    pub version: u64,
+    /// Whose draft it is, where it is one: nobody else is told of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft_of: Option<String>,
+}
+
+impl ActivityNoted {
+    /// The stored form.
+    #[must_use]
+    pub fn encode(&self) -> NewEvent {
+        written("ActivityNoted", self, Bytes::new())
+    }
+
+    /// Reads a stored note; an unknown kind or form is corrupt.
+    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        if stored.kind == "ActivityNoted" { read(stored) } else { unknown(stored) }
+    }
+}

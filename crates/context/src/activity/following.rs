@@ -1,0 +1,100 @@
+//! A project that is followed live: what stands behind a cursor, and then what comes; and who is woken when.
+//! Must not know: how the connection is kept.
+
+use std::{future::Future, pin::Pin};
+
+use plenary_accounts::{Actor, Followed, Looked, Principal};
+use plenary_engine::Room;
+use plenary_hub::Observer;
+use plenary_kernel::Version;
+use plenary_log::{Fault, StoredEvent, StreamName};
+
+use super::{
+    event::{Activity, ActivityNoted},
+    room::ActivityRoom,
+};
+use crate::{Context, project::room::ProjectRoom, reading::Drafts};
+
+/// Notes that are read at a time; each is small.
+const NOTES: usize = 128;
+
+/// One live stream.
+pub(crate) struct Following {
+    pub(crate) context: Context,
+    pub(crate) principal: Principal,
+    pub(crate) by: Actor,
+    /// The part of the project, and its id.
+    pub(crate) project: String,
+    pub(crate) project_id: String,
+    /// What is told; everything where it is empty.
+    pub(crate) wanted: Vec<Activity>,
+    pub(crate) stream: StreamName,
+    /// Up to where everything was looked at.
+    pub(crate) at: Version,
+}
+
+impl Followed for Following {
+    async fn is_allowed(&self) -> Result<bool, Fault> {
+        if !self.context.accounts().is_valid(&self.principal).await? {
+            return Ok(false);
+        }
+        Ok(self.context.project(&self.project).await?.access(&self.by).read)
+    }
+
+    fn passed(&self) -> u64 {
+        self.at.0
+    }
+
+    async fn look(&mut self) -> Result<Looked, Fault> {
+        let mut looked = Looked::default();
+        let notes = self.context.log().read_stream(&self.stream, self.at, NOTES).await?;
+        looked.more = notes.len() == NOTES;
+        for stored in &notes {
+            if looked.is_full() {
+                looked.more = true;
+                break;
+            }
+            let noted = ActivityNoted::decode(stored)?;
+            if self.is_wanted(&noted)
+                && let Some(json) = self.context.tell(&self.project_id, &noted).await?
+            {
+                looked.tell(stored.version.0, Some(noted.activity.as_str()), &json);
+            }
+            self.at = stored.version;
+        }
+        Ok(looked)
+    }
+}
+
+impl Following {
+    fn is_wanted(&self, noted: &ActivityNoted) -> bool {
+        let is_shown = noted.draft_of.as_ref().is_none_or(|actor| Drafts::Own(&self.by).show(actor));
+        is_shown && (self.wanted.is_empty() || self.wanted.contains(&noted.activity))
+    }
+}
+
+impl Context {
+    /// How many notes of a project there are.
+    pub(crate) async fn noted_so_far(&self, project: &str) -> Result<Version, Fault> {
+        Ok(self.activity().fresh(project).await?.1)
+    }
+
+    /// Wakes whoever an event is for, after everything has taken note of it.
+    fn wake(&self, event: &StoredEvent) {
+        match event.stream.category() {
+            ActivityRoom::CATEGORY => self.watchers().wake(&event.stream, event.version),
+            // A role may have gone.
+            ProjectRoom::CATEGORY => self.watchers().recheck(&ActivityRoom::stream(event.stream.id())),
+            category if category.starts_with("accounts.") => self.watchers().observe(event),
+            _ => {}
+        }
+    }
+}
+
+impl Observer for Context {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        events.iter().for_each(|event| self.observe(event));
+        events.iter().for_each(|event| self.wake(event));
+        Box::pin(std::future::ready(()))
+    }
+}

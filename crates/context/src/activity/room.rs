@@ -1,0 +1,47 @@
+//! The notes of a project as the engine sees them.
+//! Must not know: HTTP.
+
+use plenary_engine::Room;
+use plenary_kernel::{TimestampMs, Version};
+use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
+use serde::{Deserialize, Serialize};
+
+use super::event::{Activity, ActivityNoted};
+
+/// The streams `context.activity/<project>`.
+#[derive(Debug)]
+pub(crate) struct ActivityRoom;
+
+/// Nothing is decided on notes: what is known of them is how many there are.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Notes;
+
+impl Room for ActivityRoom {
+    type State = Notes;
+    type Event = ActivityNoted;
+    const CATEGORY: &'static str = "context.activity";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &ActivityNoted) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<ActivityNoted, Fault> {
+        ActivityNoted::decode(event)
+    }
+    fn folds(_: &ActivityNoted) -> bool {
+        false
+    }
+    fn evolve(_: &mut Notes, _: Version, _: TimestampMs, _: &ActivityNoted) {}
+}
+
+/// The note of what happened at this version of the stream `on`, which belongs to a project.
+pub(crate) fn note(
+    activity: Activity,
+    on: &str,
+    version: Version,
+    draft_of: Option<String>,
+) -> (StreamName, NewEvent) {
+    let project = on.split_once('/').map_or(on, |(project, _)| project);
+    let noted = ActivityNoted { activity, on: on.to_owned(), version: version.0, draft_of };
+    (ActivityRoom::stream(project), noted.encode())
+}

@@ -1,0 +1,193 @@
+//! What a note tells: the package, the fact, the session or the change of the project that it is about, as JSON.
+//! Must not know: to whom.
+
+use plenary_engine::Room;
+use plenary_kernel::{Version, rfc3339::Utc};
+use plenary_log::{Fault, Order, StoredEvent};
+use serde_json::json;
+
+use super::event::{Activity, ActivityNoted};
+use crate::{
+    Context,
+    blob::{event::BlobKept, room::BlobRoom},
+    document::{Document, with_hash},
+    fact::{document::shown, event::FactEvent, room::FactRoom},
+    hash::ContentHash,
+    index::FACTS,
+    key,
+    members::quoted,
+    moment::Moment,
+    package::{
+        event::{PackageEvent, PackageMoved},
+        room::{PackageRoom, deposit_of},
+    },
+    project::{event::ProjectEvent, room::ProjectRoom, state::ProjectState},
+    session::{event::SessionEvent, room::SessionRoom},
+    wire::{Blob, Project, Session},
+};
+
+/// Whose token it was, and what is to be said of it as JSON members; none where it can't be said.
+type Said = (String, Option<String>);
+
+impl Context {
+    /// The JSON of a note, `{type, project_id, at, by, …}`. A package that is damaged is not told of.
+    pub(super) async fn tell(
+        &self,
+        project_id: &str,
+        noted: &ActivityNoted,
+    ) -> Result<Option<String>, Fault> {
+        let activity = noted.activity;
+        let (stored, (by, members)) = match activity {
+            Activity::PackageDeposited | Activity::PackageStatusChanged => {
+                let stored = self.noted::<PackageRoom>(noted).await?;
+                let said = self.package_said(&noted.on, PackageEvent::decode(&stored)?).await?;
+                (stored, said)
+            }
+            Activity::FactAsserted | Activity::FactSuperseded | Activity::FactInvalidated => {
+                let stored = self.noted::<FactRoom>(noted).await?;
+                let said = self.fact_said(activity, &noted.on, FactEvent::decode(&stored)?).await?;
+                (stored, said)
+            }
+            Activity::SessionStarted | Activity::SessionEnded => {
+                let stored = self.noted::<SessionRoom>(noted).await?;
+                let said = self.session_said(project_id, &noted.on, SessionEvent::decode(&stored)?).await?;
+                (stored, said)
+            }
+            Activity::BlobKept => {
+                let stored = self.noted::<BlobRoom>(noted).await?;
+                let kept = BlobKept::decode(&stored)?;
+                let sha256 = noted.on.split_once('/').map_or("", |(_, sha256)| sha256);
+                let blob = Blob { hash: format!("sha256:{sha256}"), size_bytes: kept.octets };
+                (stored, (kept.by.to_string(), Some(format!("\"blob\":{}", json!(blob)))))
+            }
+            Activity::ProjectCreated
+            | Activity::ProjectUpdated
+            | Activity::ProjectArchived
+            | Activity::ProjectUnarchived
+            | Activity::MemberSet
+            | Activity::MemberRemoved => {
+                let stored = self.noted::<ProjectRoom>(noted).await?;
+                let said = project_said(&stored, ProjectEvent::decode(&stored)?);
+                (stored, said)
+            }
+        };
+        let Some(members) = members else { return Ok(None) };
+        let (kind, project, at) = (activity.as_str(), quoted(project_id), Utc(stored.at));
+        let by = quoted(&by);
+        Ok(Some(format!(
+            "{{\"type\":\"{kind}\",\"project_id\":{project},\"at\":\"{at}\",\"by\":{by},{members}}}"
+        )))
+    }
+
+    /// The event that a note is about.
+    async fn noted<R: Room>(&self, noted: &ActivityNoted) -> Result<StoredEvent, Fault> {
+        let stream = R::stream(&noted.on);
+        let before = Version(noted.version.saturating_sub(1));
+        let found = self.log().read_stream(&stream, before, 1).await?;
+        found.into_iter().next().ok_or_else(|| Fault::Corrupt(format!("{stream} lacks what is noted of it")))
+    }
+
+    async fn package_said(&self, id: &str, event: PackageEvent) -> Result<Said, Fault> {
+        let (action, moved) = match event {
+            PackageEvent::PackageDeposited(event) => {
+                let text = std::str::from_utf8(&event.raw).unwrap_or_default();
+                let package = package(id, text, event.hash);
+                return Ok((event.by.to_string(), package.map(|package| format!("\"package\":{package}"))));
+            }
+            PackageEvent::PackageFlagged(moved) => ("flag", moved),
+            PackageEvent::PackageReviewed(moved) => ("review", moved),
+        };
+        let PackageMoved { by, from, status, review_type, hash, note, .. } = moved;
+        let deposited = deposit_of(self, id).await?;
+        let text = Document { deposited: &deposited, status, review_type }.text();
+        let said = package(id, &text, hash).map(|package| {
+            let note = note.as_deref().map_or_else(|| "null".to_owned(), quoted);
+            let from = from.as_str();
+            format!("\"action\":\"{action}\",\"from\":\"{from}\",\"note\":{note},\"package\":{package}")
+        });
+        Ok((by.to_string(), said))
+    }
+
+    async fn fact_said(&self, activity: Activity, id: &str, event: FactEvent) -> Result<Said, Fault> {
+        let (by, since, end) = match event {
+            FactEvent::FactAsserted(event) => {
+                let by = event.by.to_string();
+                let Some(since) = event.supersedes.filter(|_| activity == Activity::FactSuperseded) else {
+                    let document = std::str::from_utf8(&event.document).unwrap_or_default();
+                    return Ok((by, Some(format!("\"fact\":{}", shown(document, None)))));
+                };
+                (by, since, event.text.unwrap_or_else(|| event.valid_from.micros()))
+            }
+            FactEvent::FactInvalidated(event) => {
+                (event.by.to_string(), event.valid_from, event.valid_to.micros())
+            }
+        };
+        let document = self.ended_fact(id, since).await?;
+        Ok((by, Some(format!("\"fact\":{}", shown(&document, Some(&end))))))
+    }
+
+    /// The fact of a subject and predicate that holds since then.
+    async fn ended_fact(&self, id: &str, since: Moment) -> Result<String, Fault> {
+        let key = key::join(&[id, since.as_str()]);
+        let rows = self.log().read_index(FACTS, &key, None, 1, Order::Ascending).await?;
+        let row = rows.into_iter().find(|row| row.key == key);
+        let document = row.and_then(|row| String::from_utf8(row.value.to_vec()).ok());
+        document.ok_or_else(|| Fault::Corrupt(format!("{key} is not in {FACTS}")))
+    }
+
+    async fn session_said(&self, project_id: &str, id: &str, event: SessionEvent) -> Result<Said, Fault> {
+        let (by, session) = match event {
+            SessionEvent::SessionStarted(started) => {
+                let by = started.by.to_string();
+                let session = Session {
+                    session_id: started.session_id,
+                    project_id: project_id.to_owned(),
+                    actor_id: started.actor_id,
+                    actor_type: started.actor_type,
+                    callsign: Some(started.callsign),
+                    started_at: started.started_at.to_string(),
+                    ended_at: None,
+                    packages_deposited: Vec::new(),
+                };
+                (by, Some(session))
+            }
+            SessionEvent::SessionEnded(ended) => {
+                let (project, session) = id.split_once('/').unwrap_or((id, ""));
+                (ended.by.to_string(), self.session(project, session).await?)
+            }
+        };
+        Ok((by, session.map(|session| format!("\"session\":{}", json!(session)))))
+    }
+}
+
+/// A package with its hash, as a single read shows it; none where it is not what its hash says (AP-39).
+fn package(id: &str, text: &str, hash: ContentHash) -> Option<String> {
+    if ContentHash::of_text(text) == Some(hash) {
+        return Some(with_hash(text, hash));
+    }
+    tracing::error!(package = id, "a stored package is not what its hash says; it is quarantined");
+    None
+}
+
+fn project_said(stored: &StoredEvent, event: ProjectEvent) -> Said {
+    let at = Utc(stored.at).to_string();
+    let (by, said) = match event {
+        ProjectEvent::ProjectCreated(created) => {
+            let by = created.by.to_string();
+            let mut state = ProjectState::default();
+            state.evolve(stored.at, &ProjectEvent::ProjectCreated(created));
+            (by, json!({"project": Project::from(&state)}))
+        }
+        ProjectEvent::ProjectDescribed(event) => (event.by.to_string(), json!({"changed": event.about})),
+        ProjectEvent::MemberSet(event) => {
+            (event.by.to_string(), json!({"member": event.member.to_string(), "role": event.role}))
+        }
+        ProjectEvent::MemberRemoved(event) => {
+            (event.by.to_string(), json!({"member": event.member.to_string()}))
+        }
+        ProjectEvent::ProjectArchived(event) => (event.by.to_string(), json!({"archived_at": at})),
+        ProjectEvent::ProjectUnarchived(event) => (event.by.to_string(), json!({"archived_at": null})),
+    };
+    let said = said.to_string();
+    (by, Some(said[1..said.len() - 1].to_owned()))
+}

@@ -1,0 +1,13 @@
+//! What can be asked of a content's stream.
+//! Must not know: who may ask it.
+
+use plenary_accounts::Authority;
+
+/// Notes that the project has a content, which is kept already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeepBlob {
+    /// In whose name.
+    pub authority: Authority,
+    /// How large it is, in octets.
+    pub octets: u64,
+}

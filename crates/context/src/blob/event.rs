@@ -1,0 +1,31 @@
+//! What stands on a content's stream, and its stored form. The form is frozen.
+//! Must not know: what follows from it.
+
+use bytes::Bytes;
+use plenary_accounts::Actor;
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::stored::{read, unknown, written};
+
+/// The project has the content. The only event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlobKept {
+    /// Who put it.
+    pub by: Actor,
+    /// How large it is.
+    pub octets: u64,
+}
+
+impl BlobKept {
+    /// The stored form.
+    #[must_use]
+    pub fn encode(&self) -> NewEvent {
+        written("BlobKept", self, Bytes::new())
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        if stored.kind == "BlobKept" { read(stored) } else { unknown(stored) }
+    }
+}

@@ -1,0 +1,9 @@
+//! Contents of deliverables: which a project has. The octets are the blobs' business; one content that several projects
+//! have is kept once, and none of them knows of the others.
+//! Must not know: HTTP.
+
+pub mod command;
+pub mod decide;
+pub mod event;
+pub(crate) mod room;
+pub mod state;

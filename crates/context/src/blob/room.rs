@@ -1,0 +1,71 @@
+//! Contents as the engine sees them.
+//! Must not know: HTTP.
+
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
+
+use super::{command::KeepBlob, decide, event::BlobKept, state::BlobState};
+use crate::{
+    Context,
+    activity::{event::Activity, room::note},
+    index::BLOBS,
+    project::decide::InProject,
+    rejection::Rejection,
+};
+
+/// The streams `context.blob/<project>/<sha256>`.
+#[derive(Debug)]
+pub(crate) struct BlobRoom;
+
+impl Room for BlobRoom {
+    type State = BlobState;
+    type Event = BlobKept;
+    const CATEGORY: &'static str = "context.blob";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &BlobKept) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<BlobKept, Fault> {
+        BlobKept::decode(event)
+    }
+    fn evolve(state: &mut BlobState, _: Version, _: TimestampMs, _: &BlobKept) {
+        state.is_kept = true;
+    }
+    fn follow(id: &str, version: Version, _: &BlobKept) -> Vec<(StreamName, NewEvent)> {
+        vec![note(Activity::BlobKept, id, version, None)]
+    }
+    fn index(id: &str, event: &BlobKept) -> Vec<IndexOp> {
+        vec![IndexOp::Put { name: BLOBS, key: id.to_owned(), value: event.octets.to_string().into() }]
+    }
+}
+
+/// `KeepBlob` with what it asks.
+pub(crate) struct Keeping<'a> {
+    pub(crate) context: &'a Context,
+    /// The part of the project.
+    pub(crate) project: &'a str,
+    pub(crate) command: &'a KeepBlob,
+}
+
+impl Command<BlobRoom> for Keeping<'_> {
+    type Reply = bool;
+    type Rejection = Rejection;
+    type Facts = InProject;
+
+    async fn facts(&self, _: &BlobState) -> Result<Facts<InProject>, Fault> {
+        let mut conditions = Vec::new();
+        let value = self.context.in_project(self.project, &self.command.authority, &mut conditions).await?;
+        Ok(Facts { value, conditions })
+    }
+    fn decide(
+        &self,
+        state: &BlobState,
+        _: Version,
+        project: &InProject,
+        _: &Stamp,
+    ) -> Result<Decision<BlobKept, bool>, Rejection> {
+        decide::keep(state, project, self.command)
+    }
+}

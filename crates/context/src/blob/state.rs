@@ -1,0 +1,11 @@
+//! A content of a project: the fold of its stream.
+//! Must not know: its octets.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether the project has the content.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlobState {
+    /// It has.
+    pub is_kept: bool,
+}

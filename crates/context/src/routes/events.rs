@@ -1,0 +1,111 @@
+//! What happens in a project, as it happens (section 10.2 `realtime`; wire.md D.7).
+
+use axum::{
+    extract::{FromRequestParts, State},
+    response::Response,
+};
+use http::{HeaderMap, Method, request::Parts};
+use plenary_accounts::{Authority, CannotWatch, Credentials, Principal, identify, live};
+use plenary_edge::Operation;
+use plenary_engine::Room;
+use plenary_kernel::{Class, Version};
+use schemars::JsonSchema;
+
+use super::{Path, in_project};
+use crate::{
+    Context,
+    activity::{event::Activity, following::Following, room::ActivityRoom},
+    malformed::Malformed,
+    parameters::Parameters,
+    refusals::Refused,
+    rejection::Rejection,
+};
+
+/// The query of a live stream.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct EventsQuery {
+    /// Only what comes behind this id; `Last-Event-ID` wins. 0 is the beginning; from now on when both are absent.
+    after: Option<u64>,
+    /// Only these, separated by commas: whole names, or what stands before the dot: `package,fact.asserted`.
+    types: Option<String>,
+    /// From `POST /auth/ticket`, for clients that can't set headers.
+    ticket: Option<String>,
+}
+
+pub(super) fn operations() -> Vec<Operation<Context>> {
+    let path = "/v1/projects/{project_id}/events";
+    let doc = in_project("context.events", Method::GET, path, "Follow a project live (server-sent events)")
+        .description(
+            "From now on, or without a gap behind `Last-Event-ID` or `?after=`. `event` is the type, `id` rises by one \
+             with everything that happens in the project, `data` is JSON. A browser, which can't set headers, passes \
+             `?ticket=`.",
+        )
+        .query::<EventsQuery>()
+        .reply_type("text/event-stream")
+        .errors(Class::Malformed, &["invalid_parameter"])
+        .errors(Class::TooMany, &["too_many_streams"])
+        .errors(Class::Unavailable, &["stopping"]);
+    vec![Operation::new(doc, follow)]
+}
+
+/// Who follows.
+struct Follower(Principal);
+
+impl FromRequestParts<Context> for Follower {
+    type Rejection = Refused;
+    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, Refused> {
+        Ok(Self(identify(parts, context.accounts(), Credentials::HeaderOrTicket).await?))
+    }
+}
+
+/// What is behind this id; `None` for what comes from now on.
+fn after(headers: &HeaderMap, parameters: &Parameters) -> Result<Option<u64>, Malformed> {
+    let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("-").trim());
+    let (name, text) = match header.filter(|id| !id.is_empty()) {
+        Some(id) => ("Last-Event-ID", Some(id)),
+        None => ("after", parameters.one("after")?),
+    };
+    let Some(text) = text else { return Ok(None) };
+    let is_number = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+    match text.parse().ok().filter(|_| is_number) {
+        Some(id) => Ok(Some(id)),
+        None => Err(Malformed::parameter(name, "an id that was received, or 0")),
+    }
+}
+
+fn wanted(types: Option<&str>) -> Result<Vec<Activity>, Malformed> {
+    let mut wanted = Vec::new();
+    for word in types.into_iter().flat_map(|types| types.split(',')) {
+        let named: Vec<_> = Activity::ALL.iter().filter(|activity| activity.is_named(word)).collect();
+        if named.is_empty() {
+            return Err(Malformed::parameter("types", "types of events, separated by commas"));
+        }
+        wanted.extend(named);
+    }
+    Ok(wanted)
+}
+
+async fn follow(
+    State(context): State<Context>,
+    Follower(principal): Follower,
+    Path(project_id): Path<String>,
+    headers: HeaderMap,
+    parameters: Parameters,
+) -> Result<Response, Refused> {
+    let (after, wanted) = (after(&headers, &parameters)?, wanted(parameters.one("types")?)?);
+    let by = Authority::from(principal.clone()).by;
+    let (project, state) = context.readable(&project_id, &by).await?;
+    let stream = ActivityRoom::stream(&project);
+    // First the place among the watchers, then the look at the log: so nothing falls between them.
+    let watch = context.watchers().watch(&stream, Some(&principal), principal.token);
+    let watch = watch.map_err(|why| match why {
+        CannotWatch::TooMany => Rejection::TooManyStreams,
+        CannotWatch::Stopping => Rejection::Stopping,
+    })?;
+    let head = context.noted_so_far(&project).await?;
+    // Nothing stands past the last one, so nobody can have more.
+    let at = after.map_or(head, |after| Version(after).min(head));
+    let project_id = state.project_id.clone();
+    Ok(live(Following { context, principal, by, project, project_id, wanted, stream, at }, watch))
+}

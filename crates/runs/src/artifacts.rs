@@ -1,0 +1,82 @@
+//! What agents make (SC-47): kept among the blobs before the event that tells of it is written, found by its id.
+//! Must not know: HTTP, or what an artifact holds.
+
+use std::convert::Infallible;
+
+use plenary_accounts::Actor;
+use plenary_blobs::{BlobId, Blobs, Content, PutError};
+use plenary_log::{Fault, Order};
+
+use crate::{
+    Runs,
+    access::may_read,
+    event::Artifact,
+    limits::ARTIFACT_OCTETS_MAX,
+    refusals::Refused,
+    room::{ARTIFACTS, Kept},
+    runner::Event,
+};
+
+/// Why an artifact is not kept.
+const NO_PLACE: &str = "This server has no place for artifacts; it needs the setting `blobs`.";
+const NOT_KEPT: &str = "The artifact could not be kept.";
+
+impl Runs {
+    /// Keeps what an event carries. Where that fails the event says so instead.
+    pub(crate) async fn kept(&self, mut event: Event) -> (Event, Option<Artifact>) {
+        let Some(content) = event.artifact.take() else { return (event, None) };
+        let Some(blobs) = &self.0.blobs else { return (Event::tool_error(NO_PLACE), None) };
+        let id = BlobId::of(&content);
+        let octets = content.len() as u64;
+        let stream = futures_util::stream::once(async { Ok::<_, Infallible>(content) });
+        if let Err(error) = blobs.put(&id, stream, ARTIFACT_OCTETS_MAX as u64).await {
+            match error {
+                PutError::Fault(fault) => tracing::error!(%fault, "an artifact can't be kept"),
+                PutError::Busy => tracing::warn!("an artifact can't be kept: too many are being put"),
+                PutError::Mismatch(_) | PutError::TooLarge { .. } | PutError::Content(_) => {}
+            }
+            return (Event::tool_error(NOT_KEPT), None);
+        }
+        let members = event.members();
+        let text =
+            |name: &str| members.get(name).and_then(|text| text.as_str()).unwrap_or_default().to_owned();
+        let artifact = Artifact {
+            // Nobody guesses it.
+            id: format!("art_{}", self.clock().stamp().ulid(0)),
+            name: text("name"),
+            mime_type: text("mime_type"),
+            octets,
+            sha256: id.to_string(),
+        };
+        (event, Some(artifact))
+    }
+
+    /// An artifact that somebody may see: it is for whoever may read its thread.
+    pub(crate) async fn artifact(&self, by: &Actor, id: &str) -> Result<Artifact, Refused> {
+        let rows = self.log().read_index(ARTIFACTS, id, None, 1, Order::Ascending).await?;
+        let row = rows.first().filter(|row| row.key == id).ok_or_else(Refused::artifact_not_found)?;
+        let kept: Kept = serde_json::from_slice(&row.value)
+            .map_err(|error| Fault::Corrupt(format!("{id} in {ARTIFACTS}: {error}")))?;
+        let state = self.fresh(kept.thread).await?;
+        let opened = state.opened.as_ref().ok_or_else(Refused::artifact_not_found)?;
+        let owner = self.0.registry.get(&opened.agent).map(|agent| agent.owner());
+        // Of an agent that is not here any more, nobody is the owner.
+        let may = match &owner {
+            Some(owner) => may_read(by, &opened.by, owner),
+            None => *by == opened.by || *by == Actor::Operator,
+        };
+        if may { Ok(kept.artifact) } else { Err(Refused::artifact_not_found()) }
+    }
+
+    /// What an artifact holds.
+    pub(crate) async fn content(&self, artifact: &Artifact) -> Result<Content, Refused> {
+        let blobs: &Blobs = self.0.blobs.as_ref().ok_or_else(Refused::artifact_not_found)?;
+        let id: BlobId =
+            artifact.sha256.parse().map_err(|_| Fault::Corrupt(format!("the digest of {}", artifact.id)))?;
+        match blobs.get(&id, None).await {
+            Ok(Some(content)) if content.octets == artifact.octets => Ok(content),
+            Ok(_) => Err(Refused::damaged(&plenary_blobs::Fault::Damaged(id))),
+            Err(fault) => Err(Refused::damaged(&fault)),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What a run has taken of what it may take, and the text that it put out.
+//! Must not know: where events go.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::{
+    limits::{RESULT_OCTETS_MAX, WHY_OCTETS_MAX},
+    registry::RunLimits,
+    runner::{Ended, Event, EventKind, FinishReason},
+};
+
+/// What one run has taken.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limits: RunLimits,
+    events: u64,
+    octets: u64,
+    /// Of the time in which it does not wait for input: how much was left when it last began to count.
+    left: Duration,
+    since: Instant,
+    waiting: bool,
+    /// What its TextOutputs join to, cut to what a result may have.
+    text: String,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: RunLimits, now: Instant) -> Self {
+        let left = limits.time_max;
+        Self { limits, events: 0, octets: 0, left, since: now, waiting: false, text: String::new() }
+    }
+
+    /// When it is past its time.
+    pub(crate) fn deadline(&self) -> Instant {
+        let most = if self.waiting { self.limits.waiting_max } else { self.left };
+        // A time that no clock reaches never comes.
+        self.since.checked_add(most).unwrap_or_else(|| self.since + Duration::from_secs(1 << 31))
+    }
+
+    /// What it is ended with past its time.
+    pub(crate) fn overdue(&self) -> Ended {
+        let (what, most) = match self.waiting {
+            true => ("The run waited for input", self.limits.waiting_max),
+            false => ("The run took", self.limits.time_max),
+        };
+        Ended::error(format!("{what} longer than it may: {} s.", most.as_secs_f64()))
+    }
+
+    /// Takes an event in; past a limit it says which.
+    pub(crate) fn take(&mut self, event: &Event, now: Instant) -> Result<(), String> {
+        self.events += 1;
+        self.octets += event.octets() as u64;
+        if self.events > self.limits.events_max {
+            return Err(format!("The run has more events than it may: {}.", self.limits.events_max));
+        }
+        if self.octets > self.limits.octets_max {
+            return Err(format!("The run has more octets than it may: {}.", self.limits.octets_max));
+        }
+        if event.kind == EventKind::WaitForInput && !self.waiting {
+            self.left = self.left.saturating_sub(now - self.since);
+            (self.since, self.waiting) = (now, true);
+        }
+        if self.text.len() < RESULT_OCTETS_MAX
+            && let Some(content) = event.content()
+        {
+            self.text.push_str(&content);
+            self.text.truncate(self.text.floor_char_boundary(RESULT_OCTETS_MAX));
+        }
+        Ok(())
+    }
+
+    /// The caller has answered.
+    pub(crate) fn resume(&mut self, now: Instant) {
+        (self.since, self.waiting) = (now, false);
+    }
+
+    /// The end as it is written: a success has a result (SC-14), and none is too long.
+    pub(crate) fn finish(&mut self, ended: Ended) -> Ended {
+        let Ended { finish_reason, mut result, mut why } = ended;
+        if finish_reason == FinishReason::Success && result.is_none() {
+            result = Some(std::mem::take(&mut self.text));
+        }
+        if result.as_ref().is_some_and(|result| result.len() > RESULT_OCTETS_MAX) {
+            return Ended::error(format!("The result has more octets than it may: {RESULT_OCTETS_MAX}."));
+        }
+        if let Some(why) = &mut why {
+            why.truncate(why.floor_char_boundary(WHY_OCTETS_MAX));
+        }
+        Ended { finish_reason, result, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+
+    fn limits() -> RunLimits {
+        RunLimits {
+            time_max: Duration::from_secs(10),
+            waiting_max: Duration::from_secs(100),
+            events_max: 3,
+            octets_max: 60,
+        }
+    }
+
+    #[test]
+    fn the_time_in_which_it_waits_does_not_count() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut budget = Budget::new(limits(), start);
+        assert_eq!(budget.deadline(), at(10));
+        budget.take(&Event::wait_for_input(&Map::new()), at(4)).unwrap();
+        assert_eq!(budget.deadline(), at(104));
+        assert!(budget.overdue().why.unwrap().contains("100 s"));
+        budget.resume(at(50));
+        assert_eq!(budget.deadline(), at(56));
+        assert!(budget.overdue().why.unwrap().contains("10 s"));
+    }
+
+    #[test]
+    fn past_its_events_or_octets_it_is_told_which() {
+        let now = Instant::now();
+        let mut budget = Budget::new(limits(), now);
+        for _ in 0..3 {
+            budget.take(&Event::text(""), now).unwrap();
+        }
+        assert!(budget.take(&Event::text(""), now).unwrap_err().contains("events"));
+        let mut budget = Budget::new(limits(), now);
+        assert!(budget.take(&Event::text(&"x".repeat(60)), now).unwrap_err().contains("octets"));
+        let mut budget = Budget::new(limits(), now);
+        let artifact = Event::artifact("a", "b", vec![0; 61].into());
+        assert!(budget.take(&artifact, now).unwrap_err().contains("octets"));
+    }
+
+    #[test]
+    fn sc_14_a_success_without_a_result_has_what_was_put_out() {
+        let now = Instant::now();
+        let mut budget = Budget::new(RunLimits::default(), now);
+        for text in ["a", "b"] {
+            budget.take(&Event::text(text), now).unwrap();
+            budget.take(&Event::tool_text("tool"), now).unwrap();
+        }
+        assert_eq!(budget.finish(Ended::success()).result.as_deref(), Some("ab"));
+        assert_eq!(budget.finish(Ended::with("own")).result.as_deref(), Some("own"));
+        assert_eq!(budget.finish(Ended::canceled()).result, None);
+        let long = budget.finish(Ended::with("x".repeat(RESULT_OCTETS_MAX + 1)));
+        assert_eq!((long.finish_reason, long.result), (FinishReason::Error, None));
+        let why = budget.finish(Ended::error("é".repeat(WHY_OCTETS_MAX))).why.unwrap();
+        assert_eq!(why.len(), WHY_OCTETS_MAX);
+    }
+}

@@ -1,0 +1,44 @@
+//! Who asks (wire.md D.8: a token is required).
+//! Must not know: what is asked.
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use plenary_accounts::{Actor, Authority, Credentials, Principal, identify};
+
+use crate::{Runs, command::Caller, refusals::Refused, registry::Agent};
+
+/// The sender of a request.
+#[derive(Debug, Clone)]
+pub(crate) struct Asking(pub(crate) Principal);
+
+/// The same for what a browser reads by itself, where `?ticket=` stands in for a header that it can't send.
+#[derive(Debug, Clone)]
+pub(crate) struct Watching(pub(crate) Asking);
+
+impl Asking {
+    /// As commands on an agent's threads want it.
+    pub(crate) fn caller(&self, agent: &Agent) -> Caller {
+        Caller { authority: self.0.clone().into(), agent: agent.name().into(), owner: agent.owner() }
+    }
+
+    /// Who it is.
+    pub(crate) fn actor(&self) -> Actor {
+        Authority::from(self.0.clone()).by
+    }
+}
+
+impl FromRequestParts<Runs> for Asking {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, Refused> {
+        Ok(Self(identify(parts, runs.accounts(), Credentials::Header).await?))
+    }
+}
+
+impl FromRequestParts<Runs> for Watching {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, Refused> {
+        Ok(Self(Asking(identify(parts, runs.accounts(), Credentials::HeaderOrTicket).await?)))
+    }
+}

@@ -1,0 +1,207 @@
+//! What an agent was configured with (SC-10, SC-43): one stream for each agent, `runs.agent/<name>`.
+//! Must not know: HTTP; what the arguments mean to the agent.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use plenary_accounts::{Accounts, Actor};
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    access::may_configure,
+    command::Caller,
+    event::corrupt,
+    id::{RunId, ThreadId},
+    limits::ARGS_OCTETS_MAX,
+    room::holds,
+};
+
+/// The agent was configured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AgentConfigured {
+    /// The run that the answer names.
+    pub(crate) run: RunId,
+    /// By whom.
+    pub(crate) by: Actor,
+    /// What was set: a JSON object; null takes an argument away.
+    #[serde(skip)]
+    pub(crate) args: Map<String, Value>,
+}
+
+/// What an agent is configured with.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Configuration {
+    pub(crate) args: Arc<Map<String, Value>>,
+}
+
+impl Configuration {
+    fn with(&self, changes: &Map<String, Value>) -> Map<String, Value> {
+        let mut args = Map::clone(&self.args);
+        for (name, value) in changes {
+            match value {
+                Value::Null => drop(args.remove(name)),
+                Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                    args.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        args
+    }
+}
+
+/// Configurations as a room of the engine.
+#[derive(Debug)]
+pub(crate) struct ConfigurationRoom;
+
+const FORM: u16 = 1;
+const KIND: &str = "AgentConfigured";
+
+impl Room for ConfigurationRoom {
+    type State = Configuration;
+    type Event = AgentConfigured;
+    const CATEGORY: &'static str = "runs.agent";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &AgentConfigured) -> NewEvent {
+        let envelope = serde_json::to_vec(event).expect("strings can be written");
+        let payload = serde_json::to_vec(&event.args).expect("a value can be written");
+        NewEvent { kind: KIND, form: FORM, envelope: envelope.into(), payload: payload.into() }
+    }
+    fn decode(stored: &StoredEvent) -> Result<AgentConfigured, Fault> {
+        if (&*stored.kind, stored.form) != (KIND, FORM) {
+            return Err(corrupt(stored, "unknown kind or form"));
+        }
+        let read = |octets: &Bytes| serde_json::from_slice(octets);
+        let event = serde_json::from_slice(&stored.envelope);
+        let event: AgentConfigured = event.map_err(|error| corrupt(stored, &error.to_string()))?;
+        let args = read(&stored.payload).map_err(|error| corrupt(stored, &error.to_string()))?;
+        Ok(AgentConfigured { args, ..event })
+    }
+    fn evolve(state: &mut Configuration, _: Version, _: TimestampMs, event: &AgentConfigured) {
+        state.args = Arc::new(state.with(&event.args));
+    }
+}
+
+/// Configures an agent.
+#[derive(Clone)]
+pub(crate) struct ConfigureAgent {
+    pub(crate) accounts: Accounts,
+    pub(crate) caller: Caller,
+    pub(crate) args: Map<String, Value>,
+}
+
+/// What comes of it: the ids that the answer names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Configured {
+    pub(crate) run: RunId,
+    pub(crate) thread: ThreadId,
+}
+
+/// Why an agent is not configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotConfigured {
+    /// The token is not valid any more.
+    Unauthenticated,
+    /// Only its owner and the operator configure an agent.
+    Forbidden,
+    /// All arguments together would have more than [`ARGS_OCTETS_MAX`] octets.
+    TooLarge,
+}
+
+/// Decides `ConfigureAgent`: what is said replaces what was said of the same arguments.
+fn decide(
+    state: &Configuration,
+    holds: bool,
+    stamp: &Stamp,
+    command: &ConfigureAgent,
+) -> Result<Decision<AgentConfigured, Configured>, NotConfigured> {
+    let Caller { authority, owner, .. } = &command.caller;
+    if !holds {
+        return Err(NotConfigured::Unauthenticated);
+    }
+    if !may_configure(&authority.by, owner) {
+        return Err(NotConfigured::Forbidden);
+    }
+    let octets = serde_json::to_vec(&state.with(&command.args)).map_or(usize::MAX, |json| json.len());
+    if octets > ARGS_OCTETS_MAX {
+        return Err(NotConfigured::TooLarge);
+    }
+    let (run, thread) = (RunId::mint(stamp, 0), ThreadId::mint(stamp, 1));
+    let event = AgentConfigured { run, by: authority.by.clone(), args: command.args.clone() };
+    Ok(Decision::new(vec![event], Configured { run, thread }))
+}
+
+impl Command<ConfigurationRoom> for ConfigureAgent {
+    type Reply = Configured;
+    type Rejection = NotConfigured;
+    type Facts = bool;
+
+    async fn facts(&self, _: &Configuration) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = holds(&self.accounts, &self.caller.authority, &mut conditions).await?;
+        Ok(Facts { value, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &Configuration,
+        _: Version,
+        holds: &bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<AgentConfigured, Configured>, NotConfigured> {
+        decide(state, *holds, stamp, self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::Position;
+    use plenary_log::StreamName;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn sc_10_arguments_are_set_one_by_one_and_null_takes_one_away() {
+        let mut state = Configuration::default();
+        let stamp = Stamp::new(TimestampMs(7), [0; 10]);
+        let configured = |args: Value| AgentConfigured {
+            run: RunId::mint(&stamp, 0),
+            by: Actor::Operator,
+            args: args.as_object().cloned().unwrap(),
+        };
+        for args in [json!({"a": 1, "b": {"c": 2}}), json!({"b": null, "d": "x"}), json!({})] {
+            ConfigurationRoom::evolve(&mut state, Version(1), TimestampMs(7), &configured(args));
+        }
+        assert_eq!(Value::Object(Map::clone(&state.args)), json!({"a": 1, "d": "x"}));
+    }
+
+    #[test]
+    fn the_stored_form_is_frozen() {
+        let stamp = Stamp::new(TimestampMs(7), [0; 10]);
+        let args = json!({"model": "m"}).as_object().cloned().unwrap();
+        let event = AgentConfigured { run: RunId::mint(&stamp, 0), by: Actor::Operator, args };
+        let NewEvent { kind, form, envelope, payload } = ConfigurationRoom::encode(&event);
+        let golden = r#"{"run":"00000000-0007-7000-8000-000000000000","by":"operator"}"#;
+        assert_eq!(
+            (kind, form, &envelope[..], &payload[..]),
+            (KIND, 1, golden.as_bytes(), &br#"{"model":"m"}"#[..])
+        );
+        let stored = StoredEvent {
+            position: Position(1),
+            stream: StreamName::new("runs.agent", "echo"),
+            version: Version(1),
+            kind: kind.into(),
+            form,
+            at: TimestampMs(7),
+            envelope,
+            payload,
+        };
+        assert_eq!(ConfigurationRoom::decode(&stored).unwrap(), event);
+        assert!(ConfigurationRoom::decode(&StoredEvent { form: 2, ..stored }).is_err());
+    }
+}

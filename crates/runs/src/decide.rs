@@ -1,0 +1,216 @@
+//! What may become of a thread, and what follows. Pure.
+//! Must not know: HTTP, where a token came from, how an agent runs.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use plenary_engine::Decision;
+use plenary_kernel::Stamp;
+
+use crate::{
+    access::may_read,
+    command::{Begun, Caller, CancelRun, Interrupting, Progress, Progressed, ResumeRun, StartRun, TakeOver},
+    event::{
+        EventEmitted, Interrupted, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued, RunStarted,
+        ThreadEvent,
+    },
+    id::RunId,
+    limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
+    runner::{Ended, FinishReason},
+    state::{RunState, RunStatus, ThreadState},
+};
+
+/// What a run is ended with whose process is gone.
+pub const INTERRUPTED: &str =
+    "The server stopped while the run was going on; it cannot be continued. Ask again.";
+
+/// Why a command is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rejection {
+    /// The token is not valid any more.
+    Unauthenticated,
+    /// There is no such thread, or not for the caller.
+    ThreadNotFound,
+    /// There is no such run, or not for the caller.
+    RunNotFound,
+    /// Another thread has the id.
+    IdTaken,
+    /// The thread has [`RUNS_PER_THREAD_MAX`] runs.
+    ThreadFull,
+    /// [`QUEUED_RUNS_MAX`] runs of the thread wait for their turn.
+    TooManyQueued,
+    /// The run is over, or does not wait for input.
+    RunNotActive,
+}
+
+type Decided<R> = Result<Decision<ThreadEvent, R>, Rejection>;
+
+/// Decides `StartRun`: one run of a thread at a time, the others in their order.
+pub fn start(state: &ThreadState, holds: bool, stamp: &Stamp, command: &StartRun) -> Decided<Begun> {
+    if !holds {
+        return Err(Rejection::Unauthenticated);
+    }
+    match (&state.opened, command.is_new) {
+        (None, true) => {}
+        (Some(_), true) => return Err(Rejection::IdTaken),
+        (_, false) => may_see(state, &command.caller, Rejection::ThreadNotFound)?,
+    }
+    if state.runs.len() >= RUNS_PER_THREAD_MAX {
+        return Err(Rejection::ThreadFull);
+    }
+    if state.queued().count() >= QUEUED_RUNS_MAX {
+        return Err(Rejection::TooManyQueued);
+    }
+    let run = RunId::mint(stamp, 0);
+    let opens = command.is_new.then(|| Opens {
+        agent: command.caller.agent.clone(),
+        created: stamp.now,
+        title: command.request.title.clone(),
+    });
+    let (request_type, depth) = (command.request.request_type.clone(), command.request.depth);
+    let (by, request) = (command.caller.authority.by.clone(), command.request.body.clone());
+    let mut events = vec![ThreadEvent::RunQueued(RunQueued { run, by, request_type, depth, opens, request })];
+    let started = state.runs.iter().all(|run| run.status.is_over());
+    if started {
+        events.push(ThreadEvent::RunStarted(RunStarted { run, depth, node: command.node.clone() }));
+    }
+    Ok(Decision::new(events, Begun { run, thread: command.thread, started, depth }))
+}
+
+/// Decides `ResumeRun`: only what waits is resumed.
+pub fn resume(state: &ThreadState, holds: bool, command: &ResumeRun) -> Decided<Interrupting> {
+    let run = interrupted(state, holds, &command.caller, command.run)?;
+    if run.status != RunStatus::Waiting {
+        return Err(Rejection::RunNotActive);
+    }
+    let (run, by) = (run.id, command.caller.authority.by.clone());
+    let event = ThreadEvent::RunResumed(Interrupted { run, by, request: command.body.clone() });
+    Ok(Decision::new(vec![event], Interrupting { run }))
+}
+
+/// Decides `CancelRun`: a queued run is over at once, one that goes on is told; to tell it twice changes nothing.
+pub fn cancel(state: &ThreadState, holds: bool, command: &CancelRun) -> Decided<Interrupting> {
+    let run = interrupted(state, holds, &command.caller, command.run)?;
+    let (id, depth, by) = (run.id, run.depth, command.caller.authority.by.clone());
+    if run.status.is_over() {
+        return Err(Rejection::RunNotActive);
+    }
+    if run.cancel_requested {
+        return Ok(Decision::unchanged(Interrupting { run: id }));
+    }
+    let event = if run.status == RunStatus::Queued {
+        let idle = state.runs.iter().all(|other| other.id == id || other.status.is_over());
+        ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run: id, depth, by, idle })
+    } else {
+        ThreadEvent::CancelRequested(Interrupted { run: id, by, request: command.body.clone() })
+    };
+    Ok(Decision::new(vec![event], Interrupting { run: id }))
+}
+
+/// Decides `Progress`. What was written by an earlier attempt is not written again; what is said of a run that is over,
+/// or that another process carries out, is nothing.
+pub fn progress(state: &ThreadState, command: &Progress) -> Decided<Progressed> {
+    let ours = |run: &&RunState| run.status.is_active() && run.node == command.node;
+    let Some(run) = state.run(command.run).filter(ours) else {
+        return Ok(Decision::unchanged(Progressed { over: true, started: None }));
+    };
+    let ids = command.first_id..;
+    let mut events: Vec<ThreadEvent> = ids
+        .zip(&command.events)
+        .filter(|(id, _)| *id > run.last_event_id)
+        .map(|(id, (event, artifact))| {
+            ThreadEvent::EventEmitted(EventEmitted {
+                run: run.id,
+                id,
+                kind: event.kind,
+                role: event.role,
+                depth: run.depth.saturating_add(event.deeper),
+                artifact: artifact.clone(),
+                members: Bytes::from(event.members.clone()),
+            })
+        })
+        .collect();
+    let mut started = None;
+    if let Some(ended) = &command.ended {
+        let id = command.first_id.saturating_add(command.events.len() as u64).max(run.last_event_id + 1);
+        started = end(state, run, id, ended, command.goes_on.then_some(&command.node), &mut events);
+    }
+    Ok(Decision::new(events, Progressed { over: command.ended.is_some(), started }))
+}
+
+/// Decides `TakeOver`: the run of a process that is gone ends with an error that says so, and the next one begins.
+pub fn take_over(state: &ThreadState, command: &TakeOver) -> Decided<Progressed> {
+    let mut events = Vec::new();
+    let started = match state.active() {
+        Some(run) if run.node == command.gone => {
+            let id = run.last_event_id + 1;
+            end(state, run, id, &Ended::error(INTERRUPTED), Some(&command.node), &mut events)
+        }
+        Some(_) => None,
+        None => begin_next(state, &command.node, &mut events),
+    };
+    Ok(Decision::new(events, Progressed { over: true, started }))
+}
+
+/// The end of a run, and the start of the next one at a process that goes on. Whoever was told to stop was canceled,
+/// whatever it says.
+fn end(
+    state: &ThreadState,
+    run: &RunState,
+    id: u64,
+    ended: &Ended,
+    goes_on: Option<&Arc<str>>,
+    events: &mut Vec<ThreadEvent>,
+) -> Option<RunId> {
+    let leaves = match (state.queued().next(), goes_on) {
+        (None, _) => Leaves::Idle,
+        (Some(_), None) => Leaves::Waiting,
+        (Some(_), Some(_)) => Leaves::Next,
+    };
+    let finish_reason = if run.cancel_requested { FinishReason::Canceled } else { ended.finish_reason };
+    let result = ended.result.clone();
+    events.push(ThreadEvent::RunCompleted(RunCompleted {
+        run: run.id,
+        id,
+        depth: run.depth,
+        finish_reason,
+        why: ended.why.clone().filter(|_| finish_reason == FinishReason::Error),
+        has_result: result.is_some(),
+        leaves,
+        result: result.unwrap_or_default().into(),
+    }));
+    goes_on.and_then(|node| begin_next(state, node, events))
+}
+
+fn begin_next(state: &ThreadState, node: &Arc<str>, events: &mut Vec<ThreadEvent>) -> Option<RunId> {
+    let next = state.queued().next()?;
+    let (run, depth) = (next.id, next.depth);
+    events.push(ThreadEvent::RunStarted(RunStarted { run, depth, node: node.clone() }));
+    Some(run)
+}
+
+/// The run that is to be resumed or canceled.
+fn interrupted<'a>(
+    state: &'a ThreadState,
+    holds: bool,
+    caller: &Caller,
+    run: Option<RunId>,
+) -> Result<&'a RunState, Rejection> {
+    if !holds {
+        return Err(Rejection::Unauthenticated);
+    }
+    let missing = if run.is_some() { Rejection::RunNotFound } else { Rejection::ThreadNotFound };
+    may_see(state, caller, missing)?;
+    match run {
+        Some(run) => state.run(run).ok_or(Rejection::RunNotFound),
+        None => state.active().ok_or(Rejection::RunNotActive),
+    }
+}
+
+/// Whether there is such a thread for the caller, under this agent.
+fn may_see(state: &ThreadState, caller: &Caller, missing: Rejection) -> Result<(), Rejection> {
+    let opened = state.opened.as_ref().filter(|opened| {
+        opened.agent == caller.agent && may_read(&caller.authority.by, &opened.by, &caller.owner)
+    });
+    opened.map(|_| ()).ok_or(missing)
+}

@@ -1,0 +1,160 @@
+//! Token-by-token output on the ephemeral lane: to whoever looks on now, at every process, and never kept. A delta says
+//! after which event it stands, so that a reader puts it in its place.
+//! Must not know: the log; who may look on.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use plenary_engine::Clock;
+use plenary_hub::{Emission, Lane, LaneLimits, SubscribeError, Subscription};
+use plenary_log::{Log, Signals, signals::Publication};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+use crate::{
+    id::{RunId, ThreadId},
+    limits::{DELTA_OCTETS_MAX, DELTAS_TO_TELL_MAX},
+    wire::TextDelta,
+};
+
+const TOPIC: &str = "runs";
+
+/// A delta on its way to those who look on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Shown {
+    pub(crate) thread: ThreadId,
+    pub(crate) run: RunId,
+    pub(crate) agent: Arc<str>,
+    pub(crate) depth: u32,
+    /// The id of the last event before it.
+    pub(crate) after: u64,
+    pub(crate) text: String,
+}
+
+/// A delta as those who look on get it.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) run: RunId,
+    pub(crate) after: u64,
+    /// As a server-sent event.
+    pub(crate) octets: Bytes,
+}
+
+pub(crate) type Looking = Subscription<(), Arc<Line>>;
+
+/// The lane of a process.
+pub(crate) struct Deltas {
+    lane: Lane<(), Arc<Line>>,
+    number: AtomicU64,
+    /// What goes to other processes too; none where there are none.
+    shared: Option<Shared>,
+}
+
+struct Shared {
+    signals: Signals,
+    clock: Arc<dyn Clock>,
+    to_tell: mpsc::Sender<Shown>,
+    waiting: std::sync::Mutex<Option<mpsc::Receiver<Shown>>>,
+}
+
+impl Deltas {
+    pub(crate) fn new(log: &Log, clock: Arc<dyn Clock>) -> Self {
+        // Nobody resumes a delta.
+        let limits = LaneLimits { entries_max: 1, age_max: Duration::from_secs(10), ..LaneLimits::default() };
+        let shared = log.shared().then(|| {
+            let (to_tell, waiting) = mpsc::channel(DELTAS_TO_TELL_MAX);
+            Shared { signals: log.signals().clone(), clock, to_tell, waiting: Some(waiting).into() }
+        });
+        Self { lane: Lane::new(limits), number: AtomicU64::new(1), shared }
+    }
+
+    /// Looks on at a thread from now on.
+    pub(crate) fn look_on(&self, thread: ThreadId) -> Result<Looking, SubscribeError> {
+        self.lane.subscribe(&thread.to_string(), (), None)
+    }
+
+    /// Shows a delta. Never waits; past what may wait it is lost.
+    pub(crate) fn show(&self, shown: Shown) {
+        match &self.shared {
+            Some(shared) => drop(shared.to_tell.try_send(shown)),
+            None => self.emit(&shown),
+        }
+    }
+
+    fn emit(&self, shown: &Shown) {
+        let key = shown.thread.to_string();
+        if self.lane.count(&key) == 0 {
+            return;
+        }
+        let Shown { run, after, .. } = *shown;
+        let octets = TextDelta::of(shown).event();
+        let number = self.number.fetch_add(1, Ordering::Relaxed);
+        let (octets_held, matches) = (octets.len(), Arc::new(|_: &()| true));
+        let message = Arc::new(Line { run, after, octets });
+        self.lane.emit(&key, Emission { number, message, octets: octets_held, forget_at: None, matches });
+    }
+
+    /// Ends everyone who looks on.
+    pub(crate) fn close(&self) {
+        self.lane.close();
+    }
+
+    /// Keeps the lane going until the log is closed.
+    pub(crate) async fn running(&self) {
+        let sweeping = self.lane.sweeping();
+        let Some(shared) = &self.shared else { return sweeping.await };
+        let waiting = shared.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        let mut signals = shared.signals.subscribe(TOPIC);
+        let hearing = async {
+            while let Some(signal) = signals.next().await {
+                match serde_json::from_slice(&signal.body) {
+                    Ok(shown) => self.emit(&shown),
+                    Err(_) => tracing::warn!("a signal of another version was passed over"),
+                }
+            }
+        };
+        tokio::select! {
+            () = hearing => {}
+            () = sweeping => {}
+            () = shared.telling(waiting) => {}
+        }
+    }
+}
+
+impl Shared {
+    /// Hands deltas to all processes; what waits of one place goes together.
+    async fn telling(&self, waiting: Option<mpsc::Receiver<Shown>>) {
+        let Some(mut waiting) = waiting else { return std::future::pending().await };
+        let mut next = None;
+        loop {
+            let Some(mut shown) = (match next.take() {
+                Some(shown) => Some(shown),
+                None => waiting.recv().await,
+            }) else {
+                return;
+            };
+            while let Ok(more) = waiting.try_recv() {
+                let joins = (more.run, more.after) == (shown.run, shown.after)
+                    && shown.text.len() + more.text.len() <= DELTA_OCTETS_MAX;
+                if !joins {
+                    next = Some(more);
+                    break;
+                }
+                shown.text.push_str(&more.text);
+            }
+            let body = serde_json::to_vec(&shown).expect("strings and numbers can be written").into();
+            // One counter for all: its order is the order of arrival.
+            let counters = vec![Arc::from("runs/deltas")];
+            let publication = Publication { topic: TOPIC, counters, at: self.clock.now(), body };
+            if let Err(error) = self.signals.publish(publication).await {
+                tracing::debug!(%error, "a delta was not told");
+            }
+        }
+    }
+}

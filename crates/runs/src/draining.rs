@@ -1,0 +1,58 @@
+//! Polling readers: each gets what came since it last asked, once (SC-36; wire.md 4.4, 14). How far a reader has got is
+//! a row of its own, moved by compare-and-set: of two polls at once only one gets an event.
+//! Must not know: HTTP.
+
+use bytes::Bytes;
+use plenary_log::{Batch, Fault, Outcome, RowOp};
+
+use crate::{
+    Runs,
+    finding::Found,
+    id::RunId,
+    limits::READERS_PER_RUN_MAX,
+    reading::{Page, Since},
+    refusals::Refused,
+};
+
+/// How often a poll is tried against another one of the same reader.
+const ATTEMPTS_MAX: usize = 8;
+
+fn readers(run: RunId) -> String {
+    format!("runs.reader/{run}/")
+}
+
+impl Runs {
+    /// What came since the reader last asked.
+    pub(crate) async fn drain(&self, found: &Found, run: RunId, reader: &str) -> Result<Page, Refused> {
+        let prefix = readers(run);
+        let name = format!("{prefix}{reader}");
+        for _ in 0..ATTEMPTS_MAX {
+            let row = self.log().read_row(&name).await?;
+            let (revision, since) = match &row {
+                Some(row) => (row.revision, parsed(&row.value)?),
+                None => (0, 0),
+            };
+            let page = self.page(found, Since::Id(since)).await?;
+            let Some(last) = page.events.last() else { return Ok(page) };
+            if row.is_none() {
+                let known = self.log().read_rows(&prefix, None, READERS_PER_RUN_MAX).await?;
+                if known.len() >= READERS_PER_RUN_MAX {
+                    return Err(Refused::too_many_readers());
+                }
+            }
+            let value = Some(Bytes::from(last.id.to_string()));
+            let op = RowOp { name: name.clone(), expected: Some(revision), value };
+            match self.log().append(Batch { rows: vec![op], ..Batch::default() }).await? {
+                Outcome::Appended(_) => return Ok(page),
+                Outcome::RowConflict { .. } => {}
+                Outcome::Conflict { .. } | Outcome::AlreadyDone { .. } | Outcome::KeyReused => break,
+            }
+        }
+        Err(Fault::Overloaded.into())
+    }
+}
+
+fn parsed(value: &[u8]) -> Result<u64, Fault> {
+    let text = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+    text.ok_or_else(|| Fault::Corrupt("how far a reader has got can't be read".into()))
+}

@@ -1,0 +1,143 @@
+//! The built-in agent: it says what it is told, and shows every kind of event on request (wire.md D.8).
+//! Must not know: the log, or HTTP.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Map, Value, json};
+
+use crate::runner::{Asked, Card, Ended, Event, EventKind, NotTaken, Run, RunRequest, Runner, Running};
+
+/// Octets of text in one event.
+const PIECE_OCTETS: usize = 64 << 10;
+
+/// An agent of kind `echo`.
+#[derive(Debug, Clone)]
+pub struct Echo {
+    purpose: String,
+}
+
+impl Default for Echo {
+    fn default() -> Self {
+        Self { purpose: "Says what it is told, and shows every kind of event on request.".into() }
+    }
+}
+
+impl Echo {
+    /// One that says of itself what it is for.
+    #[must_use]
+    pub fn with_purpose(purpose: impl Into<String>) -> Self {
+        Self { purpose: purpose.into() }
+    }
+}
+
+impl Runner for Echo {
+    fn card(&self) -> Card {
+        Card { tools: vec!["echo".into()], ..Card::new(self.purpose.clone()) }
+    }
+
+    fn run(self: Arc<Self>, request: RunRequest, mut run: Run) -> Running {
+        Box::pin(async move {
+            let input = request.input.clone().unwrap_or_default();
+            for step in steps(&request) {
+                match show(&step, &input, &mut run).await {
+                    Ok(None) => {}
+                    Ok(Some(ended)) => return ended,
+                    Err(_) => return Ended::canceled(),
+                }
+            }
+            match say(&input, &run).await {
+                Ok(()) => Ended::with(input),
+                Err(_) => Ended::canceled(),
+            }
+        })
+    }
+}
+
+/// What it is to show: `request_metadata.demo`, or `demo` of an input that is a JSON object.
+fn steps(request: &RunRequest) -> Vec<Value> {
+    let metadata = request.members().remove("request_metadata").unwrap_or_default();
+    let input = || serde_json::from_str::<Value>(request.input.as_deref()?.trim()).ok();
+    let of = |value: &Value| value.get("demo").and_then(|steps| steps.as_array().cloned());
+    of(&metadata).or_else(|| of(&input()?)).unwrap_or_default()
+}
+
+/// Says a text, in as many events as it takes.
+async fn say(text: &str, run: &Run) -> Result<(), NotTaken> {
+    let mut rest = text;
+    loop {
+        let (piece, more) = rest.split_at(rest.floor_char_boundary(PIECE_OCTETS));
+        run.emit(Event::text(piece)).await?;
+        if more.is_empty() {
+            return Ok(());
+        }
+        rest = more;
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    }
+}
+
+fn completion(kind: EventKind, members: Value) -> Event {
+    Event::new(kind, &object(members)).expect("a completion needs no member")
+}
+
+/// Shows one step: its name, or an object of its name and what it takes.
+async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<Ended>, NotTaken> {
+    let (name, takes) = match step {
+        Value::String(name) => (name.as_str(), &Value::Null),
+        Value::Object(members) => {
+            members.iter().next().map_or(("", &Value::Null), |(name, takes)| (name, takes))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => ("", &Value::Null),
+    };
+    match name {
+        "tool_call" => {
+            run.emit(Event::tool_call("echo", &object(json!({"text": input})))).await?;
+            run.emit(Event::tool_result("echo", input)).await?;
+        }
+        "tool_text" => run.emit(Event::tool_text("the tool is at work")).await?,
+        "tool_error" => run.emit(Event::tool_error("the tool failed, as it was asked to")).await?,
+        "completion_call" => {
+            run.emit(completion(EventKind::CompletionCall, json!({"model": "echo", "prompt": input})))
+                .await?;
+            run.emit(completion(EventKind::CompletionResult, json!({"model": "echo", "content": input})))
+                .await?;
+        }
+        "nested" => run.emit(Event::text("from an agent that the agent called").deeper(1)).await?,
+        "artifact" => {
+            let content = bytes::Bytes::from(input.to_owned());
+            run.emit(Event::artifact("echo.txt", "text/plain; charset=utf-8", content)).await?;
+        }
+        "deltas" => input.split_inclusive(' ').for_each(|word| run.emit_delta(word)),
+        "wait_for_input" => {
+            let keys = takes.as_object().cloned();
+            let keys = keys.unwrap_or_else(|| object(json!({"reply": "what the agent is to say next"})));
+            match run.await_input(&keys).await? {
+                Asked::Resume(answer) => say(&Value::Object(answer).to_string(), run).await?,
+                Asked::Cancel => return Ok(Some(Ended::canceled())),
+            }
+        }
+        "slow" => {
+            let asleep = async {
+                match takes.as_u64() {
+                    Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = asleep => {}
+                _ = run.wait() => return Ok(Some(Ended::canceled())),
+            }
+        }
+        // For seeing what becomes of one that does not listen.
+        "deaf" => std::future::pending().await,
+        "fail" => return Ok(Some(Ended::error(takes.as_str().unwrap_or("it was asked to fail")))),
+        "panic" => panic!("it was asked to panic"),
+        unknown => run.emit(Event::tool_error(&format!("there is no step {unknown:?}"))).await?,
+    }
+    Ok(None)
+}

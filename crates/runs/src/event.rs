@@ -1,0 +1,232 @@
+//! What can stand on a thread's stream, and its stored form. The forms are frozen.
+//! Must not know: HTTP; what an agent's events mean.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use plenary_accounts::Actor;
+use plenary_kernel::TimestampMs;
+use plenary_log::{Fault, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    id::RunId,
+    runner::{EventKind, FinishReason, Role},
+};
+
+/// An event of a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ThreadEvent {
+    /// Somebody asked for a run; the first one opens the thread.
+    RunQueued(RunQueued),
+    /// A process began to carry it out: the wire's RunStarted.
+    RunStarted(RunStarted),
+    /// The agent said something.
+    EventEmitted(EventEmitted),
+    /// The caller answered what the agent waited for.
+    RunResumed(Interrupted),
+    /// The caller wants it to stop.
+    CancelRequested(Interrupted),
+    /// It is over: the wire's RunCompleted.
+    RunCompleted(RunCompleted),
+    /// It was told to stop before it began: the wire's RunStarted and RunCompleted.
+    QueuedRunCanceled(QueuedRunCanceled),
+}
+
+/// See [`ThreadEvent::RunQueued`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunQueued {
+    /// Which run.
+    pub run: RunId,
+    /// By whom.
+    pub by: Actor,
+    /// The type of the request.
+    pub request_type: Arc<str>,
+    /// How deep in a chain of callers.
+    pub depth: u32,
+    /// Of the first run: what the thread is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opens: Option<Opens>,
+    /// The request as it was sent.
+    #[serde(skip)]
+    pub request: Bytes,
+}
+
+/// A thread begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opens {
+    /// The name of its agent.
+    pub agent: Arc<str>,
+    /// When; lists go by it.
+    pub created: TimestampMs,
+    /// What its first request says, in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// See [`ThreadEvent::RunStarted`]. Its id is 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// Which run.
+    pub run: RunId,
+    /// How deep in a chain of callers.
+    pub depth: u32,
+    /// The process that carries it out.
+    pub node: Arc<str>,
+}
+
+/// See [`ThreadEvent::EventEmitted`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventEmitted {
+    /// Of which run.
+    pub run: RunId,
+    /// Its number in the run.
+    pub id: u64,
+    /// Its type.
+    pub kind: EventKind,
+    /// Whose voice it is.
+    pub role: Role,
+    /// How deep in a chain of callers it came from.
+    pub depth: u32,
+    /// Of something that the agent made and the room keeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<Artifact>,
+    /// Its own members: a JSON object on one line.
+    #[serde(skip)]
+    pub members: Bytes,
+}
+
+/// What an agent made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Its id.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// What it is.
+    pub mime_type: String,
+    /// How many octets it has.
+    pub octets: u64,
+    /// The SHA-256 of its octets, in hexadecimal; it is kept under that.
+    pub sha256: String,
+}
+
+/// See [`ThreadEvent::RunResumed`] and [`ThreadEvent::CancelRequested`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interrupted {
+    /// Which run.
+    pub run: RunId,
+    /// By whom.
+    pub by: Actor,
+    /// The request as it was sent.
+    #[serde(skip)]
+    pub request: Bytes,
+}
+
+/// See [`ThreadEvent::RunCompleted`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunCompleted {
+    /// Which run.
+    pub run: RunId,
+    /// Its number in the run, the last one.
+    pub id: u64,
+    /// How deep in a chain of callers.
+    pub depth: u32,
+    /// How.
+    pub finish_reason: FinishReason,
+    /// What went wrong, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Whether there is a result.
+    pub has_result: bool,
+    /// What becomes of the thread.
+    pub leaves: Leaves,
+    /// The result.
+    #[serde(skip)]
+    pub result: Bytes,
+}
+
+/// What a run leaves when it is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Leaves {
+    /// Nothing waits.
+    Idle,
+    /// Runs wait, and nobody has begun the next one yet.
+    Waiting,
+    /// The next one begins together with this end.
+    Next,
+}
+
+/// See [`ThreadEvent::QueuedRunCanceled`]. Its ids are 1 and 2.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedRunCanceled {
+    /// Which run.
+    pub run: RunId,
+    /// How deep in a chain of callers.
+    pub depth: u32,
+    /// By whom.
+    pub by: Actor,
+    /// Whether nothing runs or waits any more.
+    pub idle: bool,
+}
+
+const FORM: u16 = 1;
+
+impl ThreadEvent {
+    /// The run that it is about.
+    #[must_use]
+    pub fn run(&self) -> RunId {
+        match self {
+            Self::RunQueued(event) => event.run,
+            Self::RunStarted(event) => event.run,
+            Self::EventEmitted(event) => event.run,
+            Self::RunResumed(event) | Self::CancelRequested(event) => event.run,
+            Self::RunCompleted(event) => event.run,
+            Self::QueuedRunCanceled(event) => event.run,
+        }
+    }
+
+    /// The stored form.
+    pub(crate) fn encode(&self) -> NewEvent {
+        fn written(kind: &'static str, envelope: &impl Serialize, payload: &Bytes) -> NewEvent {
+            let envelope = serde_json::to_vec(envelope).expect("strings and numbers can be written");
+            NewEvent { kind, form: FORM, envelope: envelope.into(), payload: payload.clone() }
+        }
+        let none = Bytes::new();
+        match self {
+            Self::RunQueued(event) => written("RunQueued", event, &event.request),
+            Self::RunStarted(event) => written("RunStarted", event, &none),
+            Self::EventEmitted(event) => written("EventEmitted", event, &event.members),
+            Self::RunResumed(event) => written("RunResumed", event, &event.request),
+            Self::CancelRequested(event) => written("CancelRequested", event, &event.request),
+            Self::RunCompleted(event) => written("RunCompleted", event, &event.result),
+            Self::QueuedRunCanceled(event) => written("QueuedRunCanceled", event, &none),
+        }
+    }
+
+    /// Reads a stored event; an unknown kind or form is corrupt.
+    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        fn read<'a, T: Deserialize<'a>>(stored: &'a StoredEvent) -> Result<T, Fault> {
+            serde_json::from_slice(&stored.envelope).map_err(|error| corrupt(stored, &error.to_string()))
+        }
+        if stored.form != FORM {
+            return Err(corrupt(stored, "unknown form"));
+        }
+        let payload = stored.payload.clone();
+        Ok(match &*stored.kind {
+            "RunQueued" => Self::RunQueued(RunQueued { request: payload, ..read(stored)? }),
+            "RunStarted" => Self::RunStarted(read(stored)?),
+            "EventEmitted" => Self::EventEmitted(EventEmitted { members: payload, ..read(stored)? }),
+            "RunResumed" => Self::RunResumed(Interrupted { request: payload, ..read(stored)? }),
+            "CancelRequested" => Self::CancelRequested(Interrupted { request: payload, ..read(stored)? }),
+            "RunCompleted" => Self::RunCompleted(RunCompleted { result: payload, ..read(stored)? }),
+            "QueuedRunCanceled" => Self::QueuedRunCanceled(read(stored)?),
+            _ => return Err(corrupt(stored, "unknown kind")),
+        })
+    }
+}
+
+pub(crate) fn corrupt(stored: &StoredEvent, why: &str) -> Fault {
+    Fault::Corrupt(format!("{} at {} of {}: {why}", stored.kind, stored.version, stored.stream))
+}

@@ -1,0 +1,254 @@
+//! A run or a thread read live: what stands in the log behind a cursor, as server-sent events, and then what comes, with
+//! text that is still being made between. Catch-up and live are one path; nothing is queued, so a client that does not
+//! read holds nobody up.
+//! Must not know: how the connection is kept.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderValue, header};
+use plenary_accounts::{Principal, TokenDigest, Watch};
+use plenary_hub::Delivery;
+use plenary_kernel::Version;
+use plenary_log::{Fault, PageSize, StoredEvent};
+use tokio::time::{Instant, sleep_until};
+
+use crate::{
+    Runs,
+    deltas::{Line, Looking},
+    event::{Leaves, ThreadEvent},
+    id::RunId,
+    limits::{DELTAS_HELD_MAX, KEEPALIVE_MS},
+    reading::Since,
+    wire::{Source, WireEvent},
+};
+
+/// Most events that are taken from the shared tail at a time.
+const TAIL_PAGE: usize = 128;
+/// Octets after which what was read is handed to the connection.
+const BURST_OCTETS: usize = 64 << 10;
+/// How long a client is asked to wait before it connects again.
+const RETRY_MS: u64 = 1_000;
+
+/// One live stream.
+pub(crate) struct Live {
+    pub(crate) runs: Runs,
+    pub(crate) source: Source,
+    pub(crate) principal: Principal,
+    pub(crate) watch: Watch<TokenDigest>,
+    pub(crate) looking: Option<Looking>,
+    /// The one run that is followed; of a thread all of them.
+    pub(crate) run: Option<RunId>,
+    pub(crate) since: Since,
+    /// The last version that needs not be looked at.
+    pub(crate) cursor: Version,
+    /// Of what is over already: where it ends.
+    pub(crate) until: Option<Version>,
+}
+
+/// What is known while it runs.
+struct Running {
+    live: Live,
+    size: PageSize,
+    /// The run of the last event that was passed, and its number.
+    passed: Option<(RunId, u64)>,
+    /// Text that belongs behind an event which has not been passed yet.
+    held: VecDeque<Arc<Line>>,
+    taken: Vec<Delivery<Arc<Line>>>,
+    is_new: bool,
+    is_over: bool,
+    spoke: Instant,
+}
+
+impl Live {
+    /// The response; it ends with the run, the token, the server, or the client.
+    pub(crate) fn into_response(self) -> Response {
+        let passed = match (self.run, self.since) {
+            (Some(run), Since::Id(id)) => Some((run, id)),
+            (Some(run), Since::Start | Since::Place(..)) => Some((run, 0)),
+            (None, _) => None,
+        };
+        let running = Running {
+            live: self,
+            size: PageSize::default(),
+            passed,
+            held: VecDeque::new(),
+            taken: Vec::new(),
+            is_new: true,
+            is_over: false,
+            spoke: Instant::now(),
+        };
+        let body = stream::unfold(running, |mut running| async move {
+            match running.next().await {
+                Ok(Some(bytes)) => Some((Ok::<_, std::convert::Infallible>(bytes), running)),
+                Ok(None) => None,
+                Err(fault) => {
+                    tracing::warn!(%fault, "a live stream could not read on");
+                    None
+                }
+            }
+        });
+        let mut response = Body::from_stream(body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        // A proxy that gathers the response would hold the events back.
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        response
+    }
+}
+
+impl Running {
+    /// The next octets; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        if self.is_over || !self.is_valid().await? {
+            return Ok(None);
+        }
+        let mut text = String::new();
+        if std::mem::take(&mut self.is_new) {
+            text = format!("retry: {RETRY_MS}\n\n");
+        }
+        loop {
+            let marks = self.live.watch.mailbox().take();
+            if marks.recheck && !self.is_valid().await? {
+                return Ok(None);
+            }
+            self.take_deltas(&mut text);
+            let more = self.look(&mut text).await?;
+            // The last that is told of a run when the server stops is why it ended.
+            self.is_over |= marks.closing.is_some();
+            self.is_over |= self.live.until.is_some_and(|until| self.live.cursor >= until);
+            if !text.is_empty() || self.is_over {
+                self.spoke = Instant::now();
+                return Ok(if text.is_empty() { None } else { Some(text.into()) });
+            }
+            // A lost wake-up is only late: the log is looked at again when the keepalive is due.
+            if !more && !self.woken().await {
+                self.look(&mut text).await?;
+                if text.is_empty() {
+                    text.push_str(": keepalive\n\n");
+                }
+                self.spoke = Instant::now();
+                return Ok(Some(text.into()));
+            }
+        }
+    }
+
+    /// Waits for anything new; false when it is time for a sign of life.
+    async fn woken(&mut self) -> bool {
+        let due = self.spoke + Duration::from_millis(KEEPALIVE_MS);
+        let (mailbox, taken) = (self.live.watch.mailbox(), &mut self.taken);
+        let Some(looking) = &mut self.live.looking else {
+            return tokio::time::timeout_at(due, mailbox.woken()).await.is_ok();
+        };
+        let is_on = tokio::select! {
+            () = mailbox.woken() => return true,
+            () = sleep_until(due) => return false,
+            told = looking.next(taken) => told.is_ok(),
+        };
+        if !is_on {
+            // It stalled, or the server stops: the events go on without it.
+            self.live.looking = None;
+        }
+        true
+    }
+
+    async fn is_valid(&self) -> Result<bool, Fault> {
+        self.live.runs.accounts().is_valid(&self.live.principal).await
+    }
+
+    /// Takes the text that is being made, and shows what follows the last event.
+    fn take_deltas(&mut self, out: &mut String) {
+        if let Some(looking) = &mut self.live.looking
+            && looking.try_next(&mut self.taken).is_err()
+        {
+            self.live.looking = None;
+        }
+        let run = self.live.run;
+        let taken = self.taken.drain(..).map(|delivery| delivery.message);
+        self.held.extend(taken.filter(|line| run.is_none_or(|run| run == line.run)));
+        self.show_held(out);
+        while self.held.len() > DELTAS_HELD_MAX {
+            self.held.pop_front();
+        }
+    }
+
+    /// Shows what follows the last event, and forgets what stood before it: the event has the whole of it.
+    fn show_held(&mut self, out: &mut String) {
+        let Some((run, id)) = self.passed else { return };
+        self.held.retain(|line| {
+            if line.run == run && line.after == id {
+                out.push_str(&String::from_utf8_lossy(&line.octets));
+            }
+            line.run == run && line.after > id || line.run > run
+        });
+    }
+
+    /// Reads on behind the cursor; whether there may be more at once.
+    async fn look(&mut self, out: &mut String) -> Result<bool, Fault> {
+        let stream = self.live.watch.stream();
+        if let Some(rows) = self.live.runs.0.tail.read(stream, self.live.cursor, TAIL_PAGE) {
+            let mut more = rows.len() == TAIL_PAGE;
+            for row in rows {
+                self.pass(&row.event, out)?;
+                if self.is_over {
+                    break;
+                }
+                if out.len() >= BURST_OCTETS {
+                    more = true;
+                    break;
+                }
+            }
+            return Ok(more);
+        }
+        let asked = self.size.events();
+        let stored = self.live.runs.log().read_stream(stream, self.live.cursor, asked).await?;
+        self.size.learn(&stored);
+        for stored in &stored {
+            self.pass(stored, out)?;
+            if self.is_over {
+                break;
+            }
+        }
+        Ok(stored.len() == asked)
+    }
+
+    /// Passes one event of the thread, and writes what it is on the wire.
+    fn pass(&mut self, stored: &StoredEvent, out: &mut String) -> Result<(), Fault> {
+        self.live.cursor = stored.version;
+        let event = ThreadEvent::decode(stored)?;
+        if self.live.run.is_some_and(|run| run != event.run()) {
+            return Ok(());
+        }
+        for event in self.live.source.events(&event) {
+            if self.live.since.wants(&event) {
+                self.write(&event, out);
+            }
+            self.passed = Some((event.run, event.id));
+            self.show_held(out);
+        }
+        self.is_over = match &event {
+            ThreadEvent::RunCompleted(event) => self.live.run.is_some() || event.leaves == Leaves::Idle,
+            ThreadEvent::QueuedRunCanceled(event) => self.live.run.is_some() || event.idle,
+            ThreadEvent::RunQueued(_)
+            | ThreadEvent::RunStarted(_)
+            | ThreadEvent::EventEmitted(_)
+            | ThreadEvent::RunResumed(_)
+            | ThreadEvent::CancelRequested(_) => false,
+        } && self.live.until.is_none();
+        Ok(())
+    }
+
+    fn write(&self, event: &WireEvent, out: &mut String) {
+        let WireEvent { run, id, kind, json } = event;
+        match self.live.run {
+            Some(_) => out.push_str(&format!("id: {id}\nevent: {kind}\ndata: {json}\n\n")),
+            None => out.push_str(&format!("id: {run}:{id}\nevent: {kind}\ndata: {json}\n\n")),
+        }
+    }
+}

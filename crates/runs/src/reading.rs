@@ -1,0 +1,190 @@
+//! The events of a run or a thread, in order, read from the log as they are asked for (SC-36, SC-38, SC-42); what is
+//! known of a run (SC-40), and the threads of an agent (SC-41).
+//! Must not know: HTTP.
+
+use plenary_accounts::Actor;
+use plenary_kernel::Version;
+use plenary_log::{Fault, Order, PageSize};
+
+use crate::{
+    Runs,
+    access::may_configure,
+    event::ThreadEvent,
+    finding::Found,
+    id::{RunId, ThreadId},
+    limits::{PAGE_EVENTS_MAX, PAGE_OCTETS_MAX},
+    refusals::Refused,
+    registry::Agent,
+    room::{OPENED, THREADS},
+    runner::FinishReason,
+    runs::stream,
+    state::{RunState, RunStatus},
+    wire::{RunReport, Source, ThreadReport, WireEvent},
+};
+
+/// Behind which event somebody goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Since {
+    /// From the beginning.
+    #[default]
+    Start,
+    /// Behind the event of this number: of a run, or of each run of a thread.
+    Id(u64),
+    /// Behind an event of a thread: its run and its number.
+    Place(RunId, u64),
+}
+
+impl Since {
+    /// `7`, or `<run>:7`; empty is the beginning.
+    pub(crate) fn read(text: Option<&str>) -> Option<Self> {
+        let text = text.map(str::trim).unwrap_or_default();
+        if text.is_empty() {
+            return Some(Self::Start);
+        }
+        if let Some((run, id)) = text.split_once(':') {
+            return Some(Self::Place(run.parse().ok()?, number(id)?));
+        }
+        number(text).map(Self::Id)
+    }
+
+    /// Whether it is behind an event.
+    pub(crate) fn wants(self, event: &WireEvent) -> bool {
+        match self {
+            Self::Id(id) => event.id > id,
+            Self::Place(run, id) if run == event.run => event.id > id,
+            Self::Start | Self::Place(..) => true,
+        }
+    }
+}
+
+/// A whole number; one that is too large is past everything.
+fn number(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+/// Where on the stream the events of a run begin that are behind `since`: each event takes a version at least, so the
+/// event of a number never stands before the start of its run and that many versions more.
+pub(crate) fn begin(run: &RunState, since: u64) -> Version {
+    let before = run.started.0.saturating_sub(1).saturating_add(since);
+    let last = if run.ended == Version::ZERO { before } else { run.ended.0 - 1 };
+    Version(before.min(last))
+}
+
+/// Events in order, and whether there are more.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    pub(crate) events: Vec<WireEvent>,
+    pub(crate) more: bool,
+}
+
+impl Runs {
+    /// The events of a run or a thread behind `since`, as many as one answer may have.
+    pub(crate) async fn page(&self, found: &Found, since: Since) -> Result<Page, Fault> {
+        let (mut cursor, end) = match found.run() {
+            Some(run) if run.started == Version::ZERO => return Ok(Page::default()),
+            Some(run) => {
+                let after = match since {
+                    Since::Id(id) => id,
+                    Since::Place(of, id) if of == run.id => id,
+                    Since::Start | Since::Place(..) => 0,
+                };
+                let end = if run.ended == Version::ZERO { found.head } else { run.ended };
+                (begin(run, after), end)
+            }
+            None => {
+                let start = match since {
+                    Since::Place(run, id) => found.state.run(run).map(|run| begin(run, id)),
+                    Since::Start | Since::Id(_) => None,
+                };
+                (start.unwrap_or(Version::ZERO), found.head)
+            }
+        };
+        let stream = stream(found.source.thread);
+        let (mut page, mut size, mut octets) = (Page::default(), PageSize::default(), 0);
+        while cursor < end {
+            let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
+            size.learn(&stored);
+            let Some(last) = stored.last() else { break };
+            cursor = last.version;
+            for stored in stored.iter().filter(|stored| stored.version <= end) {
+                let event = ThreadEvent::decode(stored)?;
+                if found.run.is_some_and(|run| run != event.run()) {
+                    continue;
+                }
+                for event in found.source.events(&event).into_iter().filter(|event| since.wants(event)) {
+                    if page.events.len() >= PAGE_EVENTS_MAX || octets >= PAGE_OCTETS_MAX {
+                        page.more = true;
+                        return Ok(page);
+                    }
+                    octets += event.json.len();
+                    page.events.push(event);
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    /// What is known of a run.
+    pub(crate) async fn report(&self, found: &Found, run: &RunState) -> Result<RunReport, Fault> {
+        let mut report = RunReport::of(&found.source, run);
+        let stream = stream(found.source.thread);
+        if run.status == RunStatus::Waiting
+            && let ThreadEvent::EventEmitted(event) = self.event_at(&stream, run.waits).await?
+        {
+            let members = serde_json::from_slice::<serde_json::Value>(&event.members).unwrap_or_default();
+            report.request_keys = members.get("request_keys").and_then(|keys| keys.as_object().cloned());
+        }
+        if run.status.is_over() {
+            // A run that was told to stop before it began has no other end.
+            report.finish_reason = Some(FinishReason::Canceled);
+            if let ThreadEvent::RunCompleted(event) = self.event_at(&stream, run.ended).await? {
+                report.finish_reason = Some(event.finish_reason);
+                let text = || String::from_utf8_lossy(&event.result).into_owned();
+                report.result = event.has_result.then(text);
+                report.error = event.why;
+            }
+        }
+        Ok(report)
+    }
+
+    /// The last event of a run that stands at a place of its stream.
+    pub(crate) async fn wire_at(&self, source: &Source, at: Version) -> Result<WireEvent, Fault> {
+        let event = self.event_at(&stream(source.thread), at).await?;
+        let last = source.events(&event).pop();
+        last.ok_or_else(|| Fault::Corrupt(format!("no event of a run stands at {at} of {}", source.thread)))
+    }
+
+    /// The threads of an agent that somebody may see, newest first, behind `before`.
+    pub(crate) async fn threads(
+        &self,
+        by: &Actor,
+        agent: &Agent,
+        before: Option<ThreadId>,
+        limit: usize,
+    ) -> Result<(Vec<ThreadReport>, bool), Refused> {
+        let (index, prefix) = if may_configure(by, &agent.owner()) {
+            (THREADS, format!("{}/", agent.name()))
+        } else {
+            (OPENED, format!("{by}/{}/", agent.name()))
+        };
+        let before = match before {
+            Some(before) => {
+                let found =
+                    self.find_thread(by, agent, before).await?.ok_or_else(Refused::thread_not_found)?;
+                let opened = found.state.opened.as_ref().map_or(0, |opened| opened.at.0);
+                Some(format!("{prefix}{opened:014}/{before}"))
+            }
+            None => None,
+        };
+        let rows =
+            self.log().read_index(index, &prefix, before.as_deref(), limit + 1, Order::Descending).await?;
+        let mut threads = Vec::new();
+        for row in rows.iter().take(limit) {
+            let id = row.key.rsplit('/').next().and_then(|id| id.parse().ok());
+            let id = id.ok_or_else(|| Fault::Corrupt(format!("{} in {index}", row.key)))?;
+            threads.extend(ThreadReport::of(id, &*self.fresh(id).await?));
+        }
+        Ok((threads, rows.len() > limit))
+    }
+}

@@ -1,0 +1,100 @@
+//! What processes leave when they go: at the start, and on a shared store every few seconds, the runs of those that are
+//! gone end with an error that says so, and what waits behind them begins. And the end of this process.
+//! Must not know: HTTP.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use plenary_engine::ExecuteError;
+use plenary_kernel::limits::READ_ROWS_MAX;
+use plenary_log::{Fault, Order};
+
+use crate::{Runs, command::TakeOver, id::ThreadId, limits::STOP_GRACE_MS, room::BUSY};
+
+/// How much longer than their grace runs may take to be written as ended when the server stops.
+const LAST_WRITES_MS: u64 = 1_000;
+
+impl Runs {
+    /// Ends what was going on when this store was last served, and begins what waits. To be called once, before
+    /// anything is asked; on a shared store only what belongs to processes that are gone.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn resume(&self) -> Result<(), Fault> {
+        self.count_queued().await?;
+        if self.log().shared() {
+            // Nobody may take this process for gone while its first runs begin.
+            self.0.cursors.beat().await?;
+            return self.take_over().await;
+        }
+        self.take_over_from(&HashSet::new()).await
+    }
+
+    /// Takes over what belongs to processes that are gone.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn take_over(&self) -> Result<(), Fault> {
+        let alive = self.0.cursors.alive().await?;
+        let alive = alive.iter().map(|node| node.as_str().to_owned()).collect();
+        self.take_over_from(&alive).await
+    }
+
+    async fn count_queued(&self) -> Result<(), Fault> {
+        let mut after = None::<String>;
+        loop {
+            let rows =
+                self.log().read_index(BUSY, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            for row in &rows {
+                let queued = self.fresh(thread(&row.key)?).await?.queued().count();
+                self.0.gauges.queued.inc_by(i64::try_from(queued).unwrap_or(i64::MAX));
+            }
+            if rows.len() < READ_ROWS_MAX {
+                return Ok(());
+            }
+            after = rows.into_iter().next_back().map(|row| row.key);
+        }
+    }
+
+    async fn take_over_from(&self, alive: &HashSet<String>) -> Result<(), Fault> {
+        let mut after = None::<String>;
+        loop {
+            let rows =
+                self.log().read_index(BUSY, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            for row in &rows {
+                let node = String::from_utf8_lossy(&row.value).into_owned();
+                if alive.contains(&node) {
+                    continue;
+                }
+                let thread = thread(&row.key)?;
+                let command = TakeOver { gone: node.into(), node: Arc::clone(&self.0.node) };
+                match self.ask(thread, command, None).await {
+                    Ok(done) => self.follow(thread, done.reply),
+                    Err(ExecuteError::Fault(fault)) => return Err(fault),
+                    // The room refuses itself nothing.
+                    Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => {}
+                }
+            }
+            if rows.len() < READ_ROWS_MAX {
+                return Ok(());
+            }
+            after = rows.into_iter().next_back().map(|row| row.key);
+        }
+    }
+
+    /// Stops: nothing more is begun, what goes on is told to end and ends with an error that says why, and whoever
+    /// follows it hears of that. What is queued is begun by the next start.
+    pub async fn stop(&self) {
+        self.0.stop.cancel();
+        self.0.tasks.close();
+        let most = Duration::from_millis(STOP_GRACE_MS + LAST_WRITES_MS);
+        if tokio::time::timeout(most, self.0.tasks.wait()).await.is_err() {
+            tracing::warn!(runs = self.active(), "runs did not end in time; the next start ends them");
+        }
+        self.0.watchers.close();
+        self.0.deltas.close();
+    }
+}
+
+fn thread(key: &str) -> Result<ThreadId, Fault> {
+    key.parse().map_err(|_| Fault::Corrupt(format!("{key} in {BUSY}")))
+}

@@ -1,0 +1,157 @@
+//! What peers of this protocol are told: `{"detail","code"}` (wire.md D.3, D.8).
+//! Must not know: which request is answered.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, header};
+use plenary_accounts::{CannotWatch, fault_refusal};
+use plenary_edge::refused;
+use plenary_engine::ExecuteError;
+use plenary_kernel::{Class, Refusal};
+use plenary_log::Fault;
+
+use crate::{
+    configured::NotConfigured,
+    decide::Rejection,
+    limits::{ARGS_OCTETS_MAX, QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
+    wire::ErrorBody,
+};
+
+/// A refusal on its way out.
+#[derive(Debug)]
+pub(crate) struct Refused(pub(crate) Refusal);
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let Refusal { class, code, message } = &self.0;
+        let json =
+            serde_json::to_vec(&ErrorBody { detail: message, code }).expect("two strings can be written");
+        let mut response = refused(*class, json);
+        if matches!(class, Class::TooMany | Class::Unavailable) {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+impl Refused {
+    pub(crate) fn agent_not_found() -> Self {
+        Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent; GET / lists them.").into()
+    }
+
+    pub(crate) fn run_not_found() -> Self {
+        Refusal::new(Class::NotFound, "run_not_found", "This agent has no such run.").into()
+    }
+
+    pub(crate) fn thread_not_found() -> Self {
+        Refusal::new(Class::NotFound, "thread_not_found", "This agent has no such thread.").into()
+    }
+
+    pub(crate) fn artifact_not_found() -> Self {
+        Refusal::new(Class::NotFound, "artifact_not_found", "There is no such artifact.").into()
+    }
+
+    /// What is kept can't be got, or is not what was made.
+    pub(crate) fn damaged(fault: &plenary_blobs::Fault) -> Self {
+        tracing::error!(%fault, "an artifact can't be given out");
+        Refusal::new(Class::Internal, "internal", "The server can't answer this.").into()
+    }
+
+    /// 422: not of the shape that is asked for.
+    pub(crate) fn shape(code: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> Self {
+        Refusal::new(Class::Unprocessable, code, detail).into()
+    }
+
+    pub(crate) fn stopping() -> Self {
+        Refusal::new(Class::Unavailable, "stopping", "The server stops; try again later.").into()
+    }
+
+    pub(crate) fn too_many_runs() -> Self {
+        let text = "The server carries out as many runs as it may; try again later.";
+        Refusal::new(Class::TooMany, "too_many_runs", text).into()
+    }
+
+    pub(crate) fn too_many_readers() -> Self {
+        let text = "The run has as many polling readers as it may; use ?since= instead.";
+        Refusal::new(Class::TooMany, "too_many_readers", text).into()
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal)
+    }
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        fault_refusal(&fault).into()
+    }
+}
+
+impl From<CannotWatch> for Refused {
+    fn from(why: CannotWatch) -> Self {
+        match why {
+            CannotWatch::TooMany => {
+                let text = "This token follows as many runs as it may.";
+                Refusal::new(Class::TooMany, "too_many_streams", text).into()
+            }
+            CannotWatch::Stopping => Self::stopping(),
+        }
+    }
+}
+
+fn unauthenticated() -> Refused {
+    Refusal::new(Class::Unauthenticated, "invalid_authorization", "The token is not valid any more.").into()
+}
+
+impl From<Rejection> for Refused {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Unauthenticated => unauthenticated(),
+            Rejection::ThreadNotFound => Self::thread_not_found(),
+            Rejection::RunNotFound => Self::run_not_found(),
+            // Ids are random: whoever asks never meets it.
+            Rejection::IdTaken => fault_refusal(&Fault::Overloaded).into(),
+            Rejection::ThreadFull => {
+                let text = format!("The thread has {RUNS_PER_THREAD_MAX} runs; begin a new one.");
+                Refusal::conflict("thread_full", text).into()
+            }
+            Rejection::TooManyQueued => {
+                let text = format!("{QUEUED_RUNS_MAX} runs of the thread wait already; try again later.");
+                Refusal::new(Class::TooMany, "too_many_queued_runs", text).into()
+            }
+            Rejection::RunNotActive => {
+                Refusal::conflict("run_not_active", "The run is over, or does not wait for input.").into()
+            }
+        }
+    }
+}
+
+impl From<NotConfigured> for Refused {
+    fn from(why: NotConfigured) -> Self {
+        match why {
+            NotConfigured::Unauthenticated => unauthenticated(),
+            NotConfigured::Forbidden => {
+                let text = "Only the agent's owner and the operator configure it.";
+                Refusal::new(Class::Forbidden, "forbidden", text).into()
+            }
+            NotConfigured::TooLarge => {
+                let text = format!("The arguments together would have more than {ARGS_OCTETS_MAX} octets.");
+                Self::shape("args_too_large", text)
+            }
+        }
+    }
+}
+
+impl<J: Into<Refused>> From<ExecuteError<J>> for Refused {
+    fn from(error: ExecuteError<J>) -> Self {
+        match error {
+            ExecuteError::Rejected(rejection) => rejection.into(),
+            ExecuteError::KeyReused => {
+                let text = "This Idempotency-Key was used by another request; use a new one.";
+                Refusal::conflict("idempotency_key_reused", text).into()
+            }
+            ExecuteError::Fault(fault) => fault.into(),
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Requests as peers send them (SC-23): their type by its name or by their members; what is wrong is a 422 with the code
+//! of the member it is wrong in. Members that nobody knows are kept for the agent.
+//! Must not know: what becomes of a request.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName};
+use plenary_engine::KeyUse;
+use plenary_kernel::{Refusal, json};
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use crate::{
+    command::Request,
+    id::{RunId, ThreadId},
+    limits::{DEPTH_MAX, IDEMPOTENCY_KEY_CHARS_MAX, TITLE_CHARS_MAX},
+    members::Members,
+    refusals::Refused,
+};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// What `POST /agent/{name}/run` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "RunRequest", extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "the description is made from it; `Members` reads it member by member")]
+pub(crate) struct RunBody {
+    /// `ChatRequest`, `ResumeWithInput`, `CancelRequest`, `ConfigureRequest`, or a type of the agent's own. When it is
+    /// absent: `input` is a ChatRequest, `request_keys` a ResumeWithInput, `args` a ConfigureRequest, and a `run_id`
+    /// alone a CancelRequest.
+    #[schemars(rename = "type")]
+    kind: Option<String>,
+    /// Of a ChatRequest: what is said to the agent.
+    input: Option<String>,
+    /// The thread to go on with; a new one when it is absent or null.
+    thread_id: Option<String>,
+    /// Of a ResumeWithInput and a CancelRequest: which run.
+    run_id: Option<String>,
+    /// Of a ResumeWithInput: a value for each key that was asked for.
+    request_keys: Option<Map<String, Value>>,
+    /// Of a ConfigureRequest: what is set; null takes an argument away.
+    args: Option<Map<String, Value>>,
+    /// More logging, as the agent understands it.
+    logging_level: Option<String>,
+    /// Anything that the agent may want to know.
+    request_metadata: Option<Map<String, Value>>,
+    /// The same; its `depth` says how deep in a chain of callers the request is.
+    run_context: Option<Map<String, Value>>,
+}
+
+/// What `POST /agent/{name}/configure` takes.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "ConfigureRequest", extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "the description is made from it; `Members` reads it member by member")]
+pub(crate) struct ConfigureBody {
+    /// What is set; null takes an argument away.
+    args: Map<String, Value>,
+}
+
+/// The ids that a query may carry beside the body.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Ids<'a> {
+    pub(crate) run: Option<&'a str>,
+    pub(crate) thread: Option<&'a str>,
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Start { thread: Option<ThreadId>, request: Request },
+    Resume { run: Option<RunId>, thread: Option<ThreadId> },
+    Cancel { run: Option<RunId>, thread: Option<ThreadId> },
+    Configure(Map<String, Value>),
+}
+
+/// Reads a body that passed the JSON check. `takes` are the agent's own types of request.
+pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<Ask, Refused> {
+    let members = Members::read(body).map_err(|_| not_an_object())?;
+    let kind = text(&members, "type", "invalid_type")?;
+    let kind = match &kind {
+        Some(kind) => kind.as_str(),
+        None => inferred(&members, ids).ok_or_else(|| unknown(takes))?,
+    };
+    match kind {
+        "ResumeWithInput" => {
+            object(&members, "request_keys", "invalid_request_keys")?;
+            if !members.is_object("request_keys") {
+                return Err(Refused::shape("invalid_request_keys", "`request_keys` must be an object"));
+            }
+            let (run, thread) = interrupted(&members, ids)?;
+            Ok(Ask::Resume { run, thread })
+        }
+        "CancelRequest" => {
+            let (run, thread) = interrupted(&members, ids)?;
+            Ok(Ask::Cancel { run, thread })
+        }
+        "ConfigureRequest" => arguments(&members).map(Ask::Configure),
+        kind if kind == "ChatRequest" || takes.iter().any(|known| known == kind || known == "*") => {
+            start(&members, kind, ids, body)
+        }
+        _ => Err(unknown(takes)),
+    }
+}
+
+/// The body of a new run: `POST …/stream_request`.
+pub(crate) fn read_start(
+    body: &Bytes,
+    ids: Ids<'_>,
+    takes: &[String],
+) -> Result<(Option<ThreadId>, Request), Refused> {
+    match read(body, ids, takes)? {
+        Ask::Start { thread, request } => Ok((thread, request)),
+        Ask::Resume { .. } | Ask::Cancel { .. } | Ask::Configure(_) => {
+            Err(Refused::shape("invalid_type", "only a request that begins a run is streamed; use /run"))
+        }
+    }
+}
+
+/// The body of `POST …/configure`.
+pub(crate) fn read_configure(body: &[u8]) -> Result<Map<String, Value>, Refused> {
+    arguments(&Members::read(body).map_err(|_| not_an_object())?)
+}
+
+fn inferred(members: &Members<'_>, ids: Ids<'_>) -> Option<&'static str> {
+    let has = |name| members.get(name).is_some();
+    if has("input") {
+        Some("ChatRequest")
+    } else if has("request_keys") {
+        Some("ResumeWithInput")
+    } else if has("args") {
+        Some("ConfigureRequest")
+    } else if has("run_id") || ids.run.is_some() {
+        Some("CancelRequest")
+    } else {
+        None
+    }
+}
+
+fn start(members: &Members<'_>, kind: &str, ids: Ids<'_>, body: &Bytes) -> Result<Ask, Refused> {
+    let input = text(members, "input", "invalid_input")?;
+    if kind == "ChatRequest" && input.is_none() {
+        return Err(Refused::shape("invalid_input", "`input` must be a string"));
+    }
+    text(members, "logging_level", "invalid_logging_level")?;
+    object(members, "request_metadata", "invalid_request_metadata")?;
+    object(members, "run_context", "invalid_run_context")?;
+    let thread = thread(members, ids)?;
+    let request = Request {
+        request_type: kind.into(),
+        depth: depth(members)?,
+        title: input.as_deref().and_then(title),
+        body: body.clone(),
+    };
+    Ok(Ask::Start { thread, request })
+}
+
+/// The first line of the first request, cut to a length.
+fn title(input: &str) -> Option<String> {
+    let line = input.trim().lines().next()?.trim();
+    (!line.is_empty()).then(|| line.chars().take(TITLE_CHARS_MAX).collect())
+}
+
+fn depth(members: &Members<'_>) -> Result<u32, Refused> {
+    let wrong = || Refused::shape("invalid_depth", "`depth` must be a whole number from 0");
+    let context = members.get("run_context").map(|context| Members::read(context.get().as_bytes()));
+    let context = context.transpose().map_err(|_| wrong())?;
+    let said = members.get("depth").or_else(|| context.as_ref()?.get("depth"));
+    let Some(said) = said else { return Ok(0) };
+    let depth: u64 = serde_json::from_str(said.get()).map_err(|_| wrong())?;
+    match u32::try_from(depth) {
+        Ok(depth) if depth <= DEPTH_MAX => Ok(depth),
+        _ => {
+            let detail = format!("the request is deeper in a chain of callers than {DEPTH_MAX}");
+            Err(Refused::shape("depth_exceeded", detail))
+        }
+    }
+}
+
+fn arguments(members: &Members<'_>) -> Result<Map<String, Value>, Refused> {
+    let args = members.get("args").and_then(|args| serde_json::from_str(args.get()).ok());
+    args.ok_or_else(|| Refused::shape("invalid_args", "`args` must be an object"))
+}
+
+/// Which run, and which thread, whichever is said.
+fn interrupted(members: &Members<'_>, ids: Ids<'_>) -> Result<(Option<RunId>, Option<ThreadId>), Refused> {
+    let said = text(members, "run_id", "invalid_run_id")?;
+    // An id that can't be one is an id that nobody has.
+    let run = said.as_deref().or(ids.run).map(|id| id.parse().map_err(|_| Refused::run_not_found()));
+    let (run, thread) = (run.transpose()?, thread(members, ids)?);
+    if run.is_none() && thread.is_none() {
+        return Err(Refused::shape("missing_run_id", "say which run: `run_id`, or its `thread_id`"));
+    }
+    Ok((run, thread))
+}
+
+fn thread(members: &Members<'_>, ids: Ids<'_>) -> Result<Option<ThreadId>, Refused> {
+    let said = text(members, "thread_id", "invalid_thread_id")?;
+    let thread = said.as_deref().or(ids.thread).map(|id| id.parse().map_err(|_| Refused::thread_not_found()));
+    thread.transpose()
+}
+
+fn not_an_object() -> Refused {
+    Refused::shape("invalid_body", "the body must be a JSON object")
+}
+
+fn unknown(takes: &[String]) -> Refused {
+    let own = takes.iter().filter(|kind| *kind != "*").map(|kind| format!(", {kind}")).collect::<String>();
+    let detail = format!(
+        "the type of the request is unknown; this agent takes ChatRequest, ResumeWithInput, CancelRequest, ConfigureRequest{own}"
+    );
+    Refused::shape("unknown_request_type", detail)
+}
+
+fn text(members: &Members<'_>, name: &'static str, code: &'static str) -> Result<Option<String>, Refused> {
+    members.text(name).map_err(|name| Refused::shape(code, format!("`{name}` must be a string")))
+}
+
+fn object(members: &Members<'_>, name: &'static str, code: &'static str) -> Result<(), Refused> {
+    if members.get(name).is_none() || members.is_object(name) {
+        return Ok(());
+    }
+    Err(Refused::shape(code, format!("`{name}` must be an object")))
+}
+
+/// The idempotency key of a request, for the operation and whoever asks. Equal JSON is the same request.
+pub(crate) fn key(
+    scope: String,
+    said: &str,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Option<KeyUse>, Refused> {
+    let Some(header) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let key = header.to_str().unwrap_or_default();
+    if !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len()) {
+        let detail =
+            format!("`Idempotency-Key` must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters");
+        return Err(Refused::shape("invalid_idempotency_key", detail));
+    }
+    let value = serde_json::from_slice(body).unwrap_or(Value::Null);
+    let mut bytes = said.as_bytes().to_vec();
+    bytes.push(b'\n');
+    bytes.extend(json::canonical(&value, json::Nulls::Keep));
+    Ok(Some(KeyUse { scope, key: key.to_owned(), digest: json::digest(&bytes) }))
+}
+
+/// How an answer to `POST …/run` waits (wire.md D.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Not at all: 202, and an empty body.
+    No,
+    /// Until the run starts: its RunStarted.
+    Started,
+    /// Until it is over or waits for input: its RunCompleted or WaitForInput.
+    Result,
+}
+
+impl Wait {
+    pub(crate) fn read(text: Option<&str>) -> Result<Self, Refused> {
+        match text.map(str::to_ascii_lowercase).as_deref() {
+            None | Some("" | "false" | "0" | "no" | "off") => Ok(Self::No),
+            Some("true" | "1" | "yes" | "on") => Ok(Self::Started),
+            Some("result") => Ok(Self::Result),
+            Some(_) => Err(Refused::shape("invalid_wait", "`wait` must be true, false or result")),
+        }
+    }
+}
+
+/// A switch of the query.
+pub(crate) fn switch(text: Option<&str>, name: &'static str, code: &'static str) -> Result<bool, Refused> {
+    match text.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("" | "0" | "false" | "no" | "off") => Ok(false),
+        Some("1" | "true" | "yes" | "on") => Ok(true),
+        Some(_) => Err(Refused::shape(code, format!("`{name}` must be true or false"))),
+    }
+}
+
+/// A query that can't be read: a parameter stands twice, or is not text.
+pub(crate) fn invalid_query() -> Refused {
+    Refused::shape("invalid_query", "the query can't be read: each parameter once, as text")
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        refused.0
+    }
+}

@@ -1,0 +1,198 @@
+//! The thread as a room of the engine: its streams, its indexes, and its commands with the facts they need.
+//! Must not know: HTTP.
+
+use bytes::Bytes;
+use plenary_accounts::{Accounts, Actor, Authority};
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_log::{Condition, Fault, IndexOp, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    command::{Begun, Caller, CancelRun, Interrupting, Progress, Progressed, ResumeRun, StartRun, TakeOver},
+    decide::{self, Rejection},
+    event::{Artifact, Leaves, ThreadEvent},
+    id::ThreadId,
+    state::ThreadState,
+};
+
+/// Threads of an agent by when they were opened, `<agent>/<opened, ms>/<thread>`.
+pub(crate) const THREADS: &str = "runs.threads";
+/// The same of whoever opened them, `<who>/<agent>/<opened, ms>/<thread>`.
+pub(crate) const OPENED: &str = "runs.opened";
+/// The thread of a run, by the run.
+pub(crate) const RUNS: &str = "runs.runs";
+/// Threads in which something runs or waits, each with the process that carries it out; empty where none does.
+pub(crate) const BUSY: &str = "runs.busy";
+/// Where an artifact is, by its id.
+pub(crate) const ARTIFACTS: &str = "runs.artifacts";
+
+/// Where an artifact is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    pub(crate) thread: ThreadId,
+    pub(crate) artifact: Artifact,
+}
+
+fn put(name: &'static str, key: String, value: impl Into<Bytes>) -> IndexOp {
+    IndexOp::Put { name, key, value: value.into() }
+}
+
+fn no_longer_busy(id: &str) -> IndexOp {
+    IndexOp::Delete { name: BUSY, key: id.to_owned() }
+}
+
+/// Threads as a room of the engine.
+#[derive(Debug)]
+pub(crate) struct ThreadRoom;
+
+impl Room for ThreadRoom {
+    type State = ThreadState;
+    type Event = ThreadEvent;
+    const CATEGORY: &'static str = "runs.thread";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &ThreadEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<ThreadEvent, Fault> {
+        ThreadEvent::decode(event)
+    }
+    fn evolve(state: &mut ThreadState, version: Version, at: TimestampMs, event: &ThreadEvent) {
+        state.evolve(version, at, event);
+    }
+    fn index(id: &str, event: &ThreadEvent) -> Vec<IndexOp> {
+        match event {
+            ThreadEvent::RunQueued(event) => {
+                let mut rows = vec![put(RUNS, event.run.to_string(), id.to_owned())];
+                if let Some(opens) = &event.opens {
+                    let key = format!("{}/{:014}/{id}", opens.agent, opens.created.0);
+                    rows.push(put(OPENED, format!("{}/{key}", event.by), Bytes::new()));
+                    rows.push(put(THREADS, key, Bytes::new()));
+                }
+                rows
+            }
+            ThreadEvent::RunStarted(event) => vec![put(BUSY, id.to_owned(), event.node.to_string())],
+            ThreadEvent::EventEmitted(event) => {
+                let Some(artifact) = &event.artifact else { return Vec::new() };
+                let Ok(thread) = id.parse() else { return Vec::new() };
+                let kept = Kept { thread, artifact: artifact.clone() };
+                let value = serde_json::to_vec(&kept).expect("strings and numbers can be written");
+                vec![put(ARTIFACTS, artifact.id.clone(), value)]
+            }
+            ThreadEvent::RunCompleted(event) => match event.leaves {
+                Leaves::Idle => vec![no_longer_busy(id)],
+                Leaves::Waiting => vec![put(BUSY, id.to_owned(), Bytes::new())],
+                Leaves::Next => Vec::new(),
+            },
+            ThreadEvent::QueuedRunCanceled(event) if event.idle => vec![no_longer_busy(id)],
+            ThreadEvent::RunResumed(_)
+            | ThreadEvent::CancelRequested(_)
+            | ThreadEvent::QueuedRunCanceled(_) => Vec::new(),
+        }
+    }
+}
+
+/// A command with the room that knows whether its token is still valid.
+pub(crate) struct Asked<C> {
+    pub(crate) accounts: Accounts,
+    pub(crate) command: C,
+}
+
+/// A command of this room.
+pub(crate) trait Decides: Send + Sync {
+    type Reply: Serialize + serde::de::DeserializeOwned + Send + Sync;
+
+    /// Who asks; none where the room itself does.
+    fn caller(&self) -> Option<&Caller>;
+    fn decide(
+        &self,
+        state: &ThreadState,
+        holds: bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<ThreadEvent, Self::Reply>, Rejection>;
+}
+
+impl<C: Decides> Command<ThreadRoom> for Asked<C> {
+    type Reply = C::Reply;
+    type Rejection = Rejection;
+    type Facts = bool;
+
+    /// Whether the caller's token is still valid; the append is held to that.
+    async fn facts(&self, _: &ThreadState) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = match self.command.caller() {
+            Some(caller) => holds(&self.accounts, &caller.authority, &mut conditions).await?,
+            None => true,
+        };
+        Ok(Facts { value, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &ThreadState,
+        _: Version,
+        holds: &bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<ThreadEvent, C::Reply>, Rejection> {
+        self.command.decide(state, *holds, stamp)
+    }
+}
+
+/// Whether the authority's token is valid, with the condition that keeps it so.
+pub(crate) async fn holds(
+    accounts: &Accounts,
+    authority: &Authority,
+    conditions: &mut Vec<Condition>,
+) -> Result<bool, Fault> {
+    let Some(token) = &authority.token else { return Ok(false) };
+    match &authority.by {
+        // Its token is the process's own, and was looked at when it came.
+        Actor::Operator => Ok(true),
+        Actor::Seed => Ok(false),
+        Actor::Owner(owner) => {
+            let owner = accounts.owner(owner).await?;
+            conditions.push(owner.condition());
+            Ok(owner.state.accepts_token(token))
+        }
+        Actor::Agent(agent) => {
+            let agent = accounts.agent(agent).await?;
+            conditions.push(agent.condition());
+            Ok(agent.state.accepts_token(token))
+        }
+    }
+}
+
+macro_rules! decides {
+    ($command:ty => $reply:ty, $caller:expr, |$this:ident, $state:ident, $holds:ident, $stamp:ident| $decide:expr) => {
+        impl Decides for $command {
+            type Reply = $reply;
+
+            fn caller(&self) -> Option<&Caller> {
+                let caller: fn(&Self) -> Option<&Caller> = $caller;
+                caller(self)
+            }
+            fn decide(
+                &self,
+                $state: &ThreadState,
+                $holds: bool,
+                $stamp: &Stamp,
+            ) -> Result<Decision<ThreadEvent, $reply>, Rejection> {
+                let $this = self;
+                $decide
+            }
+        }
+    };
+}
+
+decides!(StartRun => Begun, |this| Some(&this.caller), |this, state, holds, stamp| {
+    decide::start(state, holds, stamp, this)
+});
+decides!(ResumeRun => Interrupting, |this| Some(&this.caller), |this, state, holds, _stamp| {
+    decide::resume(state, holds, this)
+});
+decides!(CancelRun => Interrupting, |this| Some(&this.caller), |this, state, holds, _stamp| {
+    decide::cancel(state, holds, this)
+});
+decides!(Progress => Progressed, |_| None, |this, state, _holds, _stamp| decide::progress(state, this));
+decides!(TakeOver => Progressed, |_| None, |this, state, _holds, _stamp| decide::take_over(state, this));

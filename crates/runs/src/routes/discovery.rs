@@ -1,0 +1,122 @@
+//! Which agents there are, what they are, and what they are configured with (SC-9, SC-10, SC-33).
+//! Must not know: runs.
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    response::{Html, IntoResponse},
+};
+use http::{HeaderMap, Method, header, request::Parts};
+use plenary_accounts::{Credentials, identify};
+use plenary_edge::{Operation, Received};
+use plenary_kernel::Class;
+
+use super::{Answer, about, doc, json, of_agent};
+use crate::{
+    Runs,
+    caller::Asking,
+    refusals::Refused,
+    request::{self, ConfigureBody},
+    wire::{AgentDescriptor, Base, Listed, Source},
+};
+
+/// What a browser gets that asks for the server itself.
+const PAGE: &str = include_str!("page.html");
+
+pub(super) fn operations() -> Vec<Operation<Runs>> {
+    let list_doc = doc("run.agents", Method::GET, "/", "List the agents that this server runs")
+        .description("Pairs of name and path. A browser that asks for HTML gets a page without a token.")
+        .reply::<Vec<Listed>>();
+    let discovery_doc = doc("run.discovery", Method::GET, "/_discovery", "List the paths of the agents")
+        .reply::<Vec<String>>();
+    let describe_doc = of_agent("run.describe", Method::GET, "/agent/{name}/describe", "Describe an agent")
+        .reply::<AgentDescriptor>();
+    let configure_doc =
+        of_agent("run.configure", Method::POST, "/agent/{name}/configure", "Configure an agent")
+            .description(
+                "By its owner or the operator. The answer is a RunCompleted with a run id of its own.",
+            )
+            .request::<ConfigureBody>()
+            .reply::<Base>()
+            .errors(Class::Malformed, &["invalid_json"])
+            .errors(Class::Forbidden, &["forbidden"])
+            .errors(
+                Class::Unprocessable,
+                &["invalid_body", "invalid_args", "args_too_large", "invalid_idempotency_key"],
+            )
+            .errors(Class::Conflict, &["idempotency_key_reused"]);
+    vec![
+        Operation::new(list_doc, list),
+        Operation::new(discovery_doc, discovery),
+        Operation::new(describe_doc, describe),
+        Operation::new(configure_doc, configure),
+    ]
+}
+
+fn path(name: &str) -> String {
+    format!("/agent/{name}")
+}
+
+async fn list(State(runs): State<Runs>, parts: Parts) -> Answer {
+    if prefers_html(&parts.headers) {
+        return Ok(Html(PAGE).into_response());
+    }
+    identify(&parts, runs.accounts(), Credentials::Header).await?;
+    let listed = |name: &str| Listed(name.to_owned(), path(name));
+    let agents: Vec<_> = runs.0.registry.iter().map(|agent| listed(agent.name())).collect();
+    Ok(Json(agents).into_response())
+}
+
+/// Whether somebody asks for HTML before JSON: a browser.
+fn prefers_html(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let place = |media_type| accept.find(media_type);
+    match (place("text/html"), place("application/json")) {
+        (Some(html), Some(json)) => html < json,
+        (html, _) => html.is_some(),
+    }
+}
+
+async fn discovery(State(runs): State<Runs>, _: Asking) -> Answer {
+    let paths: Vec<_> = runs.0.registry.iter().map(|agent| path(agent.name())).collect();
+    Ok(Json(paths).into_response())
+}
+
+async fn describe(State(runs): State<Runs>, _: Asking, Path(name): Path<String>) -> Answer {
+    let agent = runs.agent(&name)?;
+    Ok(Json(AgentDescriptor::of(agent.name(), agent.runner.card())).into_response())
+}
+
+async fn configure(
+    State(runs): State<Runs>,
+    asking: Asking,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    Received(body): Received,
+) -> Answer {
+    runs.agent(&name)?;
+    let body = body?;
+    let args = request::read_configure(body.bytes())?;
+    configured(&runs, &asking, &name, &headers, body.bytes(), args).await
+}
+
+/// Configures an agent, by whichever path it was asked.
+pub(super) async fn configured(
+    runs: &Runs,
+    asking: &Asking,
+    name: &str,
+    headers: &HeaderMap,
+    body: &[u8],
+    args: serde_json::Map<String, serde_json::Value>,
+) -> Answer {
+    let agent = runs.agent(name)?;
+    let scope = format!("runs/configure/{name}/{}", asking.actor());
+    let key = request::key(scope, "", headers, body)?;
+    let done = runs.configure(asking.caller(agent), args, key.as_ref()).await.map_err(Refused::from)?;
+    let source = Source { thread: done.reply.thread, agent: agent.name().into() };
+    let event = source.configured(done.reply.run);
+    let mut response = json(event.json);
+    about(&mut response, name, done.reply.run, done.reply.thread);
+    response.headers_mut().remove(header::LOCATION);
+    Ok(super::replayed(response, done.replayed))
+}

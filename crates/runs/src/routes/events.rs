@@ -1,0 +1,175 @@
+//! The events of a run or a thread: as they stand, since the last call, or live (SC-12, SC-36 to SC-38, SC-42).
+//! Must not know: how they are stored.
+
+use axum::extract::{Path, Query, State, rejection::QueryRejection};
+use http::{HeaderMap, HeaderValue, Method, header};
+use plenary_edge::Operation;
+use plenary_kernel::Class;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, json, of_agent, query, text};
+use crate::{
+    Runs,
+    caller::{Asking, Watching},
+    finding::Found,
+    limits::READER_CHARS_MAX,
+    reading::{Page, Since},
+    refusals::Refused,
+    registry::Agent,
+    request::switch,
+    wire::Base,
+};
+
+pub(super) fn operations() -> Vec<Operation<Runs>> {
+    let said = "Of a run: what came since the reader last asked, and each event once; `X-Reader` names a reader, the \
+                token is one otherwise. With `since` nothing is consumed. Of a thread: all events of its runs. With \
+                `stream=true` server-sent events, from the beginning or behind `since` or `Last-Event-ID`: of a run \
+                until RunCompleted, of a thread until nothing runs or waits.";
+    let doc = |id, path, summary| {
+        of_agent(id, Method::GET, path, summary)
+            .description(said)
+            .reply::<Vec<Base>>()
+            .errors(Class::NotFound, &["run_not_found", "thread_not_found"])
+            .errors(
+                Class::Unprocessable,
+                &["invalid_since", "invalid_stream", "invalid_reader", "invalid_query"],
+            )
+            .errors(Class::TooMany, &["too_many_readers", "too_many_streams"])
+            .errors(Class::Unavailable, &["stopping"])
+    };
+    let by_query = doc("run.events", "/agent/{name}/get_events", "Read or follow a run or a thread")
+        .query::<EventsQuery>()
+        .errors(Class::Unprocessable, &["missing_run_id"]);
+    let by_path = doc("run.events_of", "/agent/{name}/get_events/{id}", "Read or follow a run or a thread")
+        .path_parameter::<String>("id", "A run, or a thread.")
+        .query::<StreamQuery>();
+    vec![Operation::new(by_query, events), Operation::new(by_path, events_of)]
+}
+
+/// The query of `GET …/get_events`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct EventsQuery {
+    /// Which run.
+    run_id: Option<String>,
+    /// Or which thread.
+    thread_id: Option<String>,
+    /// Whether to follow it live; false when absent.
+    #[schemars(with = "Option<bool>")]
+    stream: Option<String>,
+    /// Only events behind this one: its id; of a thread `<run_id>:<id>`.
+    since: Option<String>,
+    /// From `POST /auth/ticket`, for clients that can't set headers.
+    #[expect(dead_code, reason = "read where the caller is")]
+    ticket: Option<String>,
+}
+
+/// The query of `GET …/get_events/{id}`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct StreamQuery {
+    /// Whether to follow it live; false when absent.
+    #[schemars(with = "Option<bool>")]
+    stream: Option<String>,
+    /// Only events behind this one: its id; of a thread `<run_id>:<id>`.
+    since: Option<String>,
+    /// From `POST /auth/ticket`, for clients that can't set headers.
+    #[expect(dead_code, reason = "read where the caller is")]
+    ticket: Option<String>,
+}
+
+async fn events(
+    State(runs): State<Runs>,
+    Watching(asking): Watching,
+    Path(name): Path<String>,
+    sent: Result<Query<EventsQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Answer {
+    let agent = runs.agent(&name)?;
+    let sent = query(sent)?;
+    let found = match (&sent.run_id, &sent.thread_id) {
+        (Some(run), _) => runs.find(&asking, agent, run).await?,
+        (None, Some(thread)) => of_thread(&runs, &asking, agent, thread).await?,
+        (None, None) => return Err(Refused::shape("missing_run_id", "say which run: `?run_id=`")),
+    };
+    answer(&runs, &asking, found, sent.stream.as_deref(), sent.since.as_deref(), &headers).await
+}
+
+async fn of_thread(runs: &Runs, asking: &Asking, agent: &Agent, thread: &str) -> Result<Found, Refused> {
+    let thread = thread.parse().map_err(|_| Refused::thread_not_found())?;
+    runs.find_thread(&asking.actor(), agent, thread).await?.ok_or_else(Refused::thread_not_found)
+}
+
+async fn events_of(
+    State(runs): State<Runs>,
+    Watching(asking): Watching,
+    Path((name, id)): Path<(String, String)>,
+    sent: Result<Query<StreamQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Answer {
+    let agent = runs.agent(&name)?;
+    let sent = query(sent)?;
+    let found = runs.find(&asking, agent, &id).await?;
+    answer(&runs, &asking, found, sent.stream.as_deref(), sent.since.as_deref(), &headers).await
+}
+
+async fn answer(
+    runs: &Runs,
+    asking: &Asking,
+    found: Found,
+    stream: Option<&str>,
+    since: Option<&str>,
+    headers: &HeaderMap,
+) -> Answer {
+    let invalid = || Refused::shape("invalid_since", "`since` must be the id of an event");
+    if switch(stream, "stream", "invalid_stream")? {
+        let since = text(headers, "last-event-id").or(since);
+        let since = Since::read(since).ok_or_else(invalid)?;
+        return runs.live(asking, found.source, found.run, since).await;
+    }
+    let page = match (since, found.run) {
+        (None, Some(run)) => runs.drain(&found, run, &reader(asking, headers)?).await?,
+        (since, _) => runs.page(&found, Since::read(since).ok_or_else(invalid)?).await?,
+    };
+    let mut response = json(array(&page));
+    if let (true, Some(last)) = (page.more, page.events.last()) {
+        // How to go on: the same request again, or behind this event.
+        let next = match found.run {
+            Some(_) => last.id.to_string(),
+            None => format!("{}:{}", last.run, last.id),
+        };
+        let link = format!("<?since={next}>; rel=\"next\"");
+        if let Ok(link) = HeaderValue::from_str(&link) {
+            response.headers_mut().insert(header::LINK, link);
+        }
+    }
+    Ok(response)
+}
+
+/// Whose place it is that a poll moves on.
+fn reader(asking: &Asking, headers: &HeaderMap) -> Result<String, Refused> {
+    let Some(named) = headers.get("x-reader") else { return Ok(asking.actor().to_string()) };
+    let named = named.to_str().unwrap_or_default();
+    let fits = (1..=READER_CHARS_MAX).contains(&named.len())
+        && named.bytes().all(|octet| octet.is_ascii_graphic() && octet != b'/');
+    if !fits {
+        let detail =
+            format!("`X-Reader` must be 1 to {READER_CHARS_MAX} visible ASCII characters without `/`");
+        return Err(Refused::shape("invalid_reader", detail));
+    }
+    // Of each who asks its own readers.
+    Ok(format!("{}/{named}", asking.actor()))
+}
+
+fn array(page: &Page) -> String {
+    let octets: usize = page.events.iter().map(|event| event.json.len() + 1).sum();
+    let mut array = String::with_capacity(octets + 2);
+    array.push('[');
+    for (nth, event) in page.events.iter().enumerate() {
+        if nth > 0 {
+            array.push(',');
+        }
+        array.push_str(&event.json);
+    }
+    array.push(']');
+    array
+}

@@ -1,0 +1,144 @@
+//! The public operations of the Agent Protocol: parse, ask, translate the answer (wire.md 4.2, D.8).
+//! Must not know: what becomes of a command.
+
+mod artifacts;
+mod discovery;
+mod events;
+mod reading;
+mod running;
+
+use axum::{
+    Router,
+    extract::rejection::QueryRejection,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault};
+use plenary_kernel::Class;
+
+use crate::{
+    Runs,
+    caller::Asking,
+    finding::Found,
+    id::{RunId, ThreadId},
+    live::Live,
+    reading::{Since, begin},
+    refusals::Refused,
+    request,
+    runs::stream,
+    state::RunStatus,
+    wire::{ErrorBody, Source},
+};
+
+use running::replayed;
+
+type Answer = Result<Response, Refused>;
+
+const RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
+const THREAD_ID: HeaderName = HeaderName::from_static("x-thread-id");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// The routes of this room.
+///
+/// # Errors
+/// When the operations contradict each other.
+pub fn routes(runs: Runs, metrics: &Metrics) -> Result<Router, RegistryFault> {
+    Ok(plenary_edge::routes(operations(), metrics)?.with_state(runs))
+}
+
+/// The operations of this room.
+#[must_use]
+pub fn operations() -> Vec<Operation<Runs>> {
+    [
+        discovery::operations(),
+        running::operations(),
+        events::operations(),
+        reading::operations(),
+        artifacts::operations(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// An operation of this room, with what all of them have in common.
+fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary)
+        .auth(Auth::Any)
+        .error_body::<ErrorBody<'static>>()
+        .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+}
+
+/// One that is about an agent.
+fn of_agent(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    doc(id, method, path, summary)
+        .path_parameter::<String>("name", "The agent's name.")
+        .errors(Class::NotFound, &["agent_not_found"])
+}
+
+/// JSON that was written already.
+fn json(text: impl Into<axum::body::Body>) -> Response {
+    let mut response = text.into().into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn query<T>(query: Result<axum::extract::Query<T>, QueryRejection>) -> Result<T, Refused> {
+    query.map(|axum::extract::Query(query)| query).map_err(|_| request::invalid_query())
+}
+
+/// A header that is text, and not empty.
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let text = headers.get(name)?.to_str().ok()?.trim();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Which run an answer is about, and where it is reported on (wire.md D.4).
+fn about(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
+    let values = [
+        (RUN_ID, run.to_string()),
+        (THREAD_ID, thread.to_string()),
+        (header::LOCATION, format!("/agent/{agent}/runs/{run}")),
+    ];
+    for (name, value) in values {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+}
+
+impl Runs {
+    /// A run or a thread as a live stream, behind `since`.
+    async fn live(&self, asking: &Asking, source: Source, run: Option<RunId>, since: Since) -> Answer {
+        let stream = stream(source.thread);
+        // First the place among the watchers, then the look at the log: so nothing falls between them.
+        let watch = self.0.watchers.watch(&stream, Some(&asking.0), asking.0.token)?;
+        let looking = self.0.deltas.look_on(source.thread).ok();
+        let (state, head) = self.0.threads.fresh(&source.thread.to_string()).await?;
+        let found = Found { source, state, head, run };
+        let run = found.run();
+        let after = match (since, run) {
+            (Since::Id(id), _) => id,
+            (Since::Place(of, id), Some(run)) if of == run.id => id,
+            (Since::Start | Since::Place(..), _) => 0,
+        };
+        let (cursor, until) = match (run, since) {
+            // What is queued begins behind everything that stands there.
+            (Some(run), _) if run.status == RunStatus::Queued => (found.head, None),
+            (Some(run), _) => (begin(run, after), run.status.is_over().then_some(run.ended)),
+            (None, since) => {
+                let behind = match since {
+                    Since::Place(run, id) => found.state.run(run).map(|run| begin(run, id)),
+                    Since::Start | Since::Id(_) => None,
+                };
+                let idle = found.state.runs.iter().all(|run| run.status.is_over());
+                (behind.unwrap_or_default(), idle.then_some(found.head))
+            }
+        };
+        // Of one run, a place in it is a number.
+        let since = if found.run.is_some() { Since::Id(after) } else { since };
+        let (source, run, principal) = (found.source, found.run, asking.0.clone());
+        let live = Live { runs: self.clone(), source, principal, watch, looking, run, since, cursor, until };
+        Ok(live.into_response())
+    }
+}

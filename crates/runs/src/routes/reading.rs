@@ -1,0 +1,95 @@
+//! Where a run stands, and which threads there are (SC-40, SC-41).
+//! Must not know: how they are stored.
+
+use axum::{
+    Json,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    response::IntoResponse,
+};
+use http::{HeaderValue, Method, header};
+use plenary_edge::Operation;
+use plenary_kernel::Class;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, of_agent, query};
+use crate::{
+    Runs,
+    caller::Asking,
+    id::RunId,
+    limits::{THREADS_DEFAULT, THREADS_MAX},
+    refusals::Refused,
+    wire::{RunReport, ThreadReport},
+};
+
+pub(super) fn operations() -> Vec<Operation<Runs>> {
+    let run_doc = of_agent("run.show", Method::GET, "/agent/{name}/runs/{run_id}", "Show where a run stands")
+        .path_parameter::<RunId>("run_id", "The run.")
+        .reply::<RunReport>()
+        .errors(Class::NotFound, &["run_not_found"]);
+    let threads_doc = of_agent(
+        "run.threads",
+        Method::GET,
+        "/agent/{name}/threads",
+        "List threads, newest first",
+    )
+    .description(
+        "Those that you opened; all of them for the agent's owner and the operator. Where there are more, \
+             `Link: <…>; rel=\"next\"` says how to go on.",
+    )
+    .query::<ThreadsQuery>()
+    .reply::<Vec<ThreadReport>>()
+    .errors(Class::NotFound, &["thread_not_found"])
+    .errors(Class::Unprocessable, &["invalid_limit", "invalid_query"]);
+    vec![Operation::new(run_doc, show), Operation::new(threads_doc, threads)]
+}
+
+async fn show(State(runs): State<Runs>, asking: Asking, Path((name, run)): Path<(String, String)>) -> Answer {
+    let agent = runs.agent(&name)?;
+    let run = run.parse().map_err(|_| Refused::run_not_found())?;
+    let found = runs.find_run(&asking, agent, run).await?.ok_or_else(Refused::run_not_found)?;
+    let run = found.run().ok_or_else(Refused::run_not_found)?;
+    Ok(Json(runs.report(&found, run).await?).into_response())
+}
+
+/// The query of `GET …/threads`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct ThreadsQuery {
+    /// How many; 100 when absent, clamped to 1 to 500.
+    #[schemars(with = "Option<i64>")]
+    limit: Option<String>,
+    /// Only threads that were opened before this one.
+    before: Option<String>,
+}
+
+async fn threads(
+    State(runs): State<Runs>,
+    asking: Asking,
+    Path(name): Path<String>,
+    sent: Result<Query<ThreadsQuery>, QueryRejection>,
+) -> Answer {
+    let agent = runs.agent(&name)?;
+    let sent = query(sent)?;
+    let limit = limit(sent.limit.as_deref())?;
+    let before = sent.before.as_deref().map(|id| id.parse().map_err(|_| Refused::thread_not_found()));
+    let (threads, more) = runs.threads(&asking.actor(), agent, before.transpose()?, limit).await?;
+    let next = threads
+        .last()
+        .filter(|_| more)
+        .map(|last| format!("</agent/{name}/threads?limit={limit}&before={}>; rel=\"next\"", last.id));
+    let mut response = Json(threads).into_response();
+    if let Some(link) = next.and_then(|link| HeaderValue::from_str(&link).ok()) {
+        response.headers_mut().insert(header::LINK, link);
+    }
+    Ok(response)
+}
+
+fn limit(text: Option<&str>) -> Result<usize, Refused> {
+    let Some(text) = text else { return Ok(THREADS_DEFAULT) };
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|octet| octet.is_ascii_digit()) {
+        return Err(Refused::shape("invalid_limit", "`limit` must be an integer"));
+    }
+    let beyond = if text.starts_with('-') { 1 } else { usize::MAX };
+    Ok(text.parse().unwrap_or(beyond).clamp(1, THREADS_MAX))
+}

@@ -1,0 +1,270 @@
+//! Asking an agent for a run, answering it, stopping it (SC-11, SC-35, SC-39, SC-45, SC-46).
+//! Must not know: what an agent does.
+
+use axum::{
+    extract::{Path, Query, State, rejection::QueryRejection},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use plenary_edge::{Operation, OperationDoc, Received};
+use plenary_engine::Done;
+use plenary_kernel::{Class, Version};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Answer, REPLAYED, about, discovery::configured, json, of_agent, query};
+use crate::{
+    Runs,
+    caller::Asking,
+    command::{Begun, CancelRun, Request, ResumeRun},
+    finding::Found,
+    id::{RunId, ThreadId},
+    limits::RUNS_ACTIVE_MAX,
+    reading::Since,
+    refusals::Refused,
+    registry::Agent,
+    request::{self, Ask, Ids, RunBody, Wait},
+    runs::stream,
+    state::RunStatus,
+    wire::{Base, Source, WireEvent},
+};
+
+pub(super) fn operations() -> Vec<Operation<Runs>> {
+    let run_doc = of_agent("run.run", Method::POST, "/agent/{name}/run", "Ask an agent, answer it, or stop it")
+        .description(
+            "A request begins a run, in a new thread or in `thread_id`; one that runs is resumed or canceled by \
+             `run_id`. 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and \
+             the RunStarted, with `wait=result` 200 and the RunCompleted, or the WaitForInput. One run of a thread \
+             goes on at a time; the others wait their turn.",
+        )
+        .query::<RunQuery>()
+        .request::<RunBody>()
+        .success(StatusCode::ACCEPTED)
+        .reply::<Base>()
+        .errors(Class::Forbidden, &["forbidden"])
+        .errors(Class::Conflict, &["run_not_active"])
+        .errors(Class::Unprocessable, &["missing_run_id", "invalid_run_id", "invalid_request_keys", "invalid_args", "args_too_large"])
+        .errors(Class::TooMany, &["too_many_streams"]);
+    let stream_doc = of_agent(
+        "run.stream",
+        Method::POST,
+        "/agent/{name}/stream_request",
+        "Ask an agent and follow the run (server-sent events)",
+    )
+    .description(
+        "The events of the new run as they come; `data` is an event, `event` its type, `id` its number. Text that is \
+         still being made comes as TextDelta, without an id. Ends after RunCompleted.",
+    )
+    .query::<StreamQuery>()
+    .request::<RunBody>()
+    .reply_type("text/event-stream")
+    .errors(Class::TooMany, &["too_many_streams"]);
+    vec![Operation::new(begins(run_doc), run), Operation::new(begins(stream_doc), stream_request)]
+}
+
+/// What the beginning of a run may be refused with.
+fn begins(doc: OperationDoc) -> OperationDoc {
+    doc.errors(Class::Malformed, &["invalid_json"])
+        .errors(Class::NotFound, &["thread_not_found", "run_not_found"])
+        .errors(
+            Class::Unprocessable,
+            &[
+                "invalid_body",
+                "unknown_request_type",
+                "invalid_type",
+                "invalid_input",
+                "invalid_thread_id",
+                "invalid_logging_level",
+                "invalid_request_metadata",
+                "invalid_run_context",
+                "invalid_depth",
+                "depth_exceeded",
+                "invalid_wait",
+                "invalid_query",
+                "invalid_idempotency_key",
+            ],
+        )
+        .errors(Class::Conflict, &["thread_full", "idempotency_key_reused"])
+        .errors(Class::TooMany, &["too_many_queued_runs", "too_many_runs"])
+        .errors(Class::Unavailable, &["stopping"])
+}
+
+/// The query of `POST …/run`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct RunQuery {
+    /// `true`, `false` or `result`; false when absent.
+    wait: Option<String>,
+    /// As in the body, which wins.
+    run_id: Option<String>,
+    /// As in the body, which wins.
+    thread_id: Option<String>,
+}
+
+/// The query of `POST …/stream_request`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct StreamQuery {
+    /// As in the body, which wins.
+    thread_id: Option<String>,
+}
+
+async fn run(
+    State(runs): State<Runs>,
+    asking: Asking,
+    Path(name): Path<String>,
+    sent: Result<Query<RunQuery>, QueryRejection>,
+    headers: HeaderMap,
+    Received(body): Received,
+) -> Answer {
+    let agent = runs.agent(&name)?;
+    let (body, sent) = (body?, query(sent)?);
+    let wait = Wait::read(sent.wait.as_deref())?;
+    let ids = Ids { run: sent.run_id.as_deref(), thread: sent.thread_id.as_deref() };
+    let takes = agent.runner.card().request_types;
+    match request::read(body.bytes(), ids, &takes)? {
+        Ask::Start { thread, request } => {
+            let begun = runs.begin(&asking, agent, thread, request, &headers).await?;
+            let mut response = match wait {
+                Wait::No => StatusCode::ACCEPTED.into_response(),
+                Wait::Started | Wait::Result => {
+                    json(runs.awaited(&asking, agent, begun.reply, wait).await?.json)
+                }
+            };
+            about(&mut response, &name, begun.reply.run, begun.reply.thread);
+            Ok(replayed(response, begun.replayed))
+        }
+        Ask::Resume { run, thread } => {
+            let caller = asking.caller(agent);
+            let at = runs.interrupted(&asking, agent, run, thread).await?;
+            let command = ResumeRun { caller, run, body: body.bytes().clone() };
+            let run = runs.ask(at, command, None).await?.reply.run;
+            Ok(accepted(&name, run, at))
+        }
+        Ask::Cancel { run, thread } => {
+            let caller = asking.caller(agent);
+            let at = runs.interrupted(&asking, agent, run, thread).await?;
+            let command = CancelRun { caller, run, body: body.bytes().clone() };
+            let run = runs.ask(at, command, None).await?.reply.run;
+            Ok(accepted(&name, run, at))
+        }
+        Ask::Configure(args) => configured(&runs, &asking, &name, &headers, body.bytes(), args).await,
+    }
+}
+
+async fn stream_request(
+    State(runs): State<Runs>,
+    asking: Asking,
+    Path(name): Path<String>,
+    sent: Result<Query<StreamQuery>, QueryRejection>,
+    headers: HeaderMap,
+    Received(body): Received,
+) -> Answer {
+    let agent = runs.agent(&name)?;
+    let (body, sent) = (body?, query(sent)?);
+    let ids = Ids { run: None, thread: sent.thread_id.as_deref() };
+    let takes = agent.runner.card().request_types;
+    let (thread, request) = request::read_start(body.bytes(), ids, &takes)?;
+    let Done { reply: Begun { run, thread, .. }, replayed: again, .. } =
+        runs.begin(&asking, agent, thread, request, &headers).await?;
+    let source = Source { thread, agent: agent.name().into() };
+    let mut response = runs.live(&asking, source, Some(run), Since::Start).await?;
+    about(&mut response, &name, run, thread);
+    Ok(replayed(response, again))
+}
+
+/// 202: the run hears of it (wire.md D.8).
+fn accepted(name: &str, run: RunId, thread: ThreadId) -> Response {
+    let mut response = StatusCode::ACCEPTED.into_response();
+    about(&mut response, name, run, thread);
+    response
+}
+
+/// The answer, marked where it is that of an earlier, equal request.
+pub(super) fn replayed(mut response: Response, replayed: bool) -> Response {
+    if replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    response
+}
+
+impl Runs {
+    async fn begin(
+        &self,
+        asking: &Asking,
+        agent: &Agent,
+        thread: Option<ThreadId>,
+        request: Request,
+        headers: &HeaderMap,
+    ) -> Result<Done<Begun>, Refused> {
+        if self.0.stop.is_cancelled() {
+            return Err(Refused::stopping());
+        }
+        if self.active() >= RUNS_ACTIVE_MAX {
+            return Err(Refused::too_many_runs());
+        }
+        let scope = format!("runs/run/{}/{}", agent.name(), asking.actor());
+        let said = thread.map(|thread| thread.to_string()).unwrap_or_default();
+        let key = request::key(scope, &said, headers, &request.body)?;
+        Ok(self.start(asking.caller(agent), thread, request, key.as_ref()).await?)
+    }
+
+    /// The thread whose run is resumed or canceled.
+    async fn interrupted(
+        &self,
+        asking: &Asking,
+        agent: &Agent,
+        run: Option<RunId>,
+        thread: Option<ThreadId>,
+    ) -> Result<ThreadId, Refused> {
+        match (run, thread) {
+            (Some(run), thread) => {
+                let found = self.find_run(asking, agent, run).await?.ok_or_else(Refused::run_not_found)?;
+                match thread.is_none_or(|thread| thread == found.source.thread) {
+                    true => Ok(found.source.thread),
+                    false => Err(Refused::run_not_found()),
+                }
+            }
+            (None, Some(thread)) => {
+                let found = self.find_thread(&asking.actor(), agent, thread).await?;
+                found.map(|found| found.source.thread).ok_or_else(Refused::thread_not_found)
+            }
+            (None, None) => Err(Refused::run_not_found()),
+        }
+    }
+
+    /// The event that the caller waits for.
+    async fn awaited(
+        &self,
+        asking: &Asking,
+        agent: &Agent,
+        begun: Begun,
+        wait: Wait,
+    ) -> Result<WireEvent, Refused> {
+        let source = Source { thread: begun.thread, agent: agent.name().into() };
+        if wait == Wait::Started && begun.started {
+            return Ok(source.started(begun.run, begun.depth));
+        }
+        let watch = self.0.watchers.watch(&stream(begun.thread), Some(&asking.0), asking.0.token)?;
+        loop {
+            let marks = watch.mailbox().take();
+            if marks.closing.is_some() {
+                return Err(Refused::stopping());
+            }
+            let found: Option<Found> = self.find_run(asking, agent, begun.run).await?;
+            let found = found.ok_or_else(Refused::run_not_found)?;
+            let run = found.run().ok_or_else(Refused::run_not_found)?;
+            match wait {
+                Wait::No | Wait::Started if run.started != Version::ZERO => {
+                    return Ok(source.started(run.id, run.depth));
+                }
+                Wait::Result if run.status.is_over() => return Ok(self.wire_at(&source, run.ended).await?),
+                Wait::Result if run.status == RunStatus::Waiting => {
+                    return Ok(self.wire_at(&source, run.waits).await?);
+                }
+                Wait::No | Wait::Started | Wait::Result => {}
+            }
+            // A lost wake-up is only late.
+            let again = std::time::Duration::from_millis(crate::limits::KEEPALIVE_MS);
+            let _ = tokio::time::timeout(again, watch.mailbox().woken()).await;
+        }
+    }
+}

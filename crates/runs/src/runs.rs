@@ -1,0 +1,315 @@
+//! The runs of a server: commands in, states out, and the runs that this process carries out.
+//! Must not know: HTTP.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use plenary_accounts::{Accounts, TokenDigest, Watchers};
+use plenary_blobs::Blobs;
+use plenary_edge::Metrics;
+use plenary_engine::{Clock, Done, ExecuteError, KeyUse, Room, Streams};
+use plenary_hub::{Cursors, Observer, Tail};
+use plenary_kernel::Version;
+use plenary_log::{Fault, Log, StoredEvent, StreamName};
+use prometheus_client::metrics::gauge::Gauge;
+use serde_json::{Map, Value};
+use tokio::sync::Notify;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    command::{Begun, Caller, Progressed, Request, StartRun},
+    configured::{ConfigurationRoom, ConfigureAgent, Configured, NotConfigured},
+    decide::Rejection,
+    deltas::Deltas,
+    event::{RunQueued, ThreadEvent},
+    id::{RunId, ThreadId},
+    limits::{TAIL_OCTETS_MAX, WATCHERS_PER_TOKEN_MAX},
+    registry::Registry,
+    room::{Asked, Decides, RUNS, ThreadRoom},
+    state::ThreadState,
+};
+
+/// The runs of a server. Cheap to clone.
+#[derive(Clone)]
+pub struct Runs(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) threads: Streams<ThreadRoom>,
+    configurations: Streams<ConfigurationRoom>,
+    accounts: Accounts,
+    pub(crate) registry: Registry,
+    pub(crate) cursors: Arc<Cursors>,
+    /// This process, as the log knows it.
+    pub(crate) node: Arc<str>,
+    pub(crate) watchers: Watchers<TokenDigest>,
+    /// Where artifacts are kept; none where there is no place for them.
+    pub(crate) blobs: Option<Blobs>,
+    pub(crate) tail: Tail<()>,
+    pub(crate) deltas: Deltas,
+    pub(crate) carried: Carried,
+    /// The process is about to stop.
+    pub(crate) stop: CancellationToken,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) gauges: Gauges,
+}
+
+/// What is counted.
+#[derive(Clone, Default)]
+pub(crate) struct Gauges {
+    active: Gauge,
+    /// On a shared store of all processes.
+    pub(crate) queued: Gauge,
+}
+
+/// The runs that this process carries out.
+#[derive(Default)]
+pub(crate) struct Carried(Mutex<HashMap<RunId, Arc<Notify>>>);
+
+/// A place among them, until it is dropped.
+pub(crate) struct Place {
+    runs: Runs,
+    run: RunId,
+    /// Something was asked of the run.
+    pub(crate) asked: Arc<Notify>,
+}
+
+impl Carried {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Notify>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Something was asked of a run.
+    fn wake(&self, run: RunId) {
+        if let Some(asked) = self.lock().get(&run) {
+            asked.notify_one();
+        }
+    }
+}
+
+impl Place {
+    /// Which run it is.
+    pub(crate) fn run(&self) -> RunId {
+        self.run
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.runs.0.carried.lock().remove(&self.run);
+        self.runs.0.gauges.active.dec();
+    }
+}
+
+impl Runs {
+    /// The runs in a log, of these agents. Artifacts are kept among the blobs.
+    #[must_use]
+    pub fn new(
+        log: Log,
+        clock: Arc<dyn Clock>,
+        accounts: Accounts,
+        cursors: Arc<Cursors>,
+        blobs: Option<Blobs>,
+        registry: Registry,
+    ) -> Self {
+        let deltas = Deltas::new(&log, clock.clone());
+        Self(Arc::new(Inner {
+            threads: Streams::new(log.clone(), clock.clone()),
+            configurations: Streams::new(log, clock),
+            accounts,
+            registry,
+            node: cursors.node().as_str().into(),
+            cursors,
+            watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
+            blobs,
+            tail: Tail::new(TAIL_OCTETS_MAX),
+            deltas,
+            carried: Carried::default(),
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            gauges: Gauges::default(),
+        }))
+    }
+
+    /// Keeps the ephemeral lane going until the log is closed; to be spawned.
+    pub fn running(&self) -> impl Future<Output = ()> + Send + 'static {
+        let runs = self.clone();
+        async move { runs.0.deltas.running().await }
+    }
+
+    /// Counts the runs that this process carries out, and those that wait their turn.
+    pub fn register(&self, metrics: &Metrics) {
+        let Gauges { active, queued } = self.0.gauges.clone();
+        metrics.register("runs_active", "Runs that this process carries out", active);
+        metrics.register("runs_queued", "Runs that wait for an earlier one of their thread", queued);
+    }
+
+    /// How many runs this process carries out.
+    #[must_use]
+    pub fn active(&self) -> usize {
+        self.0.carried.count()
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        self.0.threads.log()
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        self.0.threads.clock()
+    }
+
+    pub(crate) fn accounts(&self) -> &Accounts {
+        &self.0.accounts
+    }
+
+    /// Takes a place among the runs that are carried out here; `None` when it has one.
+    pub(crate) fn place(&self, run: RunId) -> Option<Place> {
+        let mut carried = self.0.carried.lock();
+        let std::collections::hash_map::Entry::Vacant(entry) = carried.entry(run) else { return None };
+        let asked = Arc::new(Notify::new());
+        entry.insert(asked.clone());
+        self.0.gauges.active.inc();
+        Some(Place { runs: self.clone(), run, asked })
+    }
+
+    /// Carries out a command on a thread, and wakes whoever follows it.
+    pub(crate) async fn ask<C: Decides>(
+        &self,
+        thread: ThreadId,
+        command: C,
+        key: Option<&KeyUse>,
+    ) -> Result<Done<C::Reply>, ExecuteError<Rejection>> {
+        let asked = Asked { accounts: self.0.accounts.clone(), command };
+        let done = self.0.threads.execute(&thread.to_string(), &asked, key).await?;
+        if done.position.is_some() {
+            // Whoever follows it here need not wait until it is handed out.
+            self.0.watchers.wake(&stream(thread), Version(1));
+        }
+        Ok(done)
+    }
+
+    /// Asks for a run, and begins it where nothing else of its thread goes on.
+    pub(crate) async fn start(
+        &self,
+        caller: Caller,
+        thread: Option<ThreadId>,
+        request: Request,
+        key: Option<&KeyUse>,
+    ) -> Result<Done<Begun>, ExecuteError<Rejection>> {
+        let is_new = thread.is_none();
+        let thread = thread.unwrap_or_else(|| ThreadId::mint(&self.clock().stamp(), 1));
+        let command = StartRun { caller, thread, is_new, request, node: self.0.node.clone() };
+        let asked = command.clone();
+        let done = self.ask(thread, command, key).await?;
+        if done.reply.started && !done.replayed {
+            let StartRun { caller, request, .. } = asked;
+            let Request { request_type, depth, body, .. } = request;
+            let (run, by) = (done.reply.run, caller.authority.by);
+            let queued = RunQueued { run, by, request_type, depth, opens: None, request: body };
+            self.carry_out(thread, run, Some(queued));
+        }
+        Ok(done)
+    }
+
+    /// What was begun by a command is carried out here.
+    pub(crate) fn follow(&self, thread: ThreadId, progressed: Progressed) {
+        if let Some(run) = progressed.started {
+            self.carry_out(thread, run, None);
+        }
+    }
+
+    /// A thread as readers are shown it; the empty state when there is none.
+    pub(crate) async fn fresh(&self, thread: ThreadId) -> Result<Arc<ThreadState>, Fault> {
+        Ok(self.0.threads.fresh(&thread.to_string()).await?.0)
+    }
+
+    /// The thread of a run.
+    pub(crate) async fn thread_of(&self, run: RunId) -> Result<Option<ThreadId>, Fault> {
+        let key = run.to_string();
+        let order = plenary_log::Order::Ascending;
+        let rows = self.log().read_index(RUNS, &key, None, 1, order).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let thread = std::str::from_utf8(&row.value).ok().and_then(|text| text.parse().ok());
+        thread.map(Some).ok_or_else(|| Fault::Corrupt(format!("{key} in {RUNS} names no thread")))
+    }
+
+    /// Configures an agent.
+    pub(crate) async fn configure(
+        &self,
+        caller: Caller,
+        args: Map<String, Value>,
+        key: Option<&KeyUse>,
+    ) -> Result<Done<Configured>, ExecuteError<NotConfigured>> {
+        let agent = caller.agent.clone();
+        let command = ConfigureAgent { accounts: self.0.accounts.clone(), caller, args };
+        self.0.configurations.execute(&agent, &command, key).await
+    }
+
+    /// What an agent is configured with.
+    pub(crate) async fn args(&self, agent: &str) -> Result<Arc<Map<String, Value>>, Fault> {
+        Ok(self.0.configurations.fresh(agent).await?.0.args.clone())
+    }
+
+    /// What this process has to do with a committed event of a thread.
+    fn thread_changed(&self, event: &StoredEvent) {
+        let Ok(thread) = event.stream.id().parse() else { return };
+        match &*event.kind {
+            "RunQueued" => drop(self.0.gauges.queued.inc()),
+            "RunStarted" | "QueuedRunCanceled" => drop(self.0.gauges.queued.dec()),
+            _ => {}
+        }
+        match ThreadEvent::decode(event) {
+            // Begun by a command whose outcome nobody heard; otherwise it is carried out already.
+            Ok(ThreadEvent::RunStarted(started)) if started.node == self.0.node => {
+                self.carry_out(thread, started.run, None);
+            }
+            Ok(ThreadEvent::CancelRequested(asked) | ThreadEvent::RunResumed(asked)) => {
+                self.0.carried.wake(asked.run);
+            }
+            // The run may have been ended by another process, which took this one for dead.
+            Ok(ThreadEvent::RunCompleted(completed)) => self.0.carried.wake(completed.run),
+            Ok(_) => {}
+            Err(fault) => tracing::error!(%fault, "an event of a thread can't be read"),
+        }
+    }
+}
+
+/// The stream of a thread.
+pub(crate) fn stream(thread: ThreadId) -> StreamName {
+    ThreadRoom::stream(&thread.to_string())
+}
+
+impl Observer for Runs {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        let mut grown: HashMap<&StreamName, Vec<&StoredEvent>> = HashMap::new();
+        for event in events {
+            match event.stream.category() {
+                ThreadRoom::CATEGORY => {
+                    grown.entry(&event.stream).or_default().push(event);
+                }
+                ConfigurationRoom::CATEGORY => self.0.configurations.observe(event),
+                category if category.starts_with("accounts.") => self.0.watchers.observe(event),
+                _ => {}
+            }
+        }
+        for (stream, run) in grown {
+            run.last().into_iter().for_each(|last| self.0.threads.observe(last));
+            if self.0.watchers.has(stream) {
+                // The tail has them before anybody is woken.
+                self.0.tail.push(run.iter().copied());
+                self.0.watchers.wake(stream, run[0].version);
+            }
+            run.iter()
+                .filter(|event| event.kind != "EventEmitted")
+                .for_each(|event| self.thread_changed(event));
+        }
+        Box::pin(std::future::ready(()))
+    }
+}

@@ -1,0 +1,189 @@
+//! The fold of a thread: its agent, its runs and where each stands. Pure; what was said is not in it.
+//! Must not know: payloads, time but what events carry.
+
+use std::sync::Arc;
+
+use plenary_accounts::Actor;
+use plenary_kernel::{TimestampMs, Version};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    event::ThreadEvent,
+    id::RunId,
+    runner::{EventKind, FinishReason},
+};
+
+/// Where a run stands (wire.md 4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// Another run of its thread is going on.
+    Queued,
+    /// It is going on.
+    Running,
+    /// It waits for its caller.
+    Waiting,
+    /// It ended with success.
+    Completed,
+    /// It ended with an error.
+    Error,
+    /// It ended because it was told to.
+    Canceled,
+}
+
+impl RunStatus {
+    /// Whether it is going on, or waits for its caller.
+    #[must_use]
+    pub const fn is_active(self) -> bool {
+        matches!(self, Self::Running | Self::Waiting)
+    }
+
+    /// Whether it is over.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Error | Self::Canceled)
+    }
+}
+
+impl From<FinishReason> for RunStatus {
+    fn from(reason: FinishReason) -> Self {
+        match reason {
+            FinishReason::Success => Self::Completed,
+            FinishReason::Error => Self::Error,
+            FinishReason::Canceled => Self::Canceled,
+        }
+    }
+}
+
+/// A thread. The default is an id that no thread has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadState {
+    /// How it began; `None` when there is no such thread.
+    pub opened: Option<Opened>,
+    /// Its runs, oldest first.
+    pub runs: Vec<RunState>,
+    /// When it last changed.
+    pub updated: TimestampMs,
+}
+
+/// How a thread began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The name of its agent.
+    pub agent: Arc<str>,
+    /// By whom.
+    pub by: Actor,
+    /// When.
+    pub at: TimestampMs,
+    /// What its first request says, in short.
+    pub title: Option<String>,
+}
+
+/// A run of a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunState {
+    /// Which.
+    pub id: RunId,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// How deep in a chain of callers.
+    pub depth: u32,
+    /// Where its request stands.
+    pub queued: Version,
+    /// Where its start stands; zero before it.
+    pub started: Version,
+    /// Where its end stands; zero before it.
+    pub ended: Version,
+    /// Where its last WaitForInput stands; zero without one.
+    pub waits: Version,
+    /// Where the caller's last answer stands; zero without one.
+    pub resumed: Version,
+    /// The process that carries it out.
+    pub node: Arc<str>,
+    /// Whether it was told to stop.
+    pub cancel_requested: bool,
+    /// The number of its last event; 0 before it began.
+    pub last_event_id: u64,
+    /// When it was asked for.
+    pub created: TimestampMs,
+    /// When it last changed.
+    pub updated: TimestampMs,
+}
+
+impl ThreadState {
+    /// A run of the thread.
+    #[must_use]
+    pub fn run(&self, id: RunId) -> Option<&RunState> {
+        // The run that is asked for is most often among the last.
+        self.runs.iter().rev().find(|run| run.id == id)
+    }
+
+    /// The run that is going on or waits for its caller; there is one at most.
+    #[must_use]
+    pub fn active(&self) -> Option<&RunState> {
+        self.runs.iter().rev().find(|run| run.status.is_active())
+    }
+
+    /// The runs that wait for their turn, in order.
+    pub fn queued(&self) -> impl Iterator<Item = &RunState> {
+        self.runs.iter().filter(|run| run.status == RunStatus::Queued)
+    }
+
+    /// Pure: the state after an event.
+    pub(crate) fn evolve(&mut self, version: Version, at: TimestampMs, event: &ThreadEvent) {
+        self.updated = at;
+        if let ThreadEvent::RunQueued(event) = event {
+            if let Some(opens) = &event.opens {
+                let (agent, by, title) = (opens.agent.clone(), event.by.clone(), opens.title.clone());
+                self.opened = Some(Opened { agent, by, at: opens.created, title });
+            }
+            self.runs.push(RunState {
+                id: event.run,
+                status: RunStatus::Queued,
+                depth: event.depth,
+                queued: version,
+                started: Version::ZERO,
+                ended: Version::ZERO,
+                waits: Version::ZERO,
+                resumed: Version::ZERO,
+                node: "".into(),
+                cancel_requested: false,
+                last_event_id: 0,
+                created: at,
+                updated: at,
+            });
+        } else if let Some(run) = self.runs.iter_mut().rev().find(|run| run.id == event.run()) {
+            run.updated = at;
+            run.evolve(version, event);
+        }
+    }
+}
+
+impl RunState {
+    fn evolve(&mut self, version: Version, event: &ThreadEvent) {
+        match event {
+            ThreadEvent::RunQueued(_) => {}
+            ThreadEvent::RunStarted(event) => {
+                (self.status, self.started, self.last_event_id) = (RunStatus::Running, version, 1);
+                self.node = event.node.clone();
+            }
+            ThreadEvent::EventEmitted(event) => {
+                self.last_event_id = event.id;
+                if event.kind == EventKind::WaitForInput {
+                    (self.status, self.waits) = (RunStatus::Waiting, version);
+                }
+            }
+            ThreadEvent::RunResumed(_) => (self.status, self.resumed) = (RunStatus::Running, version),
+            ThreadEvent::CancelRequested(_) => self.cancel_requested = true,
+            ThreadEvent::RunCompleted(event) => {
+                (self.status, self.ended) = (event.finish_reason.into(), version);
+                self.last_event_id = event.id;
+            }
+            ThreadEvent::QueuedRunCanceled(_) => {
+                (self.started, self.ended, self.last_event_id) = (version, version, 2);
+                (self.status, self.cancel_requested) = (RunStatus::Canceled, true);
+            }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! A run that is carried out: its runner in a task of its own, what it says into the log, what is asked of it out of the
+//! log, and an end however it behaves.
+//! Must not know: HTTP, or what kind of agent it is.
+
+use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::FutureExt;
+use plenary_engine::ExecuteError;
+use plenary_kernel::Version;
+use plenary_log::Fault;
+use tokio::{
+    task::{JoinError, JoinHandle},
+    time::{Instant, sleep, sleep_until},
+};
+
+use crate::{
+    Runs,
+    budget::Budget,
+    command::{Progress, Progressed},
+    deltas::Shown,
+    event::{Artifact, RunQueued, ThreadEvent},
+    id::{RunId, ThreadId},
+    limits::{CANCEL_GRACE_MS, EVENTS_WAITING_MAX, STOP_GRACE_MS, WHY_OCTETS_MAX, WRITE_PAUSE_MS_MAX},
+    members::Members,
+    recall::request_of,
+    registry::Agent,
+    runner::{Ears, Ended, Event, Recall, RunRequest, run_of},
+    runs::{Place, stream},
+    state::RunState,
+};
+
+/// What a run is ended with when the server stops.
+pub(crate) const STOPPED: &str = "The server was stopped while the run was going on; it cannot be continued.";
+const GONE: &str = "This server has no agent of that name any more.";
+const BROKEN: &str = "The server failed to carry out the run.";
+const DEAF: &str = "The agent does not take the answers that it asked for.";
+
+impl Runs {
+    /// Carries out a run that was begun here, unless it is carried out already. Its request is read from the log where
+    /// it is not at hand.
+    pub(crate) fn carry_out(&self, thread: ThreadId, run: RunId, queued: Option<RunQueued>) {
+        let Some(place) = self.place(run) else { return };
+        let runs = self.clone();
+        self.0.tasks.spawn(async move {
+            let begun = AssertUnwindSafe(runs.carried_out(thread, &place, queued)).catch_unwind().await;
+            let progressed = match begun {
+                Ok(Ok(progressed)) => progressed,
+                Ok(Err(fault)) => {
+                    tracing::error!(%fault, run = %place.run(), "a run can't be carried out");
+                    runs.end(thread, run, BROKEN).await
+                }
+                Err(_) => {
+                    tracing::error!(run = %place.run(), "a supervisor panicked");
+                    runs.end(thread, run, BROKEN).await
+                }
+            };
+            drop(place);
+            runs.follow(thread, progressed);
+        });
+    }
+
+    async fn carried_out(
+        &self,
+        thread: ThreadId,
+        place: &Place,
+        queued: Option<RunQueued>,
+    ) -> Result<Progressed, Fault> {
+        const NOTHING: Progressed = Progressed { over: true, started: None };
+        let state = self.fresh(thread).await?;
+        let ours = |run: &&RunState| run.status.is_active() && run.node == self.0.node;
+        let (Some(opened), Some(run)) = (&state.opened, state.run(place.run()).filter(ours)) else {
+            return Ok(NOTHING);
+        };
+        let Some(agent) = self.0.registry.get(&opened.agent) else {
+            return Ok(self.end(thread, run.id, GONE).await);
+        };
+        let queued = match queued {
+            Some(queued) => queued,
+            None => {
+                let event = self.event_at(&stream(thread), run.queued).await?;
+                let ThreadEvent::RunQueued(queued) = event else {
+                    return Err(Fault::Corrupt(format!("the request of {} is not where it was put", run.id)));
+                };
+                queued
+            }
+        };
+        let args = self.args(&opened.agent).await?;
+        let request = request_of(thread, opened.agent.clone(), &queued, args);
+        let supervisor = Supervisor::new(self.clone(), agent, Arc::new(request), run.last_event_id + 1);
+        Ok(supervisor.run(place).await)
+    }
+
+    /// Ends a run that is not carried out.
+    async fn end(&self, thread: ThreadId, run: RunId, why: &str) -> Progressed {
+        self.written(thread, self.progress(run, 0, Vec::new(), Some(Ended::error(why)))).await
+    }
+
+    fn progress(
+        &self,
+        run: RunId,
+        first_id: u64,
+        events: Vec<(Event, Option<Artifact>)>,
+        ended: Option<Ended>,
+    ) -> Progress {
+        let goes_on = !self.0.stop.is_cancelled();
+        Progress { run, node: self.0.node.clone(), first_id, events, ended, goes_on }
+    }
+
+    /// Writes what was heard, however long the store can't.
+    async fn written(&self, thread: ThreadId, progress: Progress) -> Progressed {
+        let mut pause_ms = 10;
+        loop {
+            match self.ask(thread, progress.clone(), None).await {
+                Ok(done) => return done.reply,
+                Err(ExecuteError::Fault(fault @ Fault::Corrupt(_))) => {
+                    tracing::error!(%fault, run = %progress.run, "what a run said can't be written");
+                    return Progressed { over: true, started: None };
+                }
+                Err(ExecuteError::Fault(fault)) => {
+                    tracing::warn!(%fault, run = %progress.run, "what a run said is not written yet");
+                }
+                Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => {
+                    return Progressed { over: true, started: None };
+                }
+            }
+            sleep(Duration::from_millis(pause_ms)).await;
+            pause_ms = (pause_ms * 2).min(WRITE_PAUSE_MS_MAX);
+        }
+    }
+}
+
+/// A runner's task, which ends with its supervisor.
+struct Task(JoinHandle<Ended>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Who carries out one run.
+struct Supervisor {
+    runs: Runs,
+    request: Arc<RunRequest>,
+    ears: Ears,
+    task: Task,
+    /// The id of the next event.
+    next_id: u64,
+    /// The caller's last answer that was handed on.
+    resumed: Version,
+    budget: Budget,
+    /// When it is over whatever happens, and what it is ended with then.
+    last_call: Option<(Instant, Ended)>,
+}
+
+/// What happened.
+enum Happened {
+    Said(Vec<Event>),
+    Ended(Ended),
+    Asked,
+    Stopping,
+    Shown { after: u64, text: String },
+    Overdue,
+}
+
+impl Supervisor {
+    fn new(runs: Runs, agent: &Agent, request: Arc<RunRequest>, next_id: u64) -> Self {
+        let recall: Arc<dyn Recall> = Arc::new(runs.clone());
+        let (run, ears) = run_of(request.clone(), recall);
+        // A task of its own: whatever the runner does, it is still told to stop and ended.
+        let task = Task(tokio::spawn(agent.runner.clone().run(RunRequest::clone(&request), run)));
+        let budget = Budget::new(agent.limits, Instant::now());
+        Self { runs, request, ears, task, next_id, resumed: Version::ZERO, budget, last_call: None }
+    }
+
+    async fn run(mut self, place: &Place) -> Progressed {
+        // What was asked before there was a place among those who are woken.
+        let mut happened = Happened::Asked;
+        loop {
+            let (events, ended) = match happened {
+                Happened::Said(events) => (events, None),
+                Happened::Ended(ended) => (self.left(), Some(ended)),
+                Happened::Asked => match self.look().await {
+                    Ok(ended) => (Vec::new(), ended),
+                    Err(fault) => {
+                        tracing::warn!(%fault, "what is asked of a run can't be read yet");
+                        place.asked.notify_one();
+                        sleep(Duration::from_millis(WRITE_PAUSE_MS_MAX)).await;
+                        (Vec::new(), None)
+                    }
+                },
+                Happened::Stopping => {
+                    self.tell_to_stop(STOP_GRACE_MS, Ended::error(STOPPED));
+                    (Vec::new(), None)
+                }
+                Happened::Shown { after, text } => {
+                    self.show(after, text);
+                    (Vec::new(), None)
+                }
+                Happened::Overdue => match self.last_call.take() {
+                    Some((_, ended)) => (self.left(), Some(ended)),
+                    None => {
+                        self.tell_to_stop(CANCEL_GRACE_MS, self.budget.overdue());
+                        (Vec::new(), None)
+                    }
+                },
+            };
+            if !events.is_empty() || ended.is_some() {
+                self.show_waiting();
+                let progressed = self.write(events, ended).await;
+                if progressed.over {
+                    return progressed;
+                }
+            }
+            happened = self.next(place).await;
+        }
+    }
+
+    /// Waits for what happens next.
+    async fn next(&mut self, place: &Place) -> Happened {
+        let deadline = match &self.last_call {
+            Some((at, _)) => *at,
+            None => self.budget.deadline(),
+        };
+        let mut events = Vec::new();
+        let (ears, stop) = (&mut self.ears, &self.runs.0.stop);
+        let said = async {
+            match ears.events.recv_many(&mut events, EVENTS_WAITING_MAX).await {
+                // It holds its output no more; its end is still to come.
+                0 => pending().await,
+                _ => events,
+            }
+        };
+        let shown = async {
+            match ears.deltas.recv().await {
+                Some(delta) => delta,
+                None => pending().await,
+            }
+        };
+        let is_told = self.last_call.is_some();
+        tokio::select! {
+            biased;
+            () = place.asked.notified() => Happened::Asked,
+            () = stop.cancelled(), if !is_told => Happened::Stopping,
+            () = sleep_until(deadline) => Happened::Overdue,
+            ended = &mut self.task.0 => Happened::Ended(self.end_of(ended)),
+            events = said => Happened::Said(events),
+            delta = shown => Happened::Shown { after: delta.after, text: delta.text },
+        }
+    }
+
+    /// The end that a runner answered with. Of one that was told to stop, and has no result, the reason is what counts.
+    fn end_of(&self, ended: Result<Ended, JoinError>) -> Ended {
+        let ended = ended.unwrap_or_else(|error| Ended::error(failure(error)));
+        match &self.last_call {
+            Some((_, last)) if ended.result.is_none() => last.clone(),
+            _ => ended,
+        }
+    }
+
+    /// What it had said when it ended.
+    fn left(&mut self) -> Vec<Event> {
+        self.ears.events.close();
+        let mut events = Vec::new();
+        while let Ok(event) = self.ears.events.try_recv() {
+            events.push(event);
+        }
+        events
+    }
+
+    fn tell_to_stop(&mut self, grace_ms: u64, ended: Ended) {
+        self.ears.cancel();
+        self.last_call = Some((Instant::now() + Duration::from_millis(grace_ms), ended));
+    }
+
+    /// Text that was shown before the events that are about to be written goes out before them.
+    fn show_waiting(&mut self) {
+        while let Ok(delta) = self.ears.deltas.try_recv() {
+            self.show(delta.after, delta.text);
+        }
+    }
+
+    fn show(&self, after: u64, text: String) {
+        self.runs.0.deltas.show(Shown {
+            thread: self.request.thread_id,
+            run: self.request.run_id,
+            agent: self.request.agent.clone(),
+            depth: self.request.depth,
+            // RunStarted is the first event, and none of the runner's.
+            after: after + 1,
+            text,
+        });
+    }
+
+    /// Looks at what the log says of the run: whether it is still to go on, to stop, or is answered.
+    async fn look(&mut self) -> Result<Option<Ended>, Fault> {
+        let state = self.runs.fresh(self.request.thread_id).await?;
+        let Some(run) = state.run(self.request.run_id) else { return Ok(None) };
+        if run.status.is_over() || run.node != self.runs.0.node {
+            // Another process took this one for dead: what it wrote stands.
+            return Ok(Some(Ended::canceled()));
+        }
+        if run.cancel_requested && self.last_call.is_none() {
+            self.tell_to_stop(CANCEL_GRACE_MS, Ended::canceled());
+        }
+        if run.resumed <= self.resumed {
+            return Ok(None);
+        }
+        let answered = run.resumed;
+        let stream = stream(self.request.thread_id);
+        let stored = self.runs.log().read_stream(&stream, Version(answered.0 - 1), 1).await?;
+        if let Some(ThreadEvent::RunResumed(asked)) = stored.first().map(ThreadEvent::decode).transpose()? {
+            let members = Members::read(&asked.request).unwrap_or_default();
+            let keys = members.get("request_keys").and_then(|keys| serde_json::from_str(keys.get()).ok());
+            self.budget.resume(Instant::now());
+            self.resumed = answered;
+            if !self.ears.resume(keys.unwrap_or_default()) {
+                return Ok(Some(Ended::error(DEAF)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes what was said, and the end; past a limit that is the end.
+    async fn write(&mut self, events: Vec<Event>, ended: Option<Ended>) -> Progressed {
+        let mut taken = Vec::with_capacity(events.len());
+        let mut over = None;
+        for event in events {
+            if let Err(why) = self.budget.take(&event, Instant::now()) {
+                over = Some(Ended::error(why));
+                break;
+            }
+            taken.push(self.runs.kept(event).await);
+        }
+        let ended = over.or(ended).map(|ended| self.budget.finish(ended));
+        let count = taken.len() as u64;
+        let progress = self.runs.progress(self.request.run_id, self.next_id, taken, ended);
+        self.next_id += count;
+        self.runs.written(self.request.thread_id, progress).await
+    }
+}
+
+/// What a runner that panicked is told to have said, cut to a length.
+fn failure(error: JoinError) -> String {
+    let text = error.try_into_panic().ok().and_then(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+    });
+    let mut text = format!("The agent broke: {}", text.as_deref().unwrap_or("it gave no reason"));
+    text.truncate(text.floor_char_boundary(WHY_OCTETS_MAX));
+    text
+}

@@ -1,0 +1,194 @@
+//! Given what stands on a thread, when something is asked of it, then this follows.
+
+use serde_json::Map;
+
+use super::thread::Thread;
+use crate::{
+    decide::{INTERRUPTED, Rejection},
+    event::{Leaves, ThreadEvent},
+    limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
+    runner::{Ended, Event, FinishReason},
+    state::RunStatus,
+};
+
+fn ends(thread: &Thread) -> Vec<(FinishReason, Option<String>, Leaves)> {
+    let ends = thread.events.iter().filter_map(|event| {
+        let ThreadEvent::RunCompleted(event) = event else { return None };
+        Some((event.finish_reason, event.why.clone(), event.leaves))
+    });
+    ends.collect()
+}
+
+#[test]
+fn sc_5_sc_15_a_request_without_a_thread_opens_one_and_runs_at_once() {
+    let mut thread = Thread::default();
+    let begun = thread.start();
+    assert!(begun.started);
+    assert_eq!(thread.kinds(), ["RunQueued", "RunStarted"]);
+    let opened = thread.state.opened.clone().unwrap();
+    assert_eq!((&*opened.agent, opened.title.as_deref()), ("echo", Some("hi")));
+    assert_eq!(thread.start_by("@a.b", true, true), Err(Rejection::IdTaken));
+}
+
+#[test]
+fn sc_16_an_unknown_thread_is_not_created() {
+    let mut thread = Thread::default();
+    assert_eq!(thread.start_by("@a.b", false, true), Err(Rejection::ThreadNotFound));
+    assert!(thread.events.is_empty());
+}
+
+#[test]
+fn a_thread_is_gone_on_with_by_who_may_see_it() {
+    let mut thread = Thread::default();
+    thread.start();
+    for (who, answer) in [
+        ("@a.b", Ok(())),
+        ("~nick", Ok(())),
+        ("operator", Ok(())),
+        ("~a", Err(Rejection::ThreadNotFound)),
+        ("@a.c", Err(Rejection::ThreadNotFound)),
+        ("@nick.x", Err(Rejection::ThreadNotFound)),
+    ] {
+        assert_eq!(thread.start_by(who, false, true).map(drop), answer, "{who}");
+    }
+    assert_eq!(thread.start_by("@a.b", false, false), Err(Rejection::Unauthenticated));
+}
+
+#[test]
+fn sc_3_one_run_of_a_thread_goes_on_and_the_others_follow_in_order() {
+    let mut thread = Thread::default();
+    let (first, second, third) = (thread.start(), thread.start(), thread.start());
+    assert!(first.started && !second.started && !third.started);
+    let progressed = thread.end(first.run, Ended::with("a"));
+    assert_eq!(progressed.started, Some(second.run));
+    assert_eq!(thread.kinds()[4..], ["RunCompleted", "RunStarted"]);
+    assert_eq!(
+        (thread.status(second.run), thread.status(third.run)),
+        (RunStatus::Running, RunStatus::Queued)
+    );
+    thread.end(second.run, Ended::error("no"));
+    thread.end(third.run, Ended::canceled());
+    let leaves: Vec<_> = ends(&thread).into_iter().map(|(_, _, leaves)| leaves).collect();
+    assert_eq!(leaves, [Leaves::Next, Leaves::Next, Leaves::Idle]);
+}
+
+#[test]
+fn past_their_limits_runs_are_refused() {
+    let mut thread = Thread::default();
+    let first = thread.start();
+    for _ in 0..QUEUED_RUNS_MAX {
+        thread.start();
+    }
+    assert_eq!(thread.start_by("@a.b", false, true), Err(Rejection::TooManyQueued));
+    thread.end(first.run, Ended::success());
+    thread.start();
+
+    let mut thread = Thread::default();
+    for _ in 0..RUNS_PER_THREAD_MAX {
+        let run = thread.start().run;
+        thread.end(run, Ended::success());
+    }
+    assert_eq!(thread.start_by("@a.b", false, true), Err(Rejection::ThreadFull));
+}
+
+#[test]
+fn sc_22_events_are_numbered_from_one_and_a_repeat_writes_nothing() {
+    let mut thread = Thread::default();
+    let run = thread.start().run;
+    let said = || vec![Event::text("a"), Event::text("b").deeper(3)];
+    thread.progress(run, "0", 2, said(), None, true);
+    let before = thread.events.len();
+    thread.progress(run, "0", 2, said(), None, true);
+    assert_eq!(thread.events.len(), before, "its outcome was not heard, and it is written once");
+    thread.progress(run, "0", 3, vec![Event::text("b"), Event::text("c")], Some(Ended::success()), true);
+    let ids: Vec<_> = thread
+        .events
+        .iter()
+        .filter_map(|event| {
+            if let ThreadEvent::EventEmitted(event) = event {
+                return Some((event.id, event.depth));
+            }
+            let ThreadEvent::RunCompleted(event) = event else { return None };
+            Some((event.id, event.depth))
+        })
+        .collect();
+    assert_eq!(ids, [(2, 2), (3, 5), (4, 2), (5, 2)]);
+    let mut other = Thread::default();
+    let run_alone = other.start().run;
+    other.progress(run_alone, "0", 0, Vec::new(), Some(Ended::error("broken")), true);
+    assert_eq!(other.state.run(run_alone).unwrap().last_event_id, 2, "an end alone finds its number");
+    let late = thread.progress(run, "0", 6, said(), Some(Ended::success()), true);
+    assert!(late.over && ends(&thread).len() == 1, "a run that is over says nothing more");
+}
+
+#[test]
+fn what_another_process_says_of_a_run_is_nothing() {
+    let mut thread = Thread::default();
+    let run = thread.start().run;
+    let before = thread.events.len();
+    assert!(thread.progress(run, "7", 2, vec![Event::text("a")], None, true).over);
+    assert_eq!(thread.events.len(), before);
+}
+
+#[test]
+fn sc_44_sc_45_only_a_run_that_waits_is_resumed() {
+    let mut thread = Thread::default();
+    let run = thread.start().run;
+    assert_eq!(thread.resume("@a.b", Some(run)), Err(Rejection::RunNotActive));
+    thread.say(run, vec![Event::wait_for_input(&Map::new())]);
+    assert_eq!(thread.status(run), RunStatus::Waiting);
+    assert_eq!(thread.resume("@a.c", Some(run)), Err(Rejection::RunNotFound));
+    assert_eq!(thread.resume("@a.c", None), Err(Rejection::ThreadNotFound));
+    assert_eq!(thread.resume("@a.b", None), Ok(run));
+    assert_eq!(thread.status(run), RunStatus::Running);
+    assert_eq!(thread.resume("@a.b", Some(run)), Err(Rejection::RunNotActive), "one answer for one question");
+}
+
+#[test]
+fn sc_46_who_was_told_to_stop_was_canceled_whatever_it_says() {
+    let mut thread = Thread::default();
+    let run = thread.start().run;
+    assert_eq!(thread.cancel("@a.c", Some(run)), Err(Rejection::RunNotFound));
+    assert_eq!(thread.cancel("@a.b", Some(run)), Ok(run));
+    let before = thread.events.len();
+    assert_eq!(thread.cancel("@a.b", Some(run)), Ok(run));
+    assert_eq!(thread.events.len(), before, "told once");
+    thread.end(run, Ended::error("no time for that"));
+    assert_eq!(ends(&thread), [(FinishReason::Canceled, None, Leaves::Idle)]);
+    assert_eq!(thread.cancel("@a.b", Some(run)), Err(Rejection::RunNotActive));
+}
+
+#[test]
+fn sc_46_a_queued_run_is_over_at_once() {
+    let mut thread = Thread::default();
+    let (first, second) = (thread.start(), thread.start());
+    thread.cancel("@a.b", Some(second.run)).unwrap();
+    assert_eq!(thread.status(second.run), RunStatus::Canceled);
+    assert_eq!(thread.state.run(second.run).unwrap().last_event_id, 2);
+    assert_eq!(thread.end(first.run, Ended::success()).started, None);
+    assert_eq!(ends(&thread)[0].2, Leaves::Idle);
+}
+
+#[test]
+fn after_a_crash_what_went_on_ends_with_an_error_and_what_waited_begins() {
+    let mut thread = Thread::default();
+    let (first, second) = (thread.start(), thread.start());
+    thread.say(first.run, vec![Event::text("a"), Event::wait_for_input(&Map::new())]);
+    assert_eq!(thread.take_over("7").started, None, "its process is not the one that is gone");
+    assert_eq!(thread.status(first.run), RunStatus::Waiting);
+    assert_eq!(thread.take_over("0").started, Some(second.run));
+    assert_eq!(ends(&thread), [(FinishReason::Error, Some(INTERRUPTED.into()), Leaves::Next)]);
+    assert_eq!(&*thread.state.run(second.run).unwrap().node, "1");
+    assert_eq!(thread.state.run(first.run).unwrap().last_event_id, 4);
+}
+
+#[test]
+fn what_a_stopping_process_leaves_is_begun_by_the_next() {
+    let mut thread = Thread::default();
+    let (first, second) = (thread.start(), thread.start());
+    let ended = thread.progress(first.run, "0", 2, Vec::new(), Some(Ended::error("stopped")), false);
+    assert_eq!(ended.started, None);
+    assert_eq!(ends(&thread)[0].2, Leaves::Waiting);
+    assert!(!thread.start().started, "what waits comes first");
+    assert_eq!(thread.take_over("").started, Some(second.run));
+}

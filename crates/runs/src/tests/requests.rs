@@ -1,0 +1,118 @@
+//! What a body is taken for, and what is wrong with it.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::{
+    limits::{DEPTH_MAX, TITLE_CHARS_MAX},
+    refusals::Refused,
+    request::{Ask, Ids, Wait, read, read_start},
+};
+
+const RUN: &str = "00000000-0007-7000-8000-000000000000";
+
+fn asked(body: &Value, ids: Ids<'_>, takes: &[&str]) -> Result<Ask, (u16, &'static str)> {
+    let takes: Vec<String> = takes.iter().map(|kind| (*kind).to_owned()).collect();
+    let told = |refused: Refused| (refused.0.class.status(), refused.0.code);
+    read(&Bytes::from(body.to_string()), ids, &takes).map_err(told)
+}
+
+fn kind(body: Value) -> Result<&'static str, (u16, &'static str)> {
+    asked(&body, Ids::default(), &[]).map(|ask| match ask {
+        Ask::Start { .. } => "start",
+        Ask::Resume { .. } => "resume",
+        Ask::Cancel { .. } => "cancel",
+        Ask::Configure(_) => "configure",
+    })
+}
+
+#[test]
+fn sc_23_a_request_is_known_by_its_type_or_its_members() {
+    for (body, expected) in [
+        (json!({"input": "hi"}), "start"),
+        (json!({"type": "ChatRequest", "input": ""}), "start"),
+        (json!({"input": "hi", "thread_id": null, "run_id": RUN, "anything": [1]}), "start"),
+        (json!({"request_keys": {}, "run_id": RUN}), "resume"),
+        (json!({"type": "ResumeWithInput", "request_keys": {"a": 1}, "thread_id": RUN}), "resume"),
+        (json!({"run_id": RUN}), "cancel"),
+        (json!({"type": "CancelRequest", "thread_id": RUN}), "cancel"),
+        (json!({"args": {}}), "configure"),
+        (json!({"type": "ConfigureRequest", "args": {"a": null}}), "configure"),
+    ] {
+        assert_eq!(kind(body.clone()), Ok(expected), "{body}");
+    }
+    let ids = Ids { run: Some(RUN), thread: None };
+    assert!(matches!(asked(&json!({}), ids, &[]), Ok(Ask::Cancel { run: Some(_), .. })));
+}
+
+#[test]
+fn sc_27_an_unknown_type_is_refused_unless_the_agent_takes_it() {
+    let body = json!({"type": "ChatWithFile", "file": "x"});
+    assert_eq!(asked(&body, Ids::default(), &[]).map(drop), Err((422, "unknown_request_type")));
+    for takes in ["ChatWithFile", "*"] {
+        let Ok(Ask::Start { request, .. }) = asked(&body, Ids::default(), &[takes]) else { panic!("a run") };
+        assert_eq!(&*request.request_type, "ChatWithFile");
+        assert_eq!(serde_json::from_slice::<Value>(&request.body).unwrap(), body, "kept whole");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_by_the_member_it_is_in() {
+    for (body, status, code) in [
+        (json!([1]), 422, "invalid_body"),
+        (json!({}), 422, "unknown_request_type"),
+        (json!({"type": 1}), 422, "invalid_type"),
+        (json!({"input": 1}), 422, "invalid_input"),
+        (json!({"type": "ChatRequest"}), 422, "invalid_input"),
+        (json!({"input": "", "thread_id": 1}), 422, "invalid_thread_id"),
+        (json!({"input": "", "thread_id": "nobody's"}), 404, "thread_not_found"),
+        (json!({"input": "", "logging_level": 1}), 422, "invalid_logging_level"),
+        (json!({"input": "", "request_metadata": "x"}), 422, "invalid_request_metadata"),
+        (json!({"input": "", "run_context": []}), 422, "invalid_run_context"),
+        (json!({"input": "", "depth": -1}), 422, "invalid_depth"),
+        (json!({"input": "", "run_context": {"depth": DEPTH_MAX + 1}}), 422, "depth_exceeded"),
+        (json!({"request_keys": [], "run_id": RUN}), 422, "invalid_request_keys"),
+        (json!({"request_keys": {}}), 422, "missing_run_id"),
+        (json!({"type": "CancelRequest"}), 422, "missing_run_id"),
+        (json!({"run_id": 7}), 422, "invalid_run_id"),
+        (json!({"run_id": "7"}), 404, "run_not_found"),
+        (json!({"args": "x"}), 422, "invalid_args"),
+    ] {
+        assert_eq!(kind(body.clone()), Err((status, code)), "{body}");
+    }
+}
+
+#[test]
+fn only_the_beginning_of_a_run_is_streamed() {
+    let body = |body: Value| read_start(&Bytes::from(body.to_string()), Ids::default(), &[]);
+    assert!(body(json!({"input": "hi"})).is_ok());
+    assert_eq!(body(json!({"run_id": RUN})).unwrap_err().0.code, "invalid_type");
+}
+
+#[test]
+fn a_title_is_the_first_line_cut_and_depth_is_told_either_way() {
+    let begun = |body: Value| {
+        let Ok(Ask::Start { request, .. }) = asked(&body, Ids::default(), &[]) else { panic!("a run") };
+        request
+    };
+    let long = "é".repeat(2 * TITLE_CHARS_MAX);
+    let request = begun(json!({"input": format!("\n {long}\nmore"), "depth": 3}));
+    assert_eq!(request.title.map(|title| title.chars().count()), Some(TITLE_CHARS_MAX));
+    assert_eq!(request.depth, 3);
+    let request = begun(json!({"input": " \n", "run_context": {"depth": 4}}));
+    assert_eq!((request.title, request.depth), (None, 4));
+}
+
+#[test]
+fn sc_35_wait_has_three_forms() {
+    for (text, wait) in [
+        (None, Wait::No),
+        (Some("false"), Wait::No),
+        (Some("True"), Wait::Started),
+        (Some("1"), Wait::Started),
+        (Some("result"), Wait::Result),
+    ] {
+        assert_eq!(Wait::read(text).unwrap(), wait);
+    }
+    assert_eq!(Wait::read(Some("later")).unwrap_err().0.code, "invalid_wait");
+}

@@ -1,0 +1,160 @@
+//! The octets of stored events, which never change.
+
+use bytes::Bytes;
+use plenary_accounts::Actor;
+use plenary_kernel::{Position, Stamp, TimestampMs, Version};
+use plenary_log::{NewEvent, StoredEvent, StreamName};
+
+use crate::{
+    event::{
+        Artifact, EventEmitted, Interrupted, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued,
+        RunStarted, ThreadEvent,
+    },
+    id::RunId,
+    runner::{EventKind, FinishReason, Role},
+};
+
+fn samples() -> Vec<(ThreadEvent, &'static str, &'static str, &'static str)> {
+    let run = RunId::mint(&Stamp::new(TimestampMs(7), [0; 10]), 0);
+    let by: Actor = "@a.b".parse().unwrap();
+    let request = Bytes::from_static(b"{\"input\": \"hi\"}");
+    let asked = Interrupted { run, by: by.clone(), request: request.clone() };
+    let emitted = EventEmitted {
+        run,
+        id: 2,
+        kind: EventKind::TextOutput,
+        role: Role::Assistant,
+        depth: 1,
+        artifact: None,
+        members: Bytes::from_static(b"{\"content\":\"hi\"}"),
+    };
+    let artifact = Artifact {
+        id: "art_1".into(),
+        name: "a.pdf".into(),
+        mime_type: "application/pdf".into(),
+        octets: 9,
+        sha256: "ab".into(),
+    };
+    let made = EventEmitted {
+        kind: EventKind::ArtifactGenerated,
+        artifact: Some(artifact),
+        members: Bytes::from_static(b"{}"),
+        ..emitted.clone()
+    };
+    let opens = Some(Opens { agent: "echo".into(), created: TimestampMs(7), title: Some("hi".into()) });
+    let queued = RunQueued {
+        run,
+        by: by.clone(),
+        request_type: "ChatRequest".into(),
+        depth: 1,
+        opens,
+        request: request.clone(),
+    };
+    let completed = RunCompleted {
+        run,
+        id: 3,
+        depth: 1,
+        finish_reason: FinishReason::Success,
+        why: None,
+        has_result: true,
+        leaves: Leaves::Idle,
+        result: Bytes::from_static(b"hi"),
+    };
+    let failed = RunCompleted {
+        finish_reason: FinishReason::Error,
+        why: Some("no".into()),
+        has_result: false,
+        leaves: Leaves::Next,
+        result: Bytes::new(),
+        ..completed.clone()
+    };
+    let input = "{\"input\": \"hi\"}";
+    vec![
+        (
+            ThreadEvent::RunQueued(queued),
+            "RunQueued",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b","request_type":"ChatRequest","depth":1,"opens":{"agent":"echo","created":7,"title":"hi"}}"#,
+            input,
+        ),
+        (
+            ThreadEvent::RunStarted(RunStarted { run, depth: 1, node: "0".into() }),
+            "RunStarted",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","depth":1,"node":"0"}"#,
+            "",
+        ),
+        (
+            ThreadEvent::EventEmitted(emitted),
+            "EventEmitted",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","id":2,"kind":"TextOutput","role":"assistant","depth":1}"#,
+            "{\"content\":\"hi\"}",
+        ),
+        (
+            ThreadEvent::EventEmitted(made),
+            "EventEmitted",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","id":2,"kind":"ArtifactGenerated","role":"assistant","depth":1,"artifact":{"id":"art_1","name":"a.pdf","mime_type":"application/pdf","octets":9,"sha256":"ab"}}"#,
+            "{}",
+        ),
+        (
+            ThreadEvent::RunResumed(asked.clone()),
+            "RunResumed",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b"}"#,
+            input,
+        ),
+        (
+            ThreadEvent::CancelRequested(asked),
+            "CancelRequested",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b"}"#,
+            input,
+        ),
+        (
+            ThreadEvent::RunCompleted(completed),
+            "RunCompleted",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","id":3,"depth":1,"finish_reason":"success","has_result":true,"leaves":"idle"}"#,
+            "hi",
+        ),
+        (
+            ThreadEvent::RunCompleted(failed),
+            "RunCompleted",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","id":3,"depth":1,"finish_reason":"error","why":"no","has_result":false,"leaves":"next"}"#,
+            "",
+        ),
+        (
+            ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run, depth: 1, by, idle: false }),
+            "QueuedRunCanceled",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","depth":1,"by":"@a.b","idle":false}"#,
+            "",
+        ),
+    ]
+}
+
+fn stored(event: &ThreadEvent) -> StoredEvent {
+    let NewEvent { kind, form, envelope, payload } = event.encode();
+    StoredEvent {
+        position: Position(1),
+        stream: StreamName::new("runs.thread", "t"),
+        version: Version(1),
+        kind: kind.into(),
+        form,
+        at: TimestampMs(7),
+        envelope,
+        payload,
+    }
+}
+
+#[test]
+fn the_stored_forms_are_frozen() {
+    for (event, kind, envelope, payload) in samples() {
+        let written = event.encode();
+        assert_eq!((written.kind, written.form), (kind, 1));
+        assert_eq!(std::str::from_utf8(&written.envelope).unwrap(), envelope);
+        assert_eq!(written.payload, payload);
+        assert_eq!(ThreadEvent::decode(&stored(&event)).unwrap(), event, "{kind}");
+    }
+}
+
+#[test]
+fn an_unknown_form_or_kind_is_corrupt() {
+    let event = &samples()[0].0;
+    assert!(ThreadEvent::decode(&StoredEvent { form: 2, ..stored(event) }).is_err());
+    assert!(ThreadEvent::decode(&StoredEvent { kind: "RunLost".into(), ..stored(event) }).is_err());
+}

@@ -1,0 +1,121 @@
+//! A thread that tests give commands to, folded as the engine folds it.
+
+use std::sync::Arc;
+
+use plenary_accounts::{Actor, Authority};
+use plenary_engine::{Decision, Room};
+use plenary_kernel::{Stamp, TimestampMs, Version};
+
+use crate::{
+    command::{Begun, Caller, CancelRun, Progress, Progressed, Request, ResumeRun, StartRun, TakeOver},
+    decide::{self, Rejection},
+    event::ThreadEvent,
+    id::{RunId, ThreadId},
+    room::ThreadRoom,
+    runner::{Ended, Event},
+    state::{RunStatus, ThreadState},
+};
+
+/// A thread and everything that stands on its stream.
+#[derive(Default)]
+pub(super) struct Thread {
+    pub(super) state: ThreadState,
+    pub(super) events: Vec<ThreadEvent>,
+    now: u64,
+}
+
+pub(super) fn caller(who: &str) -> Caller {
+    let by: Actor = who.parse().unwrap();
+    Caller { authority: Authority { by, token: None }, agent: "echo".into(), owner: "nick".parse().unwrap() }
+}
+
+impl Thread {
+    pub(super) fn stamp(&mut self) -> Stamp {
+        self.now += 1;
+        Stamp::new(TimestampMs(self.now), [0; 10])
+    }
+
+    fn take<R>(&mut self, decided: Result<Decision<ThreadEvent, R>, Rejection>) -> Result<R, Rejection> {
+        let Decision { events, reply } = decided?;
+        for event in events {
+            let version = Version(self.events.len() as u64 + 1);
+            ThreadRoom::evolve(&mut self.state, version, TimestampMs(self.now), &event);
+            self.events.push(event);
+        }
+        Ok(reply)
+    }
+
+    pub(super) fn start_by(&mut self, who: &str, is_new: bool, holds: bool) -> Result<Begun, Rejection> {
+        let stamp = self.stamp();
+        let command = StartRun {
+            caller: caller(who),
+            thread: ThreadId::mint(&Stamp::new(TimestampMs(0), [0; 10]), 1),
+            is_new,
+            request: Request {
+                request_type: "ChatRequest".into(),
+                depth: 2,
+                title: Some("hi".into()),
+                body: "{\"input\":\"hi\"}".into(),
+            },
+            node: "0".into(),
+        };
+        let decided = decide::start(&self.state, holds, &stamp, &command);
+        self.take(decided)
+    }
+
+    pub(super) fn start(&mut self) -> Begun {
+        let is_new = self.state.opened.is_none();
+        self.start_by("@a.b", is_new, true).unwrap()
+    }
+
+    pub(super) fn progress(
+        &mut self,
+        run: RunId,
+        node: &str,
+        first_id: u64,
+        events: Vec<Event>,
+        ended: Option<Ended>,
+        goes_on: bool,
+    ) -> Progressed {
+        let events = events.into_iter().map(|event| (event, None)).collect();
+        let command = Progress { run, node: node.into(), first_id, events, ended, goes_on };
+        let decided = decide::progress(&self.state, &command);
+        self.take(decided).unwrap()
+    }
+
+    pub(super) fn say(&mut self, run: RunId, events: Vec<Event>) -> Progressed {
+        let next = self.state.run(run).unwrap().last_event_id + 1;
+        self.progress(run, "0", next, events, None, true)
+    }
+
+    pub(super) fn end(&mut self, run: RunId, ended: Ended) -> Progressed {
+        let next = self.state.run(run).unwrap().last_event_id + 1;
+        self.progress(run, "0", next, Vec::new(), Some(ended), true)
+    }
+
+    pub(super) fn resume(&mut self, who: &str, run: Option<RunId>) -> Result<RunId, Rejection> {
+        let command = ResumeRun { caller: caller(who), run, body: "{\"request_keys\":{}}".into() };
+        let decided = decide::resume(&self.state, true, &command);
+        self.take(decided).map(|reply| reply.run)
+    }
+
+    pub(super) fn cancel(&mut self, who: &str, run: Option<RunId>) -> Result<RunId, Rejection> {
+        let command = CancelRun { caller: caller(who), run, body: "{}".into() };
+        let decided = decide::cancel(&self.state, true, &command);
+        self.take(decided).map(|reply| reply.run)
+    }
+
+    pub(super) fn take_over(&mut self, gone: &str) -> Progressed {
+        let command = TakeOver { gone: gone.into(), node: Arc::from("1") };
+        let decided = decide::take_over(&self.state, &command);
+        self.take(decided).unwrap()
+    }
+
+    pub(super) fn status(&self, run: RunId) -> RunStatus {
+        self.state.run(run).unwrap().status
+    }
+
+    pub(super) fn kinds(&self) -> Vec<String> {
+        self.events.iter().map(|event| event.encode().kind.to_owned()).collect()
+    }
+}

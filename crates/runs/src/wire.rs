@@ -1,0 +1,338 @@
+//! What peers of the Agent Protocol get (wire.md 4.1, 4.2, D.8).
+//! Must not know: where it is read from.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use plenary_kernel::TimestampMs;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    deltas::Shown,
+    event::{Artifact, EventEmitted, RunCompleted, ThreadEvent},
+    id::{RunId, ThreadId},
+    members::{Members, quoted},
+    runner::{AgentOperation, Card, FinishReason, Role},
+    state::{RunState, RunStatus, ThreadState},
+};
+
+/// An agent and its path, as `GET /` lists them.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Listed(pub String, pub String);
+
+/// `GET /agent/{name}/describe` (SC-20).
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct AgentDescriptor {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub purpose: String,
+    /// The endpoints below its path.
+    pub endpoints: Vec<&'static str>,
+    /// Its operations; each agent has `chat`.
+    pub operations: Vec<AgentOperation>,
+    /// The tools that it uses, for information.
+    pub tools: Vec<String>,
+}
+
+/// What stands below an agent's path.
+const ENDPOINTS: [&str; 7] =
+    ["/describe", "/configure", "/run", "/get_events", "/stream_request", "/runs", "/threads"];
+
+impl AgentDescriptor {
+    pub(crate) fn of(name: &str, card: Card) -> Self {
+        let text = |name: &str| {
+            Some(json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}))
+        };
+        let chat = AgentOperation {
+            name: "chat".into(),
+            description: "send a chat request".into(),
+            input_schema: text("input"),
+            output_schema: text("output"),
+        };
+        let others = card.operations.into_iter().filter(|operation| operation.name != "chat");
+        Self {
+            name: name.to_owned(),
+            purpose: card.purpose,
+            endpoints: ENDPOINTS.to_vec(),
+            operations: std::iter::once(chat).chain(others).collect(),
+            tools: card.tools,
+        }
+    }
+}
+
+/// An event of a run (SC-22), with the members of its type beside these.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "RunEvent", extend("additionalProperties" = true))]
+pub struct Base {
+    /// Its number in the run, from 1.
+    pub id: u64,
+    /// Of which run.
+    pub run_id: RunId,
+    /// Of which thread.
+    pub thread_id: ThreadId,
+    /// The agent's name (SC-25).
+    #[schemars(with = "String")]
+    pub agent: Arc<str>,
+    /// RunStarted, TextOutput, ToolCall, ToolResult, ToolTextOutput, ToolError, ArtifactGenerated, CompletionCall,
+    /// CompletionResult, WaitForInput or RunCompleted.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Whose voice it is.
+    pub role: Role,
+    /// How deep in a chain of callers it came from.
+    pub depth: u32,
+}
+
+/// An event as it goes out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WireEvent {
+    /// Of which run.
+    pub run: RunId,
+    /// Its number in the run.
+    pub id: u64,
+    /// Its type.
+    pub kind: &'static str,
+    /// The whole of it, on one line.
+    pub json: String,
+}
+
+/// Of which thread events are, for their base members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The name of its agent.
+    pub agent: Arc<str>,
+}
+
+impl Source {
+    fn event(&self, run: RunId, id: u64, kind: &'static str, role: Role, depth: u32, own: &str) -> WireEvent {
+        let (thread_id, agent) = (self.thread, self.agent.clone());
+        let base = Base { id, run_id: run, thread_id, agent, kind, role, depth };
+        let mut json = serde_json::to_string(&base).expect("strings and numbers can be written");
+        if own.len() > 2 {
+            json.pop();
+            json.push(',');
+            json.push_str(&own[1..]);
+        }
+        WireEvent { run, id, kind, json }
+    }
+
+    /// The first event of a run (SC-18).
+    #[must_use]
+    pub fn started(&self, run: RunId, depth: u32) -> WireEvent {
+        self.event(run, 1, "RunStarted", Role::System, depth, "{}")
+    }
+
+    /// The answer to a configuration (SC-43).
+    #[must_use]
+    pub fn configured(&self, run: RunId) -> WireEvent {
+        let own = r#"{"finish_reason":"success","result":"configured"}"#;
+        self.event(run, 1, "RunCompleted", Role::System, 0, own)
+    }
+
+    fn completed(&self, event: &RunCompleted) -> WireEvent {
+        let mut own = vec![("finish_reason", quoted(reason(event.finish_reason)))];
+        if event.has_result {
+            own.push(("result", quoted(&String::from_utf8_lossy(&event.result))));
+        }
+        if let Some(why) = &event.why {
+            own.push(("error", quoted(why)));
+        }
+        let own = Members::default().line(&own, &[]);
+        self.event(event.run, event.id, "RunCompleted", Role::System, event.depth, &own)
+    }
+
+    fn emitted(&self, event: &EventEmitted) -> WireEvent {
+        let members = String::from_utf8_lossy(&event.members);
+        let own = match &event.artifact {
+            Some(artifact) => with_artifact(&members, artifact),
+            None => members.into_owned(),
+        };
+        self.event(event.run, event.id, event.kind.as_str(), event.role, event.depth, &own)
+    }
+
+    /// What an event of the thread is on the wire.
+    #[must_use]
+    pub fn events(&self, event: &ThreadEvent) -> Vec<WireEvent> {
+        match event {
+            ThreadEvent::RunStarted(event) => vec![self.started(event.run, event.depth)],
+            ThreadEvent::EventEmitted(event) => vec![self.emitted(event)],
+            ThreadEvent::RunCompleted(event) => vec![self.completed(event)],
+            ThreadEvent::QueuedRunCanceled(event) => {
+                let own = r#"{"finish_reason":"canceled"}"#;
+                let completed = self.event(event.run, 2, "RunCompleted", Role::System, event.depth, own);
+                vec![self.started(event.run, event.depth), completed]
+            }
+            ThreadEvent::RunQueued(_) | ThreadEvent::RunResumed(_) | ThreadEvent::CancelRequested(_) => {
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// `artifact_id`, where it is, and the same once more as one object: `id` is the event's (wire.md 4.4, 8).
+fn with_artifact(members: &str, artifact: &Artifact) -> String {
+    let url = format!("/artifacts/{}", artifact.id);
+    let Artifact { id, name, mime_type, octets, sha256 } = artifact;
+    let whole = json!({"id": id, "name": name, "mime_type": mime_type, "url": url, "octets": octets, "sha256": sha256});
+    let own = [
+        ("name", quoted(name)),
+        ("mime_type", quoted(mime_type)),
+        ("url", quoted(&url)),
+        ("artifact_id", quoted(id)),
+        ("artifact", whole.to_string()),
+    ];
+    Members::read(members.as_bytes()).unwrap_or_default().line(&own, &[])
+}
+
+const fn reason(reason: FinishReason) -> &'static str {
+    match reason {
+        FinishReason::Success => "success",
+        FinishReason::Error => "error",
+        FinishReason::Canceled => "canceled",
+    }
+}
+
+/// A piece of text that is still being made; the TextOutput that follows has the whole.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TextDelta<'a> {
+    /// Of which run.
+    pub run_id: RunId,
+    /// Of which thread.
+    pub thread_id: ThreadId,
+    /// The agent's name.
+    pub agent: &'a str,
+    /// Always `TextDelta`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Whose voice it is.
+    pub role: Role,
+    /// How deep in a chain of callers it came from.
+    pub depth: u32,
+    /// The id of the last event before it.
+    pub after: u64,
+    /// The piece.
+    pub content: &'a str,
+}
+
+impl<'a> TextDelta<'a> {
+    pub(crate) fn of(shown: &'a Shown) -> Self {
+        Self {
+            run_id: shown.run,
+            thread_id: shown.thread,
+            agent: &shown.agent,
+            kind: "TextDelta",
+            role: Role::Assistant,
+            depth: shown.depth,
+            after: shown.after,
+            content: &shown.text,
+        }
+    }
+
+    /// As a server-sent event; without an `id`, so that nobody resumes at it.
+    pub(crate) fn event(&self) -> Bytes {
+        let json = serde_json::to_string(self).expect("strings and numbers can be written");
+        format!("event: {}\ndata: {json}\n\n", self.kind).into()
+    }
+}
+
+/// `GET /agent/{name}/runs/{run_id}` (SC-40).
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RunReport {
+    /// Which run.
+    pub run_id: RunId,
+    /// Of which thread.
+    pub thread_id: ThreadId,
+    /// The agent's name.
+    #[schemars(with = "String")]
+    pub agent: Arc<str>,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<FinishReason>,
+    /// Its result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Of one that waits: what is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_keys: Option<Map<String, Value>>,
+    /// When it was asked for, RFC 3339, UTC.
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+    /// The id of its last event; 0 while it is queued.
+    pub last_event_id: u64,
+}
+
+impl RunReport {
+    pub(crate) fn of(source: &Source, run: &RunState) -> Self {
+        Self {
+            run_id: run.id,
+            thread_id: source.thread,
+            agent: source.agent.clone(),
+            status: run.status,
+            finish_reason: None,
+            result: None,
+            error: None,
+            request_keys: None,
+            created_at: run.created.rfc3339(),
+            updated_at: run.updated.rfc3339(),
+            last_event_id: run.last_event_id,
+        }
+    }
+}
+
+/// A thread, as `GET /agent/{name}/threads` lists them (SC-41).
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ThreadReport {
+    /// Which.
+    pub thread_id: ThreadId,
+    /// The same.
+    pub id: ThreadId,
+    /// The agent's name.
+    #[schemars(with = "String")]
+    pub agent: Arc<str>,
+    /// When it was opened, RFC 3339, UTC.
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+    /// Its runs, oldest first.
+    pub runs: Vec<RunId>,
+    /// What its first request says, in short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+impl ThreadReport {
+    /// The thread as it is; `None` when there is none.
+    pub(crate) fn of(id: ThreadId, state: &ThreadState) -> Option<Self> {
+        let opened = state.opened.as_ref()?;
+        Some(Self {
+            thread_id: id,
+            id,
+            agent: opened.agent.clone(),
+            created_at: TimestampMs::rfc3339(opened.at),
+            updated_at: state.updated.rfc3339(),
+            runs: state.runs.iter().map(|run| run.id).collect(),
+            title: opened.title.clone(),
+        })
+    }
+}
+
+/// What every refusal of this room looks like (wire.md D.3).
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RunError")]
+pub struct ErrorBody<'a> {
+    /// What happened, for people.
+    pub detail: &'a str,
+    /// Stable, for machines.
+    pub code: &'a str,
+}

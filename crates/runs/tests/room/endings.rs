@@ -1,0 +1,172 @@
+//! How runs end: canceled, answered, failed, past a limit, with the server.
+
+use std::{sync::Arc, time::Duration};
+
+use plenary_runs::{Card, Echo, Ended, Event, Run, RunLimits, RunRequest, Runner, Running};
+use serde_json::{Value, json};
+
+use crate::house::{House, agent, types};
+
+fn demo(steps: Value) -> Value {
+    json!({"input": "hi", "request_metadata": {"demo": steps}})
+}
+
+#[tokio::test]
+async fn sc_44_sc_45_a_run_waits_for_input_and_goes_on_in_its_stream() {
+    let house = House::new().await;
+    let steps = json!([{"wait_for_input": {"name": "Your name"}}]);
+    let answer = house.post(&house.acme, "/agent/echo/run?wait=result", &demo(steps)).await;
+    let waits = answer.ok(200);
+    assert_eq!(
+        (&waits["type"], &waits["request_keys"]),
+        (&json!("WaitForInput"), &json!({"name": "Your name"}))
+    );
+    let run = answer.header("x-run-id");
+    let report = house.status("echo", &run).await;
+    assert_eq!((&report["status"], &report["request_keys"]), (&json!("waiting"), &waits["request_keys"]));
+    let mut stream = house
+        .open(&house.acme, "GET", &format!("/agent/echo/get_events/{run}?stream=true"), &Value::Null)
+        .await;
+    stream.until("WaitForInput").await;
+    let resume = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": {"name": "Nick"}});
+    let resumed = house.post(&house.acme, "/agent/echo/run", &resume).await;
+    assert_eq!((resumed.status.as_u16(), resumed.body.as_str()), (202, ""));
+    assert_eq!(stream.until("TextOutput").await["content"], "{\"name\":\"Nick\"}");
+    assert_eq!(stream.until("RunCompleted").await["result"], "hi");
+    assert_eq!(stream.next().await, None, "SC-19");
+    house.post(&house.acme, "/agent/echo/run", &resume).await.refused(409, "run_not_active");
+}
+
+#[tokio::test]
+async fn sc_46_a_run_is_canceled_and_says_so() {
+    let house = House::new().await;
+    for steps in [json!(["slow"]), json!(["wait_for_input"])] {
+        let (run, thread) = house.ask(&demo(steps)).await;
+        let cancel = json!({"type": "CancelRequest", "thread_id": thread});
+        house.post(&house.acme, &format!("/agent/echo/run?run_id={run}"), &cancel).await.ok(202);
+        let events = house.whole("echo", &run).await;
+        let last = events.last().unwrap();
+        assert_eq!((&last["type"], &last["finish_reason"]), (&json!("RunCompleted"), &json!("canceled")));
+        let report = house.status("echo", &run).await;
+        assert_eq!((&report["status"], &report["finish_reason"]), (&json!("canceled"), &json!("canceled")));
+        house.post(&house.acme, "/agent/echo/run", &cancel).await.refused(409, "run_not_active");
+        house
+            .post(&house.acme, "/agent/echo/run", &json!({"run_id": run}))
+            .await
+            .refused(409, "run_not_active");
+    }
+}
+
+#[tokio::test]
+async fn sc_46_a_queued_run_that_is_canceled_has_a_start_and_an_end() {
+    let house = House::new().await;
+    let (first, thread) = house.ask(&demo(json!(["slow"]))).await;
+    let (second, _) = house.ask(&json!({"input": "b", "thread_id": thread})).await;
+    house.post(&house.acme, "/agent/echo/run", &json!({"run_id": second})).await.ok(202);
+    let events = house.whole("echo", &second).await;
+    assert_eq!(types(&events), ["RunStarted", "RunCompleted"]);
+    assert_eq!(events[1]["finish_reason"], "canceled");
+    house.post(&house.acme, "/agent/echo/run", &json!({"run_id": first})).await.ok(202);
+    house.whole("echo", &first).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn sc_46_who_does_not_listen_is_canceled_all_the_same() {
+    let house = House::new().await;
+    let (run, _) = house.ask(&demo(json!(["deaf"]))).await;
+    house.post(&house.acme, "/agent/echo/run", &json!({"run_id": run})).await.ok(202);
+    let before = tokio::time::Instant::now();
+    let events = house.whole("echo", &run).await;
+    assert_eq!(events.last().unwrap()["finish_reason"], "canceled");
+    assert!(before.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn what_fails_says_why() {
+    let house = House::new().await;
+    for (steps, why) in [(json!([{"fail": "no paper"}]), "no paper"), (json!(["panic"]), "asked to panic")] {
+        let answer = house.post(&house.acme, "/agent/echo/run?wait=result", &demo(steps)).await;
+        let ended = answer.ok(200);
+        assert_eq!(ended["finish_reason"], "error");
+        assert!(ended["error"].as_str().unwrap().contains(why), "{ended}");
+        let report = house.status("echo", &answer.header("x-run-id")).await;
+        assert_eq!((&report["status"], &report["error"]), (&json!("error"), &ended["error"]));
+    }
+}
+
+/// Says so many things, and then waits.
+struct Talker(usize);
+
+impl Runner for Talker {
+    fn card(&self) -> Card {
+        Card::new("talks")
+    }
+    fn run(self: Arc<Self>, _: RunRequest, run: Run) -> Running {
+        Box::pin(async move {
+            for n in 0..self.0 {
+                if run.emit(Event::text(&format!("{n} "))).await.is_err() {
+                    break;
+                }
+            }
+            std::future::pending::<()>().await;
+            Ended::success()
+        })
+    }
+}
+
+#[tokio::test]
+async fn past_its_events_a_run_ends_with_an_error() {
+    let limits = RunLimits { events_max: 100, ..RunLimits::default() };
+    let house = House::with(vec![agent("talker", Arc::new(Talker(1_000)), limits)]).await;
+    let (run, _) = house.ask_of("talker", &json!({"input": ""})).await;
+    let events = house.whole("talker", &run).await;
+    let last = events.last().unwrap();
+    assert_eq!(events.len(), 102, "its start, what it may say, and its end");
+    assert!(last["error"].as_str().unwrap().contains("events"), "{last}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn past_its_time_a_run_ends_with_an_error() {
+    let limits = RunLimits {
+        time_max: Duration::from_secs(5),
+        waiting_max: Duration::from_secs(10),
+        ..RunLimits::default()
+    };
+    let house = House::with(vec![agent("slow", Arc::new(Echo::default()), limits)]).await;
+    for (steps, most) in
+        [(json!(["slow"]), "5 s"), (json!(["deaf"]), "5 s"), (json!(["wait_for_input"]), "10 s")]
+    {
+        let (run, _) = house.ask_of("slow", &demo(steps)).await;
+        let events = house.whole("slow", &run).await;
+        let last = events.last().unwrap();
+        assert_eq!(last["finish_reason"], "error");
+        assert!(last["error"].as_str().unwrap().contains(most), "{last}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_stops_ends_its_runs_and_tells_why() {
+    let house = House::new().await;
+    let (run, thread) = house.ask(&demo(json!(["slow"]))).await;
+    let (queued, _) = house.ask(&json!({"input": "b", "thread_id": thread})).await;
+    let path = format!("/agent/echo/get_events/{run}?stream=true");
+    let mut stream = house.open(&house.acme, "GET", &path, &Value::Null).await;
+    stream.until("RunStarted").await;
+    house.runs.stop().await;
+    let ended = stream.until("RunCompleted").await;
+    assert_eq!(ended["finish_reason"], "error");
+    assert!(ended["error"].as_str().unwrap().contains("stopped"), "{ended}");
+    assert_eq!(house.status("echo", &queued).await["status"], "queued", "the next start begins it");
+    house.post(&house.acme, "/agent/echo/run", &json!({"input": "c"})).await.refused(503, "stopping");
+}
+
+#[tokio::test]
+async fn runs_are_counted() {
+    let house = House::new().await;
+    let (run, thread) = house.ask(&demo(json!(["slow"]))).await;
+    house.ask(&json!({"input": "b", "thread_id": thread})).await;
+    let line = |text: &str| house.metrics.render().lines().any(|line| line == text);
+    assert!(line("plenary_runs_active 1"), "{}", house.metrics.render());
+    house.post(&house.acme, "/agent/echo/run", &json!({"run_id": run})).await.ok(202);
+    house.whole("echo", &run).await;
+}

@@ -1,0 +1,136 @@
+//! Events as they come: without a gap, with text that is still being made, to an end.
+
+use std::sync::Arc;
+
+use plenary_runs::{Asked, Card, Ended, Event, Run, RunLimits, RunRequest, Runner, Running};
+use serde_json::{Map, Value, json};
+
+use crate::house::{House, agent};
+
+/// Says what its caller tells it to, piece by piece.
+struct Puppet;
+
+impl Runner for Puppet {
+    fn card(&self) -> Card {
+        Card::new("does as it is told")
+    }
+    fn run(self: Arc<Self>, _: RunRequest, mut run: Run) -> Running {
+        Box::pin(async move {
+            loop {
+                let Ok(Asked::Resume(told)) = run.await_input(&Map::new()).await else {
+                    return Ended::canceled();
+                };
+                for delta in told.get("deltas").and_then(Value::as_array).into_iter().flatten() {
+                    run.emit_delta(delta.as_str().unwrap_or_default());
+                }
+                if let Some(text) = told.get("text").and_then(Value::as_str) {
+                    let _ = run.emit(Event::text(text)).await;
+                }
+                if told.contains_key("end") {
+                    return Ended::success();
+                }
+            }
+        })
+    }
+}
+
+async fn house() -> House {
+    House::with(vec![agent("puppet", Arc::new(Puppet), RunLimits::default())]).await
+}
+
+async fn tell(house: &House, run: &str, keys: Value) {
+    let body = json!({"run_id": run, "request_keys": keys});
+    house.post(&house.acme, "/agent/puppet/run", &body).await.ok(202);
+}
+
+#[tokio::test]
+async fn deltas_come_live_before_the_text_that_has_the_whole_and_are_not_kept() {
+    let house = house().await;
+    let body = json!({"input": "hi"});
+    let mut stream = house.open(&house.acme, "POST", "/agent/puppet/stream_request", &body).await;
+    let run = stream.headers["x-run-id"].to_str().unwrap().to_owned();
+    let waits = stream.until("WaitForInput").await;
+    tell(&house, &run, json!({"deltas": ["a", "b"]})).await;
+    let mut shown = Vec::new();
+    let mut next = stream.next().await.unwrap();
+    while next.event == "TextDelta" {
+        assert_eq!(next.id, None, "nobody resumes at it");
+        assert_eq!(next.data["after"], waits["id"]);
+        shown.push(next.data["content"].as_str().unwrap().to_owned());
+        next = stream.next().await.unwrap();
+    }
+    assert_eq!(shown.concat(), "ab");
+    assert_eq!(next.event, "WaitForInput");
+    tell(&house, &run, json!({"text": "ab", "end": true})).await;
+    assert_eq!(stream.until("TextOutput").await["content"], "ab");
+    assert_eq!(stream.until("RunCompleted").await["result"], "ab", "SC-14");
+    assert_eq!(stream.next().await, None);
+    let kept = house.get(&house.acme, &format!("/agent/puppet/get_events/{run}?stream=true")).await.told();
+    let kinds: Vec<_> = kept.iter().map(|told| told.event.as_str()).collect();
+    assert_eq!(kinds, ["RunStarted", "WaitForInput", "WaitForInput", "TextOutput", "RunCompleted"]);
+}
+
+#[tokio::test]
+async fn sc_12_who_comes_late_loses_nothing_and_resumes_where_it_was() {
+    let house = house().await;
+    let (run, _) = house.ask_of("puppet", &json!({"input": "hi"})).await;
+    let path = format!("/agent/puppet/get_events/{run}?stream=true");
+    let mut early = house.open(&house.acme, "GET", &path, &Value::Null).await;
+    early.until("WaitForInput").await;
+    tell(&house, &run, json!({"text": "1"})).await;
+    let last = early.until("TextOutput").await["id"].as_u64().unwrap();
+    drop(early);
+    let mut late = house.open(&house.acme, "GET", &format!("{path}&since={last}"), &Value::Null).await;
+    let next = late.next().await.unwrap();
+    assert_eq!((next.event.as_str(), next.data["id"].as_u64()), ("WaitForInput", Some(last + 1)));
+    tell(&house, &run, json!({"text": "2", "end": true})).await;
+    late.until("RunCompleted").await;
+    for (header, count) in [("0", 6), ("3", 3), ("6", 0), ("600", 0)] {
+        let told =
+            house.send(&house.acme, "GET", &path, &[("Last-Event-ID", header)], String::new()).await.told();
+        assert_eq!(told.len(), count, "behind {header}");
+    }
+}
+
+#[tokio::test]
+async fn sc_42_a_thread_is_followed_over_its_runs_until_nothing_waits() {
+    let house = house().await;
+    let (first, thread) = house.ask_of("puppet", &json!({"input": "a"})).await;
+    let (second, _) = house.ask_of("puppet", &json!({"input": "b", "thread_id": thread})).await;
+    let path = format!("/agent/puppet/get_events/{thread}?stream=true");
+    let mut stream = house.open(&house.acme, "GET", &path, &Value::Null).await;
+    for run in [&first, &second] {
+        let waits = stream.until("WaitForInput").await;
+        assert_eq!(waits["run_id"], json!(run));
+        tell(&house, run, json!({"end": true})).await;
+        assert_eq!(stream.until("RunCompleted").await["run_id"], json!(run));
+    }
+    assert_eq!(stream.next().await, None);
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_token() {
+    let house = house().await;
+    let (run, _) = house.ask_of("puppet", &json!({"input": "hi"})).await;
+    let path = format!("/agent/puppet/get_events/{run}?stream=true");
+    let mut stream = house.open(&house.acme, "GET", &path, &Value::Null).await;
+    stream.until("WaitForInput").await;
+    let rotated =
+        house.post(crate::house::OPERATOR, "/_admin/agents/@acme.w/rotate-token", &Value::Null).await;
+    rotated.ok(200);
+    assert_eq!(stream.next().await, None);
+}
+
+#[tokio::test]
+async fn past_their_limit_one_token_follows_no_more() {
+    let house = house().await;
+    let (run, _) = house.ask_of("puppet", &json!({"input": "hi"})).await;
+    let path = format!("/agent/puppet/get_events/{run}?stream=true");
+    let mut open = Vec::new();
+    for _ in 0..plenary_runs::limits::WATCHERS_PER_TOKEN_MAX {
+        open.push(house.open(&house.acme, "GET", &path, &Value::Null).await);
+    }
+    house.get(&house.acme, &path).await.refused(429, "too_many_streams");
+    open.pop();
+    house.open(&house.acme, "GET", &path, &Value::Null).await.until("RunStarted").await;
+}
