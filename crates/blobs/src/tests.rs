@@ -84,9 +84,12 @@ async fn of_what_is_refused_nothing_is_kept() {
         }
         if let Some(directory) = directory {
             // Parts that nothing came of are removed behind the answer.
-            while !files(directory.path()).is_empty() {
-                tokio::task::yield_now().await;
-            }
+            let removed = async {
+                while !files(directory.path()).is_empty() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(10), removed).await.expect("they are removed");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The client itself: which server, which token, and the one way every operation goes.
-//! Must not know: any operation; those stand in `accounts`, `sessions`, `frames`, `channels`, `me`,
-//! `contacts`, `health`, `live`.
+//! Must not know: any operation; those stand in `accounts`, `sessions`, `frames`, `channels`, `context`, `transfer`,
+//! `me`, `contacts`, `health`, `live`.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -12,7 +12,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_kernel::AgentHandle;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{BaseUrl, Error, RawReply, Reply, Result, Retry, Roots, Token, exchange::Http, net::Connector};
+use crate::{
+    BaseUrl, Error, RawReply, Reply, Result, Retry, Roots, Token,
+    exchange::{Http, Pieces},
+    net::Connector,
+};
 
 /// The header by which a client names the agent its token must belong to (wire.md D.1).
 pub(crate) const AGENT_HEADER: HeaderName = HeaderName::from_static("x-asp-agent");
@@ -174,16 +178,32 @@ impl Client {
         headers: &[(HeaderName, HeaderValue)],
         body: Option<Bytes>,
     ) -> Result<RawReply> {
+        self.exchange(method, path, headers, body.map(|body| ("application/json", body))).await
+    }
+
+    /// A PUT of octets that are no JSON.
+    pub(crate) async fn put_octets(&self, path: &str, body: Bytes) -> Result<RawReply> {
+        self.exchange(Method::PUT, path, &[], Some(("application/octet-stream", body))).await
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Option<(&str, Bytes)>,
+    ) -> Result<RawReply> {
         let mut request = Request::builder().method(method).uri(self.base().http(path)?);
         for (name, value) in self.credentials()?.iter().chain(headers) {
             request = request.header(name, value);
         }
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+        if let Some((kind, _)) = &body {
+            request = request.header(header::CONTENT_TYPE, *kind);
         }
+        let body = body.map(|(_, octets)| octets).unwrap_or_default();
         let request = request
             .header(header::ACCEPT, "application/json")
-            .body(Full::new(body.unwrap_or_default()))
+            .body(Full::new(body))
             .map_err(|e| Error::Invalid(e.to_string()))?;
         self.shared.http.exchange(self.base(), request).await
     }
@@ -191,6 +211,25 @@ impl Client {
     /// Sends a request whose reply goes on, and returns it once its head is there and a success.
     pub(crate) async fn open(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>> {
         self.shared.http.open(self.base(), request).await
+    }
+
+    /// Posts a body that is made while it is sent, and returns the answer whatever its status.
+    pub(crate) async fn upload(
+        &self,
+        path: &str,
+        media_type: &'static str,
+        pieces: Pieces,
+    ) -> Result<RawReply> {
+        let mut request = Request::builder().method(Method::POST).uri(self.base().http(path)?);
+        for (name, value) in self.credentials()? {
+            request = request.header(name, value);
+        }
+        let request = request
+            .header(header::CONTENT_TYPE, media_type)
+            .header(header::ACCEPT, "application/json")
+            .body(pieces)
+            .map_err(|e| Error::Invalid(e.to_string()))?;
+        self.shared.http.upload(self.base(), request).await
     }
 
     async fn call<T: DeserializeOwned>(

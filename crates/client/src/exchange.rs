@@ -4,15 +4,16 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::stream::{BoxStream, StreamExt, unfold};
 use http::{HeaderMap, Request, Response};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::body::Incoming;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper_util::{
     client::legacy,
     rt::{TokioExecutor, TokioTimer},
 };
 use serde::Deserialize;
-use tokio::time::timeout;
+use tokio::{sync::mpsc, time::timeout};
 
 use crate::{
     BaseUrl, Error, FaultKind, NetworkFault, Refused, Result,
@@ -78,9 +79,14 @@ impl RawReply {
     }
 }
 
+/// A body that is made while it is sent; an error breaks it off.
+pub(crate) type Pieces = mpsc::Receiver<std::io::Result<Bytes>>;
+type Sent = StreamBody<BoxStream<'static, std::io::Result<Frame<Bytes>>>>;
+
 /// The pooled HTTP side of a client.
 pub(crate) struct Http {
     client: legacy::Client<Connector, Full<Bytes>>,
+    uploads: legacy::Client<Connector, Sent>,
     timeout: Duration,
     reply_octets_max: usize,
 }
@@ -90,8 +96,11 @@ impl Http {
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_CONNECTION_TIME)
-            .build(connector);
-        Self { client, timeout, reply_octets_max }
+            .build(connector.clone());
+        // Long bodies have connections of their own, which are not kept.
+        let uploads =
+            legacy::Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
+        Self { client, uploads, timeout, reply_octets_max }
     }
 
     pub(crate) async fn exchange(&self, base: &BaseUrl, request: Request<Full<Bytes>>) -> Result<RawReply> {
@@ -112,6 +121,24 @@ impl Http {
             ))),
             Ok(Ok(reply)) => Ok(reply),
         }
+    }
+
+    /// Sends a request with a body of any length. Whoever makes the body bounds the time.
+    pub(crate) async fn upload(&self, base: &BaseUrl, request: Request<Pieces>) -> Result<RawReply> {
+        let request = request.map(|pieces| {
+            let frames = unfold(pieces, |mut pieces| async {
+                pieces.recv().await.map(|piece| (piece.map(Frame::data), pieces))
+            });
+            StreamBody::new(frames.boxed())
+        });
+        let whole = async {
+            let response = self.uploads.request(request).await.map_err(|e| request_fault(&e))?;
+            self.collect(response).await
+        };
+        whole.await.map_err(|failure| match failure {
+            Failure::Network(kind, detail) => NetworkFault { kind, server: base.to_string(), detail }.into(),
+            Failure::TooLarge => Error::Unreadable("a reply of that size is none of ours".into()),
+        })
     }
 
     /// Sends a request whose reply goes on: the time limit is for its head alone, and a refusal is read whole.

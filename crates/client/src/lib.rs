@@ -1,12 +1,14 @@
 //! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events over
-//! WebSocket, frames and channels over HTTP and Server-Sent Events. Used by the command line and by tests.
-//! Must not know: the server's crates, terminals, files but for a CA bundle, where identities come from.
+//! WebSocket, frames, channels and context over HTTP and Server-Sent Events, exports and backups. Used by the command line
+//! and by tests.
+//! Must not know: the server's crates, terminals, files but for a CA bundle and backups, where identities come from.
 
 pub mod accounts;
 mod base_url;
 pub mod channels;
 mod client;
 pub mod contacts;
+pub mod context;
 mod error;
 mod event;
 mod exchange;
@@ -20,6 +22,7 @@ mod reply;
 mod retry;
 mod secret;
 pub mod sessions;
+pub mod transfer;
 
 use plenary_outward::sse;
 

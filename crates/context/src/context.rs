@@ -130,6 +130,9 @@ impl Context {
     pub(crate) fn packages(&self) -> &Streams<PackageRoom> {
         &self.0.packages
     }
+    pub(crate) fn fact_states(&self) -> &Streams<FactRoom> {
+        &self.0.facts
+    }
     pub(crate) fn session_states(&self) -> &Streams<SessionRoom> {
         &self.0.sessions
     }

@@ -24,6 +24,8 @@ pub(crate) const CURRENT: &str = "context.current";
 /// All facts: `<project>/<subject>/<predicate>/<moment>`, the value the fact; directly behind it, where it has ended,
 /// the same key with `/end`, the value a moment. In one index, so that one read sees a supersession whole (AP-49).
 pub(crate) const FACTS: &str = "context.facts";
+/// All facts by time: `<project>/<moment>/<subject>/<predicate>`.
+pub(crate) const FACT_TIMES: &str = "context.fact_times";
 /// The sessions of a project: `<project>/<moment>/<session>`.
 pub(crate) const SESSIONS: &str = "context.sessions";
 /// The same by callsign: `<project>/<callsign>/<moment>/<session>`.

@@ -28,6 +28,7 @@ mod provenance;
 mod reading;
 mod refusals;
 pub mod rejection;
+mod reviews;
 mod routes;
 pub mod schema;
 pub mod session;
@@ -35,6 +36,7 @@ mod shape;
 mod stored;
 #[cfg(test)]
 mod tests;
+pub mod transfer;
 pub mod wire;
 
 pub use context::{Config, Context, Failure};

@@ -56,3 +56,23 @@ pub const WATCHERS_PER_TOKEN_MAX: usize = 256;
 pub const NAME_CHARACTERS_MAX: usize = 200;
 /// Longest description and largest settings of a project, in octets; past it 400 `invalid_schema`.
 pub const ABOUT_OCTETS_MAX: usize = 16 << 10;
+/// Largest line of an import, in octets: a package with its review log; past it the line is refused, `line_too_long`.
+pub const LINE_OCTETS_MAX: usize = (3 << 20) + (64 << 10);
+/// Largest review log in an export, in octets; past it the notes are left out.
+pub const REVIEWS_OCTETS_MAX: usize = 1 << 20;
+/// Records of an import that are written at the same time.
+pub const IMPORTS_AT_ONCE: usize = 64;
+/// Octets of the records of an import that wait to be written; past it they are written at once.
+pub const IMPORT_OCTETS_WAITING_MAX: usize = 8 << 20;
+/// Refused records and renamed packages that a report lists; further ones are counted.
+pub const REFUSED_LISTED_MAX: usize = 1_000;
+/// Packages that one import renames; past it 409 `too_many_renames`, and what was written stays.
+pub const RENAMES_MAX: usize = 100_000;
+/// Records that a dry run remembers, so that one meets what those before it would have made; past it the oldest knowledge is dropped.
+pub const FORETOLD_MAX: usize = 100_000;
+/// Projects of one export; past it 409 `too_many_projects`: they are exported one by one.
+pub const EXPORT_PROJECTS_MAX: usize = 100_000;
+/// Octets of one piece of an export, after which it is handed on.
+pub const EXPORT_PIECE_OCTETS: usize = 64 << 10;
+/// Positions of the log that one step of an incremental export looks at.
+pub const EXPORT_WINDOW: u64 = 4_096;

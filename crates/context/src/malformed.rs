@@ -22,6 +22,12 @@ pub enum Code {
     HashMismatch,
     /// A parameter of the query is not of its shape.
     InvalidParameter,
+    /// A line of an import is no JSON.
+    InvalidJson,
+    /// A line of an import is over the limit.
+    LineTooLong,
+    /// A cursor of an export is of another store, or none at all.
+    InvalidCursor,
 }
 
 impl Code {
@@ -32,6 +38,9 @@ impl Code {
             Self::InvalidSchema => "invalid_schema",
             Self::HashMismatch => "hash_mismatch",
             Self::InvalidParameter => "invalid_parameter",
+            Self::InvalidJson => "invalid_json",
+            Self::LineTooLong => "line_too_long",
+            Self::InvalidCursor => "invalid_cursor",
         }
     }
 }

@@ -25,7 +25,7 @@ impl Context {
             project_id: name,
             actor_id: started.actor_id.clone(),
             actor_type: started.actor_type,
-            callsign: Some(started.callsign.clone()),
+            callsign: Some(started.callsign.clone()).filter(|callsign| !callsign.is_empty()),
             started_at: started.started_at.to_string(),
             ended_at: state.ended_at.map(|at| at.to_string()),
             packages_deposited: rows

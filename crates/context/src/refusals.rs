@@ -32,6 +32,16 @@ impl Refused {
     fn new(class: Class, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { class, code, message: message.into(), field: None, capability: None }
     }
+
+    /// The stable code.
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// The text for people.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
 }
 
 impl IntoResponse for Refused {
@@ -113,6 +123,9 @@ impl From<Rejection> for Refused {
             | Rejection::BlobsFull
             | Rejection::TooManyStreams
             | Rejection::Stopping
+            | Rejection::SessionExists
+            | Rejection::TooManyProjects
+            | Rejection::TooManyRenames
             | Rejection::Damaged => {
                 let (class, code, text) = plain(&rejection);
                 Self::new(class, code, text)
@@ -183,6 +196,19 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         Rejection::Stopping => {
             (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
         }
+        Rejection::SessionExists => {
+            (Class::Conflict, "session_exists", "The session id is taken by another session.")
+        }
+        Rejection::TooManyProjects => (
+            Class::Conflict,
+            "too_many_projects",
+            "There are more projects than one export takes; export them one by one.",
+        ),
+        Rejection::TooManyRenames => (
+            Class::Conflict,
+            "too_many_renames",
+            "The import has renamed as many packages as one may; import the rest by itself.",
+        ),
         Rejection::Damaged => (
             Class::Internal,
             "content_damaged",

@@ -46,6 +46,12 @@ pub enum Rejection {
     InvalidValidFrom(&'static str),
     /// The session has ended.
     SessionEnded,
+    /// The session's id is taken by another one.
+    SessionExists,
+    /// An export over so many projects has to be taken one by one.
+    TooManyProjects,
+    /// An import has renamed as many packages as one may.
+    TooManyRenames,
     /// What is stored is not what was deposited (AP-38, AP-39).
     Damaged,
     /// There is no such content in the project.

@@ -88,7 +88,7 @@ pub async fn read_bytes(headers: &HeaderMap, mut body: Body, octets_max: usize) 
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    uncompressed(headers)?;
+    check_coding(headers)?;
     let announced = body.size_hint().lower();
     if announced > octets_max as u64 {
         return Err(too_large(octets_max));
@@ -124,14 +124,15 @@ pub fn read_stream(
     body: Body,
     octets_max: u64,
 ) -> Result<impl Stream<Item = Result<Bytes, Refusal>> + Send + use<>, Refusal> {
-    uncompressed(headers)?;
+    check_coding(headers)?;
     if body.size_hint().lower() > octets_max {
         return Err(too_large(octets_max));
     }
     Ok(TryStreamExt::map_err(body.into_data_stream(), |error| broken(&error)))
 }
 
-fn uncompressed(headers: &HeaderMap) -> Result<(), Refusal> {
+/// Refuses a body that is compressed.
+pub(crate) fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
     if headers.get(header::CONTENT_ENCODING).is_none_or(|coding| coding == "identity") {
         return Ok(());
     }
@@ -146,7 +147,7 @@ fn too_large(octets_max: impl std::fmt::Display) -> Refusal {
     Refusal::new(Class::TooLarge, "body_too_large", format!("The body is over {octets_max} bytes."))
 }
 
-fn broken(error: &axum::Error) -> Refusal {
+pub(crate) fn broken(error: &axum::Error) -> Refusal {
     match Fault::within(error) {
         Some(fault) => fault.refusal(),
         None => Refusal::malformed("incomplete_body", "The body ended before its announced length."),

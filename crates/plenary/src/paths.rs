@@ -28,6 +28,11 @@ pub(crate) fn default_data_dir(var: Lookup<'_>) -> Option<PathBuf> {
     below(var, "XDG_DATA_HOME", ".local/share")
 }
 
+/// What may be lost without harm: `$XDG_STATE_HOME/plenary`, else `~/.local/state/plenary`.
+pub(crate) fn state_dir(var: Lookup<'_>) -> Option<PathBuf> {
+    below(var, "XDG_STATE_HOME", ".local/state")
+}
+
 /// The data directory of this machine's server: `PLENARY_DATA`, else the default; none where nothing is kept.
 pub(crate) fn data_dir(var: Lookup<'_>) -> Option<PathBuf> {
     match var("PLENARY_DATA") {

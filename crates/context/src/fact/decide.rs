@@ -123,6 +123,7 @@ pub fn invalidate(
         valid_from: current.valid_from,
         // An interval is never empty, whatever the clock says.
         valid_to: now(stamp).max(current.valid_from.plus_micro()),
+        text: None,
     };
     Ok(Decision::new(vec![FactEvent::FactInvalidated(event)], 1))
 }

@@ -47,6 +47,9 @@ pub struct FactInvalidated {
     pub valid_from: Moment,
     /// When it ended.
     pub valid_to: Moment,
+    /// The same as another server wrote it, where it came from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 impl FactEvent {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Context,
     activity::{event::Activity, room::note},
-    index::{CURRENT, FACTS, ended},
+    index::{CURRENT, FACT_TIMES, FACTS, ended},
     key,
     moment::Moment,
     project::{decide::InProject, room::made_beside},
@@ -67,14 +67,22 @@ impl Room for FactRoom {
                 ended
                     .into_iter()
                     .chain([put(FACTS, since(event.valid_from)), put(CURRENT, id.to_owned())])
+                    .chain(timed(id, event.valid_from))
                     .collect()
             }
             FactEvent::FactInvalidated(event) => vec![
-                end(event.valid_from, event.valid_to.micros()),
+                end(event.valid_from, event.text.clone().unwrap_or_else(|| event.valid_to.micros())),
                 IndexOp::Delete { name: CURRENT, key: id.to_owned() },
             ],
         }
     }
+}
+
+/// The row by which a project's facts are read in the order of time.
+fn timed(id: &str, valid_from: Moment) -> Option<IndexOp> {
+    let (project, of) = id.split_once('/')?;
+    let key = key::join(&[project, valid_from.as_str(), of]);
+    Some(IndexOp::Put { name: FACT_TIMES, key, value: Bytes::new() })
 }
 
 /// The stream's id of a subject and predicate.

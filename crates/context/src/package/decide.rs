@@ -58,6 +58,7 @@ pub fn deposit(
         created_by: head.created_by.clone(),
         parent: head.parent_package_id.clone(),
         asks: head.asks,
+        at: None,
         raw: package.raw.clone(),
     };
     let reply = Deposited { is_new: true, makes_project, hash: package.hash };
@@ -123,6 +124,7 @@ pub fn go(
         note: command.note.clone(),
         package_type,
         created_at,
+        at: None,
     };
     let event = match command.step {
         Step::Flag(_) => PackageEvent::PackageFlagged(event),

@@ -51,6 +51,9 @@ pub struct PackageDeposited {
     /// Whether it has open questions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks: bool,
+    /// When, where that was on another server: then the log's own time is that of the import.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Moment>,
     /// The package as it was sent.
     #[serde(skip)]
     pub raw: Bytes,
@@ -77,6 +80,9 @@ pub struct PackageMoved {
     pub package_type: String,
     /// See above.
     pub created_at: Moment,
+    /// When, where that was on another server: then the log's own time is that of the import.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Moment>,
 }
 
 impl PackageEvent {

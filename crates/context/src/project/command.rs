@@ -2,7 +2,7 @@
 //! Must not know: who may ask it.
 
 use plenary_accounts::Authority;
-use plenary_kernel::{AllowEntry, OwnerName};
+use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
 
 use super::event::About;
 use crate::access::Role;
@@ -38,8 +38,8 @@ pub enum Edit {
     Share(AllowEntry, Role),
     /// Nobody's role any more.
     Unshare(AllowEntry),
-    /// Takes no more writes.
-    Archive,
+    /// Takes no more writes; since when, where that was on another server.
+    Archive(Option<TimestampMs>),
     /// Takes writes again.
     Unarchive,
 }

@@ -22,7 +22,7 @@ pub struct InProject {
 }
 
 /// The owner whose projects a bearer makes.
-fn owner_of(by: &Actor) -> Option<OwnerName> {
+pub(crate) fn owner_of(by: &Actor) -> Option<OwnerName> {
     match by {
         Actor::Operator | Actor::Seed => None,
         Actor::Owner(owner) => Some(owner.clone()),
@@ -37,6 +37,7 @@ pub fn made_for(project_id: &str, by: &Actor) -> ProjectEvent {
         project_id: project_id.to_owned(),
         by: by.clone(),
         owner: owner_of(by),
+        made_at: None,
         about: About::default(),
     })
 }
@@ -61,6 +62,7 @@ pub fn create(
         project_id: command.project_id.clone(),
         by: by.clone(),
         owner: command.owner.clone().or_else(|| owner_of(by)),
+        made_at: None,
         about: command.about.clone(),
     };
     Ok(Decision::new(vec![ProjectEvent::ProjectCreated(event)], ()))
@@ -103,11 +105,13 @@ pub fn edit(
             .members
             .contains_key(member)
             .then(|| ProjectEvent::MemberRemoved(MemberRemoved { by, member: member.clone() })),
-        Edit::Archive => {
-            state.archived_at.is_none().then_some(ProjectEvent::ProjectArchived(Switched { by }))
+        Edit::Archive(at) => {
+            let event = ProjectEvent::ProjectArchived(Switched { by, at: *at });
+            state.archived_at.is_none().then_some(event)
         }
         Edit::Unarchive => {
-            state.archived_at.is_some().then_some(ProjectEvent::ProjectUnarchived(Switched { by }))
+            let event = ProjectEvent::ProjectUnarchived(Switched { by, at: None });
+            state.archived_at.is_some().then_some(event)
         }
     };
     Ok(Decision::new(event.into_iter().collect(), ()))

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_kernel::{AllowEntry, OwnerName};
+use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -54,6 +54,9 @@ pub struct ProjectCreated {
     /// Whose it is; nobody's but the operator's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<OwnerName>,
+    /// When, where that was on another server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_at: Option<TimestampMs>,
     /// What it is about.
     #[serde(flatten)]
     pub about: About,
@@ -94,6 +97,9 @@ pub struct MemberRemoved {
 pub struct Switched {
     /// Who did it.
     pub by: Actor,
+    /// When, where that was on another server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<TimestampMs>,
 }
 
 impl ProjectEvent {

@@ -60,7 +60,7 @@ impl ProjectState {
         match event {
             ProjectEvent::ProjectCreated(event) => {
                 self.project_id.clone_from(&event.project_id);
-                self.created_at = Some(at);
+                self.created_at = event.made_at.or(Some(at));
                 self.owner.clone_from(&event.owner);
                 self.describe(&event.about);
             }
@@ -71,7 +71,7 @@ impl ProjectState {
             ProjectEvent::MemberRemoved(event) => {
                 self.members.remove(&event.member);
             }
-            ProjectEvent::ProjectArchived(_) => self.archived_at = Some(at),
+            ProjectEvent::ProjectArchived(event) => self.archived_at = event.at.or(Some(at)),
             ProjectEvent::ProjectUnarchived(_) => self.archived_at = None,
         }
     }

@@ -1,6 +1,5 @@
 //! The public operations of the Agentic Protocol: parse, ask, translate the answer (wire.md D.2, D.7, 0.2).
 
-mod absent;
 mod blobs;
 mod events;
 mod facts;
@@ -8,6 +7,7 @@ mod packages;
 mod projects;
 mod reading;
 mod sessions;
+mod transfer;
 
 use axum::{
     Router,
@@ -44,7 +44,7 @@ pub fn operations() -> Vec<Operation<Context>> {
     operations.extend(reading::operations());
     operations.extend(events::operations());
     operations.extend(blobs::operations());
-    operations.extend(absent::operations());
+    operations.extend(transfer::operations());
     operations
 }
 

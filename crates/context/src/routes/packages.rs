@@ -3,7 +3,7 @@
 use axum::{Json, extract::State, response::Response};
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use plenary_edge::{Operation, OperationDoc, Received};
-use plenary_kernel::{Class, rfc3339::Utc};
+use plenary_kernel::Class;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
@@ -17,15 +17,16 @@ use crate::{
     malformed::Malformed,
     package::{
         command::{DepositPackage, MovePackage, Step},
-        event::{PackageEvent, PackageMoved},
+        event::PackageEvent,
     },
     parameters::Parameters,
     reading::Listing,
     refusals::Refused,
     rejection::Rejection,
+    reviews::step_of,
     schema::Package,
     shape::Shape,
-    wire::{ReviewStep, Reviews},
+    wire::Reviews,
 };
 
 /// A package, and its hash beside its members.
@@ -343,37 +344,10 @@ async fn log(
     let id = context.locate(&package_id, parameters.one("project")?, &authority.by).await?;
     let mut reviews = Vec::new();
     for stored in context.history(&id).await? {
-        let at = Utc(stored.at).to_string();
-        reviews.push(match PackageEvent::decode(&stored)? {
-            PackageEvent::PackageDeposited(event) => ReviewStep {
-                action: "deposit",
-                from: None,
-                status: event.status.as_str(),
-                review_type: event.review_type.as_str(),
-                note: None,
-                by: event.by.to_string(),
-                at,
-                content_hash: event.hash.to_string(),
-            },
-            PackageEvent::PackageFlagged(event) => moved("flag", event, at),
-            PackageEvent::PackageReviewed(event) => moved("review", event, at),
-        });
+        reviews.push(step_of(&stored, &PackageEvent::decode(&stored)?));
     }
     if reviews.is_empty() {
         return Err(Rejection::PackageNotFound.into());
     }
     Ok(Json(Reviews { reviews }))
-}
-
-fn moved(action: &'static str, event: PackageMoved, at: String) -> ReviewStep {
-    ReviewStep {
-        action,
-        from: Some(event.from.as_str()),
-        status: event.status.as_str(),
-        review_type: event.review_type.as_str(),
-        note: event.note,
-        by: event.by.to_string(),
-        at,
-        content_hash: event.hash.to_string(),
-    }
 }

@@ -199,7 +199,7 @@ async fn archive(
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
 ) -> Result<Json<Project>, Refused> {
-    edit(&context, authority, &project_id, Edit::Archive).await
+    edit(&context, authority, &project_id, Edit::Archive(None)).await
 }
 
 async fn unarchive(

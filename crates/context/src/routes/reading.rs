@@ -108,7 +108,7 @@ async fn conformance(State(context): State<Context>) -> Json<Conformance> {
             keyword_search: false,
             realtime: true,
             blob_storage: context.blobs().is_some(),
-            export: false,
+            export: true,
         },
         implementation: Implementation { name: "Plenary", version: env!("CARGO_PKG_VERSION") },
     })

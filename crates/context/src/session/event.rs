@@ -32,7 +32,7 @@ pub struct SessionStarted {
     pub actor_id: String,
     /// What that is.
     pub actor_type: ActorType,
-    /// Its callsign.
+    /// Its callsign; empty for one that came from elsewhere without.
     pub callsign: String,
     /// When.
     pub started_at: Moment,

@@ -52,10 +52,10 @@ impl Room for SessionRoom {
         let (project, session) = id.split_once('/').unwrap_or((id, ""));
         let at = event.started_at;
         let put = |name, key| IndexOp::Put { name, key, value: Bytes::new() };
-        vec![
-            put(SESSIONS, key::join(&[project, at.as_str(), session])),
-            put(CALLSIGNS, key::join(&[project, &event.callsign, at.as_str(), session])),
-        ]
+        let called = (!event.callsign.is_empty())
+            .then(|| key::join(&[project, &key::part(&event.callsign), at.as_str(), session]));
+        let listed = put(SESSIONS, key::join(&[project, at.as_str(), session]));
+        [listed].into_iter().chain(called.map(|key| put(CALLSIGNS, key))).collect()
     }
 }
 

@@ -53,9 +53,9 @@ fn a_project_is_its_maker_s_owner_s() {
 
 #[test]
 fn ap_2_archiving_is_a_time_and_can_be_taken_back() {
-    let closed = changed(&project(), "~nick", Edit::Archive).unwrap();
+    let closed = changed(&project(), "~nick", Edit::Archive(None)).unwrap();
     assert_eq!(closed.archived_at, Some(TimestampMs(9)));
-    assert_eq!(changed(&closed, "~nick", Edit::Archive), Ok(closed.clone()));
+    assert_eq!(changed(&closed, "~nick", Edit::Archive(None)), Ok(closed.clone()));
     assert_eq!(changed(&closed, "~nick", Edit::Unarchive), Ok(project()));
     assert_eq!(changed(&archived(), "@nick.a", named("x")), Err(Rejection::ProjectArchived));
 }
@@ -64,7 +64,7 @@ fn ap_2_archiving_is_a_time_and_can_be_taken_back() {
 fn ap_101_the_owner_shares_and_archives_and_its_agents_describe() {
     let share = |member: &str| Edit::Share(member.parse().unwrap(), Role::Writer);
     for change in
-        [share("@acme.*"), Edit::Unshare("@acme.w".parse().unwrap()), Edit::Archive, Edit::Unarchive]
+        [share("@acme.*"), Edit::Unshare("@acme.w".parse().unwrap()), Edit::Archive(None), Edit::Unarchive]
     {
         assert_eq!(changed(&project(), "@nick.a", change.clone()), Err(Rejection::NotPermitted));
         assert_eq!(changed(&project(), "@acme.w", change.clone()), Err(Rejection::NotPermitted));

@@ -41,6 +41,7 @@ pub(super) fn project() -> ProjectState {
         project_id: "proj_dev_relay".into(),
         by: by(),
         owner: Some("nick".parse().unwrap()),
+        made_at: None,
         about: About::default(),
     };
     state.evolve(TimestampMs(1), &ProjectEvent::ProjectCreated(owned));
@@ -55,7 +56,7 @@ pub(super) fn project() -> ProjectState {
 /// The same, archived.
 pub(super) fn archived() -> ProjectState {
     let mut state = project();
-    state.evolve(TimestampMs(3), &ProjectEvent::ProjectArchived(Switched { by: Actor::Operator }));
+    state.evolve(TimestampMs(3), &ProjectEvent::ProjectArchived(Switched { by: Actor::Operator, at: None }));
     state
 }
 

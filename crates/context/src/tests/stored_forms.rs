@@ -103,12 +103,16 @@ fn packages() {
         },
         parent: full.then(|| "pkg_0".into()),
         asks: full,
+        at: full.then(|| moment("2026-04-19T08:00:00Z")),
         raw: "{ \"a\":1.0}".into(),
     };
     let head = format!(
         r#"{{"by":"@nick.a","package_id":"pkg_1","hash":"{HASH}","status":"draft","review_type":"none","type":"x-a","created_at":"2026-04-18T20:00:00.500Z","created_by":{{"id":"nick","type":"human""#
     );
-    for (full, tail) in [(false, "}}"), (true, r#","session_id":"sess_1"},"parent":"pkg_0","asks":true}"#)] {
+    for (full, tail) in [
+        (false, "}}"),
+        (true, r#","session_id":"sess_1"},"parent":"pkg_0","asks":true,"at":"2026-04-19T08:00:00Z"}"#),
+    ] {
         frozen(
             &PackageEvent::PackageDeposited(deposited(full)),
             PackageEvent::encode,
@@ -125,16 +129,18 @@ fn packages() {
         note: note.map(str::to_owned),
         package_type: "standard".into(),
         created_at: moment("2026-04-18T20:00:00Z"),
+        at: note.map(|_| moment("2026-04-19T08:00:00Z")),
     };
     let head = format!(
         r#"{{"by":"@nick.a","from":"draft","status":"awaiting_review","review_type":"human","hash":"{HASH}","#
     );
     let tail = r#""type":"standard","created_at":"2026-04-18T20:00:00Z"}"#;
+    let elsewhere = r#""type":"standard","created_at":"2026-04-18T20:00:00Z","at":"2026-04-19T08:00:00Z"}"#;
     frozen(
         &PackageEvent::PackageFlagged(moved(Some("why"))),
         PackageEvent::encode,
         PackageEvent::decode,
-        ("PackageFlagged", &format!("{head}\"note\":\"why\",{tail}"), ""),
+        ("PackageFlagged", &format!("{head}\"note\":\"why\",{elsewhere}"), ""),
     );
     frozen(
         &PackageEvent::PackageReviewed(moved(None)),
@@ -170,19 +176,23 @@ fn facts() {
             ("FactAsserted", &envelope, "{\"value\":\"1\"}"),
         );
     }
-    let ended = FactInvalidated {
-        by: agent(),
-        valid_from: moment("2026-04-18T20:00:00Z"),
-        valid_to: moment("2026-04-18T21:00:00Z"),
-    };
-    let envelope =
-        r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","valid_to":"2026-04-18T21:00:00Z"}"#;
-    frozen(
-        &FactEvent::FactInvalidated(ended),
-        FactEvent::encode,
-        FactEvent::decode,
-        ("FactInvalidated", envelope, ""),
-    );
+    let head = r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","valid_to":"2026-04-18T21:00:00Z""#;
+    for (text, tail) in
+        [(None, "}"), (Some("2026-04-18T21:00:00+00:00"), r#","text":"2026-04-18T21:00:00+00:00"}"#)]
+    {
+        let ended = FactInvalidated {
+            by: agent(),
+            valid_from: moment("2026-04-18T20:00:00Z"),
+            valid_to: moment("2026-04-18T21:00:00Z"),
+            text: text.map(str::to_owned),
+        };
+        frozen(
+            &FactEvent::FactInvalidated(ended),
+            FactEvent::encode,
+            FactEvent::decode,
+            ("FactInvalidated", &format!("{head}{tail}"), ""),
+        );
+    }
 }
 
 #[test]
@@ -197,10 +207,11 @@ fn projects() {
             project_id: "p".into(),
             by: Actor::Operator,
             owner: owner.map(|owner| owner.parse().unwrap()),
+            made_at: owner.map(|_| TimestampMs(7)),
             about: about.clone(),
         })
     };
-    let full = r#"{"project_id":"p","by":"operator","owner":"nick","name":"P","description":"d","settings":{"a":1}}"#;
+    let full = r#"{"project_id":"p","by":"operator","owner":"nick","made_at":7,"name":"P","description":"d","settings":{"a":1}}"#;
     let member = || "@acme.*".parse().unwrap();
     let forms = [
         (created(None, &About::default()), "ProjectCreated", r#"{"project_id":"p","by":"operator"}"#),
@@ -220,9 +231,18 @@ fn projects() {
             "MemberRemoved",
             r#"{"by":"@nick.a","member":"@acme.*"}"#,
         ),
-        (ProjectEvent::ProjectArchived(Switched { by: agent() }), "ProjectArchived", r#"{"by":"@nick.a"}"#),
         (
-            ProjectEvent::ProjectUnarchived(Switched { by: agent() }),
+            ProjectEvent::ProjectArchived(Switched { by: agent(), at: None }),
+            "ProjectArchived",
+            r#"{"by":"@nick.a"}"#,
+        ),
+        (
+            ProjectEvent::ProjectArchived(Switched { by: agent(), at: Some(TimestampMs(7)) }),
+            "ProjectArchived",
+            r#"{"by":"@nick.a","at":7}"#,
+        ),
+        (
+            ProjectEvent::ProjectUnarchived(Switched { by: agent(), at: None }),
             "ProjectUnarchived",
             r#"{"by":"@nick.a"}"#,
         ),

@@ -9,3 +9,4 @@ mod packages;
 mod projects;
 mod sessions;
 mod sharing;
+mod transfer;

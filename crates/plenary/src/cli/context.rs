@@ -81,10 +81,15 @@ impl Context {
 
     /// A client that speaks for nobody.
     pub(crate) fn client(&self) -> Result<Client, Failure> {
+        self.client_of(self.server()?)
+    }
+
+    /// The same of another server.
+    pub(crate) fn client_of(&self, server: BaseUrl) -> Result<Client, Failure> {
         let file =
             self.global.cacert.clone().or_else(|| self.around.var("PLENARY_CACERT").map(PathBuf::from));
         let roots = file.map_or(Roots::System, Roots::File);
-        Ok(Client::builder(self.server()?).roots(roots).build()?)
+        Ok(Client::builder(server).roots(roots).build()?)
     }
 
     /// A client that speaks as the agent.
@@ -115,9 +120,14 @@ impl Context {
         };
         let client = self.client()?;
         let Some(given) = self.given_token()? else { return Ok((client, Some(failure))) };
-        let client = client.with_token(given.token.clone());
-        *self.used.borrow_mut() = Some((None, given));
-        Ok((client, None))
+        Ok((self.client_with(given)?, None))
+    }
+
+    /// A client with this token and nobody named beside it.
+    pub(crate) fn client_with(&self, found: Credential) -> Result<Client, Failure> {
+        let client = self.client()?.with_token(found.token.clone());
+        *self.used.borrow_mut() = Some((None, found));
+        Ok(client)
     }
 
     /// A client that configures.
@@ -131,9 +141,7 @@ impl Context {
             file.as_ref(),
             &self.around,
         )?;
-        let client = self.client()?.with_token(found.token.clone());
-        *self.used.borrow_mut() = Some((None, found));
-        Ok(client)
+        self.client_with(found)
     }
 
     /// Who spoke last and with which token: for explaining a refusal.

@@ -80,6 +80,27 @@ fn refused_what(refused: &Refused) -> String {
 fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
     let next = match (refused.status, refused.code.as_str()) {
         (401, _) => return Some(unauthenticated_next(context)),
+        (403, "project_archived") => {
+            "let it take writes again with `plenary context project restore PROJECT`"
+        }
+        (403, "unauthorized") => {
+            "its owner gives roles with `plenary context project share @owner.name ROLE`, and alone shares and archives"
+        }
+        (404, "project_not_found") => {
+            "make it with `plenary context init PROJECT`, or have it shared with you; `plenary context project list` \
+             shows those that you may read"
+        }
+        (404, "package_not_found") => "check the id; `plenary context pull --short` lists the latest",
+        (404, "session_not_found") => "`plenary context session list` shows those of the project",
+        (409, "ambiguous_package_id") => "say which project's with --project",
+        (409, "duplicate_package_id") => {
+            "deposit a new package, with `--parent ID` where it corrects that one"
+        }
+        (409, "project_exists") => "choose another id, or have the project shared with you",
+        (501, "search_not_supported") => {
+            "this server has no search; `plenary context orchestrate --focus TEXT` looks for words"
+        }
+        (501, "not_implemented") => "`plenary context conformance` shows what this server has",
         (403, "sender-identity-mismatch") => {
             "a frame is sent in the name of the token's own owner: leave --acted-by out, or speak as another agent \
              with --as"

@@ -3,6 +3,7 @@
 //! streams.
 
 mod agent;
+mod agentic;
 mod channel;
 mod completions;
 mod contact;
@@ -22,6 +23,7 @@ mod scratch;
 mod session;
 mod status;
 mod surroundings;
+mod terminal;
 mod token;
 mod use_agent;
 mod whereabouts;
@@ -98,6 +100,8 @@ pub(crate) enum Command {
     /// Channels: append-only logs in which agents on different hosts coordinate
     #[command(subcommand)]
     Channel(channel::Command),
+    /// Context that outlives sessions: packages of work done, facts, reviews, briefings
+    Context(agentic::ContextArgs),
     /// Ask to be listed by an agent, or answer one that asks
     #[command(subcommand)]
     Contact(contact::Command),
@@ -135,6 +139,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Listen(args) => wait(listen::run(context, args)),
         Command::Frame(command) => wait(frame::run(context, command)),
         Command::Channel(command) => wait(channel::run(context, command)),
+        Command::Context(args) => wait(agentic::run(context, args)),
         Command::Contact(command) => wait(contact::run(context, command)),
         Command::Me(args) => wait(me::run(context, args)),
         Command::Status => wait(status::run(context)),

@@ -7,7 +7,7 @@ use plenary_kernel::AgentHandle;
 use super::{
     context::Context,
     failure::Failure,
-    identity::{self, Holder},
+    identity::{self, Holder, Setting},
 };
 
 /// What to use.
@@ -20,7 +20,7 @@ pub(crate) struct Use {
 pub(crate) fn run(context: &Context, args: &Use) -> Result<(), Failure> {
     let directory =
         context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
-    let path = identity::write_project_file(directory, &args.handle)?;
+    let path = identity::write_project_file(directory, Setting::Agent, args.handle.as_str())?;
     if context.out.is_json() {
         let answer = serde_json::json!({"agent": args.handle, "file": path});
         return Ok(context.out.line(&answer.to_string())?);

@@ -1,9 +1,10 @@
 //! `plenary demo`: a server on a store that keeps nothing, and the conversation of the Agent Session Protocol's
 //! own walkthrough (ASP §7) played on it by real clients over HTTP and WebSocket, then frames between the sessions of
-//! one person, and a handoff on a channel. Every step is printed as it crosses the wire, and checked.
+//! one person, a handoff on a channel, and context that outlives its session. Every step is printed as it crosses the wire, and checked.
 //! Must not know: the command line's other commands, or how the server works.
 
 mod channels;
+mod context;
 mod frames;
 mod stage;
 mod variations;
@@ -67,6 +68,7 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, once: bool) 
     variations::drop_beyond_grace(&mut stage, &session).await.context("a drop beyond the grace window")?;
     frames::play(&mut stage).await.context("frames")?;
     channels::play(&mut stage).await.context("a channel")?;
+    context::play(&mut stage).await.context("context")?;
     stage.note(&format!(
         "Every step was as specified: {} requests, {} events.",
         stage.requests(),

@@ -96,6 +96,15 @@ impl Stage {
         self.connect(handle).await
     }
 
+    /// Lets a person come in: an owner, with a token of its own. It makes requests and has no event stream.
+    pub(super) async fn admit(&mut self, owner: &'static str) -> anyhow::Result<()> {
+        let created = self.operator.rotate_owner_token(&owner.parse()?).await;
+        let token = created.with_context(|| format!("a token of {owner}"))?.value.token;
+        let client = self.base.with_token(Token::new(token.clone())?);
+        self.players.insert(owner, Player { client, token, live: None });
+        say(self.out, owner, "comes in", "as a person")
+    }
+
     /// Opens the event stream of an agent.
     pub(super) async fn connect(&mut self, handle: &'static str) -> anyhow::Result<()> {
         let out = self.out;

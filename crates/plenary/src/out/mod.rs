@@ -2,6 +2,7 @@
 //! Must not know: what the data means.
 
 mod clean;
+mod progress;
 mod table;
 mod time;
 
@@ -10,6 +11,7 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::json;
 
 pub(crate) use clean::{clean, clean_block};
+pub(crate) use progress::Progress;
 pub(crate) use table::Table;
 pub(crate) use time::{span, utc};
 

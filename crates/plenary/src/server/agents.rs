@@ -5,6 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::{Context as _, bail};
+use plenary_hosts::{NoTools, Toolbox};
 use plenary_runs::{Agent, Echo, Registry, RunLimits, Runner};
 use serde::Deserialize;
 use toml::Table;
@@ -101,7 +102,12 @@ fn runner(table: &AgentTable) -> anyhow::Result<Arc<dyn Runner>> {
             let own = table.purpose.as_ref().map(Echo::with_purpose);
             Ok(Arc::new(own.unwrap_or_default()))
         }
-        kind => bail!("there is no kind of agent {kind:?}; there is: echo"),
+        kind => {
+            let mut own = table.rest.clone();
+            own.extend(table.purpose.clone().map(|purpose| ("purpose".to_owned(), purpose.into())));
+            let toolbox: Arc<dyn Toolbox> = Arc::new(NoTools);
+            Ok(plenary_hosts::runner(kind, own, &toolbox)?)
+        }
     }
 }
 
@@ -155,6 +161,10 @@ mod tests {
     fn what_is_wrong_with_an_agent_is_said() {
         for (text, said) in [
             ("[agents.a]\nkind = \"magic\"", "magic"),
+            ("[agents.a]\nkind = \"exec\"", "[agents.a]: missing field `command`"),
+            ("[agents.a]\nkind = \"exec\"\ncommand = []", "`command`"),
+            ("[agents.a]\nkind = \"exec\"\ncommand = [\"x\"]\nshell = true", "shell"),
+            ("[agents.a]\nkind = \"remote\"\nurl = \"ftp://x\"", "`url`"),
             ("[agents.a]\nkind = \"echo\"\ncommand = []", "command"),
             ("[agents.A]\nkind = \"echo\"", "[agents.A]"),
             ("[agents.a]\nkind = \"echo\"\ntime_max = \"soon\"", "time_max"),

@@ -16,7 +16,8 @@ use super::{Answer, REPLAYED, about, discovery::configured, json, of_agent, quer
 use crate::{
     Runs,
     caller::Asking,
-    command::{Begun, CancelRun, Request, ResumeRun},
+    command::{Begun, CancelRun, Interrupting, Request, ResumeRun},
+    decide::Rejection,
     finding::Found,
     id::{RunId, ThreadId},
     limits::RUNS_ACTIVE_MAX,
@@ -135,16 +136,18 @@ async fn run(
         Ask::Resume { run, thread } => {
             let caller = asking.caller(agent);
             let at = runs.interrupted(&asking, agent, run, thread).await?;
+            let key = request::key(scope("resume", &asking, &name), &at.to_string(), &headers, body.bytes())?;
             let command = ResumeRun { caller, run, body: body.bytes().clone() };
-            let run = runs.ask(at, command, None).await?.reply.run;
-            Ok(accepted(&name, run, at))
+            let done = runs.ask(at, command, key.as_ref()).await?;
+            Ok(accepted(&name, at, &done))
         }
         Ask::Cancel { run, thread } => {
             let caller = asking.caller(agent);
             let at = runs.interrupted(&asking, agent, run, thread).await?;
+            let key = request::key(scope("cancel", &asking, &name), &at.to_string(), &headers, body.bytes())?;
             let command = CancelRun { caller, run, body: body.bytes().clone() };
-            let run = runs.ask(at, command, None).await?.reply.run;
-            Ok(accepted(&name, run, at))
+            let done = runs.ask(at, command, key.as_ref()).await?;
+            Ok(accepted(&name, at, &done))
         }
         Ask::Configure(args) => configured(&runs, &asking, &name, &headers, body.bytes(), args).await,
     }
@@ -172,10 +175,15 @@ async fn stream_request(
 }
 
 /// 202: the run hears of it (wire.md D.8).
-fn accepted(name: &str, run: RunId, thread: ThreadId) -> Response {
+fn accepted(name: &str, thread: ThreadId, done: &Done<Interrupting>) -> Response {
     let mut response = StatusCode::ACCEPTED.into_response();
-    about(&mut response, name, run, thread);
-    response
+    about(&mut response, name, done.reply.run, thread);
+    replayed(response, done.replayed)
+}
+
+/// Within what the idempotency keys of an operation are unique.
+fn scope(operation: &str, asking: &Asking, agent: &str) -> String {
+    format!("runs/{operation}/{agent}/{}", asking.actor())
 }
 
 /// The answer, marked where it is that of an earlier, equal request.
@@ -201,9 +209,8 @@ impl Runs {
         if self.active() >= RUNS_ACTIVE_MAX {
             return Err(Refused::too_many_runs());
         }
-        let scope = format!("runs/run/{}/{}", agent.name(), asking.actor());
         let said = thread.map(|thread| thread.to_string()).unwrap_or_default();
-        let key = request::key(scope, &said, headers, &request.body)?;
+        let key = request::key(scope("run", asking, agent.name()), &said, headers, &request.body)?;
         Ok(self.start(asking.caller(agent), thread, request, key.as_ref()).await?)
     }
 
@@ -246,8 +253,8 @@ impl Runs {
         let watch = self.0.watchers.watch(&stream(begun.thread), Some(&asking.0), asking.0.token)?;
         loop {
             let marks = watch.mailbox().take();
-            if marks.closing.is_some() {
-                return Err(Refused::stopping());
+            if marks.recheck && !self.accounts().is_valid(&asking.0).await? {
+                return Err(Rejection::Unauthenticated.into());
             }
             let found: Option<Found> = self.find_run(asking, agent, begun.run).await?;
             let found = found.ok_or_else(Refused::run_not_found)?;
@@ -261,6 +268,10 @@ impl Runs {
                     return Ok(self.wire_at(&source, run.waits).await?);
                 }
                 Wait::No | Wait::Started | Wait::Result => {}
+            }
+            // What is over is still told when the server stops.
+            if marks.closing.is_some() {
+                return Err(Refused::stopping());
             }
             // A lost wake-up is only late.
             let again = std::time::Duration::from_millis(crate::limits::KEEPALIVE_MS);

@@ -38,6 +38,22 @@ async fn sc_44_sc_45_a_run_waits_for_input_and_goes_on_in_its_stream() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_repeated_under_its_key_is_given_once() {
+    let house = House::new().await;
+    let steps = demo(json!([{"wait_for_input": {"a": "A"}}]));
+    let answer = house.post(&house.acme, "/agent/echo/run?wait=result", &steps).await;
+    answer.ok(200);
+    let run = answer.header("x-run-id");
+    let resume = json!({"run_id": run, "request_keys": {"a": 1}}).to_string();
+    let keyed = [("Idempotency-Key", "k")];
+    let send = async || house.send(&house.acme, "POST", "/agent/echo/run", &keyed, resume.clone()).await;
+    assert!(!send().await.headers.contains_key("idempotency-replayed"));
+    house.whole("echo", &run).await;
+    let again = send().await;
+    assert_eq!((again.status.as_u16(), again.header("idempotency-replayed")), (202, "true".into()));
+}
+
+#[tokio::test]
 async fn sc_46_a_run_is_canceled_and_says_so() {
     let house = House::new().await;
     for steps in [json!(["slow"]), json!(["wait_for_input"])] {

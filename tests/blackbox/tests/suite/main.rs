@@ -11,6 +11,7 @@ mod confirmation;
 mod contacts;
 mod content;
 mod context;
+mod context_cli;
 mod create;
 mod delivery;
 mod ending;

@@ -9,10 +9,7 @@ use plenary_client::{
 };
 use plenary_kernel::{AgentHandle, SovereignHandle};
 
-use crate::cli::{context::Context, failure::Failure, surroundings::Surroundings};
-
-/// Longest session id made here; room is left below the 128 octets of the protocol for a question's own.
-const SESSION_CHARS_MAX: usize = 100;
+use crate::cli::{context::Context, failure::Failure, terminal};
 
 /// Who is sitting here.
 #[derive(Debug, Clone, Default, Args)]
@@ -53,7 +50,8 @@ impl Speaker {
         let or = |given: &Option<String>, name| given.clone().or_else(|| context.around.var(name));
         let instrument =
             or(&args.instrument, "PLENARY_INSTRUMENT").unwrap_or_else(|| agent.name().to_owned());
-        let session = or(&args.session, "PLENARY_SESSION").unwrap_or_else(|| session_id(&context.around));
+        let session =
+            or(&args.session, "PLENARY_SESSION").unwrap_or_else(|| terminal::session_id(&context.around));
         let tool = or(&args.tool, "PLENARY_TOOL");
         let seat = Seat { instrument: Some(instrument), session_id: Some(session), tool };
         Ok(Self { client, agent, handle, seat })
@@ -82,61 +80,4 @@ impl Speaker {
 
 fn sovereign(agent: &AgentHandle) -> SovereignHandle {
     format!("~{}", agent.owner()).parse().expect("an owner is the body of a handle")
-}
-
-/// What tells terminals apart, most telling first: variables that terminals set for all that runs in them.
-const TERMINAL_VARS: [&str; 3] = ["TERM_SESSION_ID", "WT_SESSION", "TMUX_PANE"];
-
-/// Host and terminal; without a terminal, the login session's first process.
-fn session_id(around: &Surroundings) -> String {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let host = host.split('.').next().unwrap_or_default();
-    let terminal = TERMINAL_VARS.iter().find_map(|name| around.var(name));
-    let session = terminal.unwrap_or_else(|| login_session().to_string());
-    plain(&format!("{host}.{session}"))
-}
-
-/// The login session's first process, 0 where that lies outside of this container; where the system has no
-/// `/proc`, the parent.
-///
-/// Read by hand: `rustix::process::getsid` takes 0 for impossible.
-fn login_session() -> u32 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    session_of(&stat).unwrap_or_else(std::os::unix::process::parent_id)
-}
-
-/// The session in a line of `/proc/PID/stat`: the fourth after the name, which may hold blanks and brackets itself.
-fn session_of(stat: &str) -> Option<u32> {
-    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(3)?.parse().ok()
-}
-
-/// Letters, digits, `.`, `_` and `-`; all else becomes a hyphen.
-fn plain(text: &str) -> String {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    text.chars().take(SESSION_CHARS_MAX).map(|c| if allowed(c) { c } else { '-' }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_is_the_same_in_one_terminal_and_fits_a_scope() {
-        let around = |vars: &[(&str, &str)]| Surroundings::of_test(std::path::Path::new("/"), vars);
-        let tab = around(&[("TERM_SESSION_ID", "w0t1/p0*@")]);
-        assert_eq!(session_id(&tab), session_id(&tab));
-        assert!(session_id(&tab).ends_with(".w0t1-p0--"), "{}", session_id(&tab));
-        assert_ne!(session_id(&tab), session_id(&around(&[("TMUX_PANE", "%3")])));
-        let bare = session_id(&around(&[]));
-        assert_eq!(bare, session_id(&around(&[])));
-        assert!(!bare.contains(['/', '*', '@']) && !bare.is_empty());
-        assert!(plain(&"ü".repeat(500)).len() <= SESSION_CHARS_MAX);
-    }
-
-    #[test]
-    fn a_session_led_from_outside_of_the_container_is_a_session_too() {
-        assert_eq!(session_of("27904 (a b) c) S 27900 27904 0 0 -1 4194304"), Some(0));
-        assert_eq!(session_of("27904 (plenary) S 27900 27904 311 0"), Some(311));
-        assert_eq!(session_of(""), None);
-    }
 }

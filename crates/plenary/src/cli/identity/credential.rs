@@ -171,6 +171,42 @@ pub(crate) fn configuring_credential(
     })
 }
 
+/// The saved token of the only owner that has one for this server, and who that is.
+pub(crate) fn only_owner_credential(
+    server: &BaseUrl,
+    file: Option<&TokensFile>,
+) -> Result<Option<(OwnerName, Credential)>, Failure> {
+    let Some(tokens) = file.map(TokensFile::load).transpose()? else { return Ok(None) };
+    let Some(owner) = tokens.of(server).only_owner().cloned() else { return Ok(None) };
+    Ok(saved(file, server, &Holder::Owner(owner.clone()))?.map(|found| (owner, found)))
+}
+
+/// A token for a server that is spoken to beside the usual one: `PLENARY_REMOTE_TOKEN`, or one that is saved for it.
+/// None that was given for the usual one.
+pub(crate) fn remote_credential(
+    server: &BaseUrl,
+    owner: Option<&OwnerName>,
+    file: Option<&TokensFile>,
+    around: &Surroundings,
+) -> Result<Credential, Failure> {
+    if let Some(text) = around.var("PLENARY_REMOTE_TOKEN") {
+        return credential(&text, TokenSource::Environment("PLENARY_REMOTE_TOKEN"));
+    }
+    let holders = [Some(Holder::Operator), owner.map(|owner| Holder::Owner(owner.clone()))];
+    for holder in holders.iter().flatten() {
+        if let Some(found) = saved(file, server, holder)? {
+            return Ok(found);
+        }
+    }
+    if let Some((_, found)) = only_owner_credential(server, file)? {
+        return Ok(found);
+    }
+    Err(Failure::auth(
+        format!("there is no token of an owner or operator for {server}"),
+        format!("set PLENARY_REMOTE_TOKEN, or save one with `plenary --url {server} token add OWNER`"),
+    ))
+}
+
 /// Whether the server runs on this machine: by its address, or because its data directory says so.
 fn is_here(server: &BaseUrl, around: &Surroundings) -> bool {
     let said = || whereabouts::of_data_dir(around).ok().flatten();

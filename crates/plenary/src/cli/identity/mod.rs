@@ -8,8 +8,9 @@ mod tokens_file;
 
 pub(crate) use credential::{
     Credential, Realm, TokenSource, agent_credential, configuring_credential, given_token,
+    only_owner_credential, remote_credential,
 };
-pub(crate) use project::write as write_project_file;
+pub(crate) use project::{Setting, find as find_in_project_file, write as write_project_file};
 pub(crate) use tokens::Holder;
 pub(crate) use tokens_file::TokensFile;
 
@@ -63,8 +64,11 @@ pub(crate) fn resolve(
         })?;
         return Ok(Some(Identity { handle, source: Source::Environment }));
     }
-    let found = around.directory().map(|directory| project::find(directory)).transpose()?.flatten();
-    Ok(found.map(|(handle, path)| Identity { handle, source: Source::Project(path) }))
+    let found =
+        around.directory().map(|directory| project::find(directory, Setting::Agent)).transpose()?.flatten();
+    let Some((text, path)) = found else { return Ok(None) };
+    let handle = text.parse().map_err(|error| project::unusable(&path, &format!("its agent: {error}")))?;
+    Ok(Some(Identity { handle, source: Source::Project(path) }))
 }
 
 #[cfg(test)]

@@ -30,6 +30,11 @@ async fn ap_88_the_descriptor_has_its_shape() {
     assert!(capabilities.values().all(Value::is_boolean), "{found}");
 }
 
+/// Whether the server at hand declares this capability. What it does not declare is held to AP-79 below instead.
+pub(super) async fn declares(caller: &Caller, capability: &str) -> bool {
+    descriptor(caller).await["capabilities"][capability] == true
+}
+
 #[track_caller]
 fn assert_missing(response: &Response, capability: &str) {
     response.refused(501, "not_implemented");

@@ -11,7 +11,7 @@ use super::speak::{PROJECT, desk, facts, facts_of, instant, texts};
 
 /// Intervals touch or leave gaps, and at most one is open.
 #[track_caller]
-fn assert_line(history: &mut [Value]) {
+pub(super) fn assert_line(history: &mut [Value]) {
     history.sort_by_key(|fact| instant(&fact["valid_from"]));
     for (fact, next) in history.iter().zip(&history[1..]) {
         assert!(!fact["valid_to"].is_null(), "only the last is current: {history:#?}");

@@ -168,7 +168,7 @@ pub(super) fn ago(ms: i64) -> String {
 }
 
 /// The time so many milliseconds after 1970, RFC 3339 UTC.
-fn at(at: i64) -> String {
+pub(super) fn at(at: i64) -> String {
     let (days, rest) = (at.div_euclid(86_400_000), at.rem_euclid(86_400_000));
     // Days since 1 March of year 0, in eras of 400 years.
     let day = days + 719_468;

@@ -1,0 +1,169 @@
+//! What a session begins with, a digest over packages, and what the server does of the protocol (sections 8.3, 8.4,
+//! 11.5).
+//! Must not know: how a bundle is shown.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    Fact, Package, Project,
+    path::{Query, project},
+};
+use crate::{Client, Reply, Result};
+
+/// A question of a package.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct OpenQuestion {
+    /// The question.
+    pub question: String,
+    /// Where it stands.
+    #[serde(default)]
+    pub package_id: String,
+    /// When that package was made.
+    #[serde(default)]
+    pub created_at: String,
+}
+
+/// What a session begins with (AP-61).
+#[derive(Debug, Clone, Deserialize)]
+pub struct Orientation {
+    /// The project.
+    pub project: Project,
+    /// Newest first.
+    pub recent_packages: Vec<Package>,
+    /// The facts that are current.
+    pub active_facts: Vec<Fact>,
+    /// Newest first.
+    pub open_questions: Vec<OpenQuestion>,
+    /// How many days were looked back on.
+    pub window_days: u64,
+    /// RFC 3339 UTC.
+    pub generated_at: String,
+}
+
+/// A digest (AP-62).
+#[derive(Debug, Clone, Deserialize)]
+pub struct Digest {
+    /// The project; none over all.
+    #[serde(default)]
+    pub project: Option<Project>,
+    /// What was asked about.
+    #[serde(default)]
+    pub focus: Option<String>,
+    /// How many days were looked back on.
+    pub window_days: u64,
+    /// What happened.
+    pub summary: Summary,
+    /// The facts that are current.
+    pub active_facts: Vec<Fact>,
+    /// Newest first.
+    pub open_questions: Vec<OpenQuestion>,
+    /// What has to do with the focus, the nearest first.
+    #[serde(default)]
+    pub snippets: Vec<Snippet>,
+    /// The projects, over all of them.
+    #[serde(default)]
+    pub projects: Option<Vec<DigestProject>>,
+    /// RFC 3339 UTC.
+    pub generated_at: String,
+}
+
+/// What happened in a window; drafts do not count (AP-8).
+#[derive(Debug, Clone, Deserialize)]
+pub struct Summary {
+    /// Packages.
+    pub package_count: u64,
+    /// By their types.
+    #[serde(default)]
+    pub by_type: BTreeMap<String, u64>,
+    /// By their states.
+    #[serde(default)]
+    pub by_status: BTreeMap<String, u64>,
+    /// The same in a sentence.
+    #[serde(default)]
+    pub text: String,
+    /// Whether a limit left something out.
+    #[serde(default)]
+    pub truncated: bool,
+}
+
+/// A part of a package that has to do with the focus.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Snippet {
+    /// The package.
+    pub package_id: String,
+    /// Its project.
+    pub project_id: String,
+    /// `context_md`, `decision`, `question` or `handoff`.
+    pub content_type: String,
+    /// The part.
+    pub content: String,
+    /// The higher the nearer.
+    #[serde(default)]
+    pub score: f64,
+}
+
+/// A project in a digest over all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct DigestProject {
+    /// The project.
+    pub project_id: String,
+    /// Its packages in the window.
+    pub packages: u64,
+    /// Its current facts.
+    pub facts: u64,
+    /// Its open questions.
+    pub open_questions: u64,
+}
+
+/// What a server does of the protocol (AP-88).
+#[derive(Debug, Clone, Deserialize)]
+pub struct Conformance {
+    /// The version of the protocol.
+    pub protocol_version: String,
+    /// `L0` to `L3`.
+    pub conformance_level: String,
+    /// What is there and what is not.
+    #[serde(default)]
+    pub capabilities: BTreeMap<String, Value>,
+}
+
+impl Client {
+    /// `GET …/orient`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn orient(&self, project_id: &str, window_days: Option<u32>) -> Result<Reply<Orientation>> {
+        let query = Query::default().number("window_days", window_days);
+        self.get(&query.of(&project(project_id, "/orient"))).await
+    }
+
+    /// `GET /v1/orchestrate`: of one project, or of all that the token may read.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn orchestrate(
+        &self,
+        project_id: Option<&str>,
+        focus: Option<&str>,
+        snippets: Option<u32>,
+        window_days: Option<u32>,
+    ) -> Result<Reply<Digest>> {
+        let query = Query::default()
+            .text("project", project_id)
+            .text("focus", focus)
+            .number("snippets", snippets)
+            .number("window_days", window_days);
+        self.get(&query.of("/v1/orchestrate")).await
+    }
+
+    /// `GET /v1/conformance`; no token is needed.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn conformance(&self) -> Result<Reply<Conformance>> {
+        self.get("/v1/conformance").await
+    }
+}

@@ -1,0 +1,24 @@
+//! Who made something (AP-11, AP-26 to AP-28).
+//! Must not know: whose token it was.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// An actor, as a package or fact names it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Creator {
+    /// Its id.
+    pub id: String,
+    /// `human`, `agent` or `script`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The session it worked in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The commit its work ended with (section 13).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_commit: Option<String>,
+    /// Whatever else was sent.
+    #[serde(flatten)]
+    pub further: Map<String, Value>,
+}

@@ -1,0 +1,153 @@
+//! Facts: assert, ask, invalidate (sections 7, 8.6, 8.7; AP-41 to AP-52, AP-65 to AP-67).
+//! Must not know: what a fact is about.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    Creator,
+    path::{Query, project},
+};
+use crate::{Client, Reply, Result};
+
+/// A fact to assert.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct NewFact {
+    /// The entity.
+    pub subject: String,
+    /// The property.
+    pub predicate: String,
+    /// Its value, a number too as text (AP-42).
+    pub value: String,
+    /// The package it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_package_id: Option<String>,
+    /// 0 to 1; absent means 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// By whom; absent: the source's author, else the token's bearer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asserted_by: Option<Creator>,
+    /// Labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Since when, RFC 3339 UTC; absent: now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid_from: Option<String>,
+}
+
+/// A fact as it was read.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Fact {
+    /// Its id.
+    pub fact_id: String,
+    /// The project.
+    pub project_id: String,
+    /// The entity.
+    pub subject: String,
+    /// The property.
+    pub predicate: String,
+    /// Its value.
+    pub value: String,
+    /// Since when, RFC 3339 UTC.
+    pub valid_from: String,
+    /// Until when; none while it is current (AP-47).
+    #[serde(default)]
+    pub valid_to: Option<String>,
+    /// When it was recorded.
+    pub created_at: String,
+    /// The package it comes from.
+    #[serde(default)]
+    pub source_package_id: Option<String>,
+    /// 0 to 1.
+    #[serde(default)]
+    pub confidence: Option<f64>,
+    /// By whom.
+    #[serde(default)]
+    pub asserted_by: Option<Creator>,
+    /// Whatever else it has.
+    #[serde(flatten)]
+    pub further: Map<String, Value>,
+}
+
+/// Facts by subject, predicate and time.
+#[derive(Debug, Clone, Deserialize)]
+pub struct FactPage {
+    /// The facts.
+    pub facts: Vec<Fact>,
+    /// Where the list goes on.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
+}
+
+/// Which facts.
+#[derive(Debug, Clone, Default)]
+pub struct FactQuery {
+    /// Only of this subject.
+    pub subject: Option<String>,
+    /// Only with this predicate.
+    pub predicate: Option<String>,
+    /// What was current then: RFC 3339 UTC, or a day (AP-51).
+    pub as_of: Option<String>,
+    /// Those that have ended too.
+    pub include_ended: bool,
+    /// Only of this confidence or more (AP-46).
+    pub min_confidence: Option<f64>,
+    /// Only with this tag.
+    pub tag: Option<String>,
+    /// The `next_cursor` of an earlier page.
+    pub cursor: Option<String>,
+}
+
+/// How many facts were ended (AP-66).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Invalidated {
+    /// 0 where none was current.
+    pub invalidated: u64,
+}
+
+impl Client {
+    /// `POST …/facts`: ends the current fact of the subject and predicate, and begins this one.
+    ///
+    /// # Errors
+    /// As every call; 400 `invalid_valid_from` where it would overlap another.
+    pub async fn assert_fact(&self, project_id: &str, fact: &NewFact) -> Result<Reply<Fact>> {
+        self.post(&project(project_id, "/facts"), fact).await
+    }
+
+    /// `GET …/facts`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn facts(&self, project_id: &str, query: &FactQuery) -> Result<Reply<FactPage>> {
+        let FactQuery { subject, predicate, as_of, include_ended, min_confidence, tag, cursor } = query;
+        let min_confidence = min_confidence.map(|least| least.to_string());
+        let query = Query::default()
+            .text("subject", subject.as_deref())
+            .text("predicate", predicate.as_deref())
+            .text("as_of", as_of.as_deref())
+            .text("include_ended", include_ended.then_some("true"))
+            .text("min_confidence", min_confidence.as_deref())
+            .text("tag", tag.as_deref())
+            .text("cursor", cursor.as_deref());
+        self.get(&query.of(&project(project_id, "/facts"))).await
+    }
+
+    /// `DELETE …/facts`: ends a fact without a successor; with `object` only where that is its value (AP-67).
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn invalidate_fact(
+        &self,
+        project_id: &str,
+        subject: &str,
+        predicate: &str,
+        object: Option<&str>,
+    ) -> Result<Reply<Invalidated>> {
+        let query = Query::default()
+            .text("subject", Some(subject))
+            .text("predicate", Some(predicate))
+            .text("object", object);
+        self.delete(&query.of(&project(project_id, "/facts"))).await
+    }
+}

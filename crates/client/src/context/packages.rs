@@ -1,0 +1,205 @@
+//! Packages: deposit, pull, flag, review (sections 8.1, 8.2, 8.5; AP-53 to AP-64, AP-86, AP-87).
+//! Must not know: what is in a package.
+
+use bytes::Bytes;
+use http::Method;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    NewPackage, Package,
+    hash::verified,
+    path::{Query, package, project},
+};
+use crate::{Client, Error, Reply, Result};
+
+/// Which packages of a project, newest first.
+#[derive(Debug, Clone, Default)]
+pub struct PackageQuery {
+    /// At most so many, up to 1,000; absent: 5 (AP-58).
+    pub limit: Option<u32>,
+    /// Only those in this state.
+    pub status: Option<String>,
+    /// Only those of this type.
+    pub package_type: Option<String>,
+    /// Only those with this parent.
+    pub parent: Option<String>,
+    /// The `next_cursor` of an earlier page.
+    pub cursor: Option<String>,
+}
+
+/// Packages, newest first.
+#[derive(Debug, Clone, Deserialize)]
+pub struct PackagePage {
+    /// They are bare, without hashes.
+    pub packages: Vec<Package>,
+    /// Where the list goes on.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
+}
+
+/// Packages that have to do with a query, the nearest first (AP-60).
+#[derive(Debug, Clone, Deserialize)]
+pub struct RelevantPage {
+    /// At most as many as were asked for.
+    pub packages: Vec<RelevantPackage>,
+}
+
+/// A package, and how near it is.
+#[derive(Debug, Clone, Deserialize)]
+pub struct RelevantPackage {
+    /// The package.
+    pub package: Package,
+    /// The higher the nearer; comparable within one answer only.
+    pub score: f64,
+}
+
+/// The review log of a package.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ReviewLog {
+    /// From the deposit on.
+    pub reviews: Vec<ReviewStep>,
+}
+
+/// One step of a review.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ReviewStep {
+    /// `deposit`, `flag` or `review`.
+    pub action: String,
+    /// Where from; none at the deposit.
+    pub from: Option<String>,
+    /// Where to.
+    pub status: String,
+    /// Who is to review it now.
+    pub review_type: String,
+    /// Why.
+    pub note: Option<String>,
+    /// Whose token it was.
+    pub by: String,
+    /// RFC 3339 UTC.
+    pub at: String,
+    /// The content hash from then on.
+    pub content_hash: String,
+}
+
+impl Client {
+    /// `POST …/packages`. Its id makes it safe to repeat: 201, or 200 where the same is there already (AP-83).
+    ///
+    /// # Errors
+    /// As every call; 409 `duplicate_package_id` where other content has the id.
+    pub async fn deposit(&self, package: &NewPackage) -> Result<Reply<Package>> {
+        let body =
+            serde_json::to_vec(package).map_err(|error| Error::Invalid(format!("not JSON: {error}")))?;
+        self.deposit_json(&package.project_id, body.into()).await
+    }
+
+    /// The same with a package that is JSON already, kept octet for octet (AP-17).
+    ///
+    /// # Errors
+    /// As [`Client::deposit`].
+    pub async fn deposit_json(&self, project_id: &str, json: Bytes) -> Result<Reply<Package>> {
+        let path = project(project_id, "/packages");
+        let send = || async {
+            let raw = self.raw(Method::POST, &path, Some(json.clone())).await?;
+            Reply::read(verified(raw.into_success()?)?)
+        };
+        self.retry().run(send).await
+    }
+
+    /// `GET /v1/packages/{id}`; `project_id` where the id may stand in several projects. The content is held against
+    /// its hash.
+    ///
+    /// # Errors
+    /// As every call; [`Error::Unreadable`] when it is not what its hash says.
+    pub async fn package(&self, package_id: &str, project_id: Option<&str>) -> Result<Reply<Package>> {
+        let raw = self.raw(Method::GET, &package(package_id, "", project_id), None).await?;
+        Reply::read(verified(raw.into_success()?)?)
+    }
+
+    /// `GET …/packages?mode=latest`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn latest_packages(
+        &self,
+        project_id: &str,
+        query: &PackageQuery,
+    ) -> Result<Reply<PackagePage>> {
+        let PackageQuery { limit, status, package_type, parent, cursor } = query;
+        let query = Query::default()
+            .text("mode", Some("latest"))
+            .number("limit", *limit)
+            .text("status", status.as_deref())
+            .text("package_type", package_type.as_deref())
+            .text("parent", parent.as_deref())
+            .text("cursor", cursor.as_deref());
+        self.get(&query.of(&project(project_id, "/packages"))).await
+    }
+
+    /// `GET …/packages?mode=relevant`.
+    ///
+    /// # Errors
+    /// As every call; 501 `search_not_supported` where the server has no search.
+    pub async fn relevant_packages(
+        &self,
+        project_id: &str,
+        query: &str,
+        limit: Option<u32>,
+    ) -> Result<Reply<RelevantPage>> {
+        let query =
+            Query::default().text("mode", Some("relevant")).text("query", Some(query)).number("limit", limit);
+        self.get(&query.of(&project(project_id, "/packages"))).await
+    }
+
+    /// `GET …/reviews`: what awaits review (AP-87).
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn awaiting_review(
+        &self,
+        project_id: &str,
+        limit: Option<u32>,
+        cursor: Option<&str>,
+    ) -> Result<Reply<PackagePage>> {
+        let query = Query::default().number("limit", limit).text("cursor", cursor);
+        self.get(&query.of(&project(project_id, "/reviews"))).await
+    }
+
+    /// `POST …/flag`: asks for a review by `human` or `agent` (AP-63).
+    ///
+    /// # Errors
+    /// As every call; 400 `invalid_transition` where the package is complete.
+    pub async fn flag_package(
+        &self,
+        package_id: &str,
+        project_id: Option<&str>,
+        review_type: &str,
+        note: Option<&str>,
+    ) -> Result<Reply<Package>> {
+        let body = json!({"review_type": review_type, "note": note});
+        self.post(&package(package_id, "/flag", project_id), &body).await
+    }
+
+    /// `POST …/review`: moves it to `complete`, `revision_requested` or `awaiting_review` (AP-86).
+    ///
+    /// # Errors
+    /// As every call; 400 `invalid_transition` where there is no way to that state.
+    pub async fn review_package(
+        &self,
+        package_id: &str,
+        project_id: Option<&str>,
+        status: &str,
+        note: Option<&str>,
+    ) -> Result<Reply<Package>> {
+        let body = json!({"status": status, "note": note});
+        self.post(&package(package_id, "/review", project_id), &body).await
+    }
+
+    /// `GET …/reviews` of a package.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn review_log(&self, package_id: &str, project_id: Option<&str>) -> Result<Reply<ReviewLog>> {
+        self.get(&package(package_id, "/reviews", project_id)).await
+    }
+}

@@ -1,0 +1,149 @@
+//! Projects: make, describe, share, archive (wire.md D.7).
+//! Must not know: what is in them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::path;
+use crate::{Client, Reply, Result, client::segment};
+
+/// A project to make.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct NewProject {
+    /// Its id.
+    pub project_id: String,
+    /// Whose it is to be; for the operator only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner_id: Option<String>,
+    /// What it is about.
+    #[serde(flatten)]
+    pub about: AboutProject,
+}
+
+/// What a project is about; what is absent stays as it is.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct AboutProject {
+    /// A name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whatever clients keep with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Map<String, Value>>,
+}
+
+/// A project as it was read.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Project {
+    /// Its id.
+    pub project_id: String,
+    /// A name for people.
+    #[serde(default)]
+    pub name: String,
+    /// What it is.
+    #[serde(default)]
+    pub description: String,
+    /// RFC 3339 UTC.
+    #[serde(default)]
+    pub created_at: String,
+    /// Whose it is; none for the operator's own.
+    #[serde(default)]
+    pub owner_id: Option<String>,
+    /// Since when it takes no writes.
+    #[serde(default)]
+    pub archived_at: Option<String>,
+}
+
+/// Projects, by id.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Projects {
+    /// Those that the token may read.
+    pub projects: Vec<Project>,
+}
+
+/// Who has a role.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Member {
+    /// `@owner.name` or `@owner.*`.
+    pub member: String,
+    /// `reader`, `writer` or `reviewer`.
+    pub role: String,
+}
+
+/// Who has roles in a project.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Members {
+    /// All of them.
+    pub members: Vec<Member>,
+}
+
+impl Client {
+    /// `POST /v1/projects`.
+    ///
+    /// # Errors
+    /// As every call; 409 `project_exists`.
+    pub async fn create_project(&self, project: &NewProject) -> Result<Reply<Project>> {
+        self.post("/v1/projects", project).await
+    }
+
+    /// `GET /v1/projects`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn projects(&self) -> Result<Reply<Projects>> {
+        self.get("/v1/projects").await
+    }
+
+    /// `GET /v1/projects/{id}`.
+    ///
+    /// # Errors
+    /// As every call; a foreign one is 404 as an absent one is (AP-101).
+    pub async fn project(&self, project_id: &str) -> Result<Reply<Project>> {
+        self.get(&path::project(project_id, "")).await
+    }
+
+    /// `PATCH /v1/projects/{id}`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn edit_project(&self, project_id: &str, about: &AboutProject) -> Result<Reply<Project>> {
+        self.patch(&path::project(project_id, ""), about).await
+    }
+
+    /// `POST …/archive` or `…/unarchive` (AP-2).
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn archive_project(&self, project_id: &str, archived: bool) -> Result<Reply<Project>> {
+        let verb = if archived { "/archive" } else { "/unarchive" };
+        self.post_empty(&path::project(project_id, verb)).await
+    }
+
+    /// `GET …/members`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn project_members(&self, project_id: &str) -> Result<Reply<Members>> {
+        self.get(&path::project(project_id, "/members")).await
+    }
+
+    /// `PUT …/members/{member}`.
+    ///
+    /// # Errors
+    /// As every call; 409 `project_full`.
+    pub async fn share_project(&self, project_id: &str, member: &str, role: &str) -> Result<Reply<Member>> {
+        let below = format!("/members/{}", segment(member));
+        self.put(&path::project(project_id, &below), &json!({"role": role})).await
+    }
+
+    /// `DELETE …/members/{member}`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn unshare_project(&self, project_id: &str, member: &str) -> Result<Reply<()>> {
+        let below = format!("/members/{}", segment(member));
+        self.delete(&path::project(project_id, &below)).await
+    }
+}

@@ -1,0 +1,111 @@
+//! Sessions of work (section 5.5; AP-13 to AP-15).
+//! Must not know: which terminal a session belongs to.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::path::{Query, project};
+use crate::{Client, Reply, Result, client::segment};
+
+/// A session to begin; absent: as the token's bearer.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct NewSession {
+    /// Who works in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor_id: Option<String>,
+    /// `human`, `agent` or `script`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor_type: Option<String>,
+}
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Session {
+    /// Its id.
+    pub session_id: String,
+    /// The project.
+    pub project_id: String,
+    /// Who works in it.
+    pub actor_id: String,
+    /// What that is.
+    pub actor_type: String,
+    /// An adjective and a noun.
+    #[serde(default)]
+    pub callsign: Option<String>,
+    /// RFC 3339 UTC.
+    pub started_at: String,
+    /// The same; none while it goes on.
+    #[serde(default)]
+    pub ended_at: Option<String>,
+    /// The packages that name it.
+    #[serde(default)]
+    pub packages_deposited: Vec<String>,
+}
+
+/// Sessions, newest first.
+#[derive(Debug, Clone, Deserialize)]
+pub struct SessionPage {
+    /// The sessions.
+    pub sessions: Vec<Session>,
+    /// Where the list goes on.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
+}
+
+/// Which sessions.
+#[derive(Debug, Clone, Default)]
+pub struct SessionQuery {
+    /// Only with this callsign.
+    pub callsign: Option<String>,
+    /// At most so many, up to 1,000; absent: 100.
+    pub limit: Option<u32>,
+    /// The `next_cursor` of an earlier page.
+    pub cursor: Option<String>,
+}
+
+impl Client {
+    /// `POST …/sessions`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn start_context_session(
+        &self,
+        project_id: &str,
+        session: &NewSession,
+    ) -> Result<Reply<Session>> {
+        self.post(&project(project_id, "/sessions"), session).await
+    }
+
+    /// `GET …/sessions`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn context_sessions(
+        &self,
+        project_id: &str,
+        query: &SessionQuery,
+    ) -> Result<Reply<SessionPage>> {
+        let SessionQuery { callsign, limit, cursor } = query;
+        let query = Query::default()
+            .text("callsign", callsign.as_deref())
+            .number("limit", *limit)
+            .text("cursor", cursor.as_deref());
+        self.get(&query.of(&project(project_id, "/sessions"))).await
+    }
+
+    /// `GET …/sessions/{id}`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn context_session(&self, project_id: &str, session_id: &str) -> Result<Reply<Session>> {
+        self.get(&project(project_id, &format!("/sessions/{}", segment(session_id)))).await
+    }
+
+    /// `PATCH …/sessions/{id}`: ends it now.
+    ///
+    /// # Errors
+    /// As every call; 409 `session_ended` where it has ended before.
+    pub async fn end_context_session(&self, project_id: &str, session_id: &str) -> Result<Reply<Session>> {
+        self.patch(&project(project_id, &format!("/sessions/{}", segment(session_id))), &json!({})).await
+    }
+}

@@ -1,0 +1,112 @@
+//! A backup as a directory (Backup v1): written beside its place, and moved there when it is whole and on disk.
+//! Must not know: how a server exports.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use bytes::Bytes;
+
+use super::{
+    OnProgress,
+    export::each_line,
+    manifest::{BLOBS, FILES, HASHES, MANIFEST, Manifest},
+    record::Record,
+};
+use crate::{Client, Error, Result, frames::now};
+
+/// The error of a file.
+pub(super) fn fault(path: &Path) -> impl Fn(std::io::Error) -> Error {
+    move |error| Error::Invalid(format!("{}: {error}", path.display()))
+}
+
+/// The open files of a backup.
+struct Files {
+    dir: PathBuf,
+    open: HashMap<&'static str, BufWriter<File>>,
+    project_ids: Vec<String>,
+}
+
+impl Files {
+    fn create(dir: &Path) -> Result<Self> {
+        fs::create_dir_all(dir.join(BLOBS)).map_err(fault(dir))?;
+        let mut open = HashMap::new();
+        for name in FILES.iter().map(|(_, name)| *name).chain([HASHES]) {
+            let path = dir.join(name);
+            open.insert(name, BufWriter::new(File::create(&path).map_err(fault(&path))?));
+        }
+        Ok(Self { dir: dir.to_owned(), open, project_ids: Vec::new() })
+    }
+
+    fn write(&mut self, name: &'static str, line: &str) -> Result<()> {
+        let Some(file) = self.open.get_mut(name) else { return Ok(()) };
+        let written = file.write_all(line.as_bytes()).and_then(|()| file.write_all(b"\n"));
+        written.map_err(fault(&self.dir.join(name)))
+    }
+
+    fn take(&mut self, line: &Bytes) -> Result<()> {
+        let record = Record::read(line)?;
+        let Some((kind, name)) = FILES.iter().find(|(kind, _)| *kind == record.record) else { return Ok(()) };
+        self.write(name, record.data.get())?;
+        if *kind == "project" {
+            self.project_ids.push(record.ids()?.project_id);
+        }
+        if *kind == "package" {
+            let ids = record.ids()?;
+            let hash = serde_json::json!({
+                "project_id": ids.project_id,
+                "package_id": ids.package_id,
+                "content_hash": record.content_hash,
+                "reviews": record.reviews,
+            });
+            self.write(HASHES, &hash.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Vec<String>> {
+        for (name, file) in self.open {
+            let path = self.dir.join(name);
+            let file = file.into_inner().map_err(|error| fault(&path)(error.into_error()))?;
+            file.sync_all().map_err(fault(&path))?;
+        }
+        Ok(self.project_ids)
+    }
+}
+
+impl Client {
+    /// Writes a backup of these projects, or of all that the token may read. `dir` must not exist, or be empty; it is
+    /// there only when it is whole.
+    ///
+    /// # Errors
+    /// As [`Client::export`]; [`Error::Invalid`] with the file that cannot be written.
+    pub async fn backup(
+        &self,
+        projects: &[String],
+        dir: &Path,
+        progress: OnProgress<'_>,
+    ) -> Result<Manifest> {
+        if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(Error::Invalid(format!("{} is not empty", dir.display())));
+        }
+        let mut name = dir.file_name().unwrap_or_default().to_owned();
+        name.push(".part");
+        let part = dir.with_file_name(name);
+        if part.exists() {
+            fs::remove_dir_all(&part).map_err(fault(&part))?;
+        }
+        let mut files = Files::create(&part)?;
+        let exported = each_line(self, projects, None, progress, |line| files.take(line)).await?;
+        let manifest = Manifest::new(files.finish()?, &exported.counts, now().rfc3339());
+        let (path, text) = (part.join(MANIFEST), serde_json::to_vec_pretty(&manifest));
+        let text = text.map_err(|error| Error::Invalid(format!("{MANIFEST}: {error}")))?;
+        let mut file = File::create(&path).map_err(fault(&path))?;
+        file.write_all(&text).and_then(|()| file.sync_all()).map_err(fault(&path))?;
+        let synced = File::open(&part).and_then(|dir| dir.sync_all());
+        synced.and_then(|()| fs::rename(&part, dir)).map_err(fault(dir))?;
+        Ok(manifest)
+    }
+}

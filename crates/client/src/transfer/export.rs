@@ -1,0 +1,219 @@
+//! Reading an export, over every break of the connection: what came is not asked for again, and an export without its
+//! end is none.
+//! Must not know: where the lines go.
+
+use std::{io::Write, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use http::{Method, Request, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use tokio::time::timeout;
+
+use super::{
+    Counts, Exported, OnProgress, Progress,
+    record::{END, Record, end_line},
+};
+use crate::{Backoff, Client, Error, FaultKind, NetworkFault, Result, client::segment};
+
+/// How long nothing may come before the export counts as cut.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// How often in a row an export may be cut without a record having come.
+const CUTS_MAX: u32 = 5;
+/// Largest line of an export, in octets: a package, its review log and their envelope.
+const LINE_OCTETS_MAX: usize = 8 << 20;
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// A stream of lines.
+struct Lines {
+    body: Incoming,
+    held: BytesMut,
+    looked: usize,
+}
+
+impl Lines {
+    /// The next line with its line feed; none where the stream has ended.
+    async fn next(&mut self) -> std::result::Result<Option<Bytes>, String> {
+        loop {
+            if let Some(end) = self.held[self.looked..].iter().position(|octet| *octet == b'\n') {
+                let line = self.held.split_to(self.looked + end + 1).freeze();
+                self.looked = 0;
+                return Ok(Some(line));
+            }
+            self.looked = self.held.len();
+            if self.looked > LINE_OCTETS_MAX {
+                return Err(format!("a line of the export is over {LINE_OCTETS_MAX} bytes"));
+            }
+            match timeout(SILENCE_MAX, self.body.frame()).await {
+                Err(_) => return Err("the server fell silent".to_owned()),
+                Ok(None) => return Ok(None),
+                Ok(Some(Err(error))) => return Err(error.to_string()),
+                Ok(Some(Ok(frame))) => {
+                    if let Some(octets) = frame.data_ref() {
+                        self.held.extend_from_slice(octets);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// An export that is being read.
+pub(super) struct Export {
+    client: Client,
+    path: String,
+    since: Option<String>,
+    after: Option<String>,
+    lines: Option<Lines>,
+    cuts: u32,
+    backoff: Backoff,
+    counts: Counts,
+    end: Option<Exported>,
+}
+
+impl Export {
+    /// The export of a project, or of all.
+    pub(super) fn new(client: &Client, project: Option<&str>, since: Option<&str>) -> Self {
+        let path = match project {
+            Some(project) => format!("/v1/projects/{}/export", segment(project)),
+            None => "/v1/export".to_owned(),
+        };
+        Self {
+            client: client.clone(),
+            path,
+            since: since.map(str::to_owned),
+            after: None,
+            lines: None,
+            cuts: 0,
+            backoff: Backoff::new(FIRST_WAIT, LONGEST_WAIT),
+            counts: Counts::default(),
+            end: None,
+        }
+    }
+
+    /// The next record's line with its line feed, its hash verified; none behind the end, which is there.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>> {
+        while self.end.is_none() {
+            if self.lines.is_none() {
+                match self.open().await {
+                    Ok(body) => self.lines = Some(Lines { body, held: BytesMut::new(), looked: 0 }),
+                    Err(error) if error.is_transient() && self.after.is_some() => {
+                        self.cut(&error.to_string()).await?;
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            let Some(lines) = &mut self.lines else { continue };
+            let line = match lines.next().await {
+                Ok(Some(line)) => line,
+                Ok(None) => {
+                    self.cut("it ended without its end").await?;
+                    continue;
+                }
+                Err(reason) => {
+                    self.cut(&reason).await?;
+                    continue;
+                }
+            };
+            let record = Record::read(&line)?;
+            if record.record == END {
+                let end = record.end()?;
+                self.end = Some(Exported { counts: self.counts, since: end.since });
+                break;
+            }
+            record.verify()?;
+            record.count(&mut self.counts);
+            self.after = record.cursor.or(self.after.take());
+            self.cuts = 0;
+            return Ok(Some(line));
+        }
+        Ok(None)
+    }
+
+    /// What was exported, once the end is there.
+    pub(super) fn into_end(self) -> Result<Exported> {
+        self.end.ok_or_else(|| Error::Unreadable("the export has no end".to_owned()))
+    }
+
+    async fn cut(&mut self, reason: &str) -> Result<()> {
+        self.lines = None;
+        self.cuts += 1;
+        if self.cuts > CUTS_MAX {
+            let server = self.client.base().to_string();
+            let detail = format!("the export was cut: {reason}");
+            return Err(NetworkFault { kind: FaultKind::Lost, server, detail }.into());
+        }
+        tokio::time::sleep(self.backoff.next_wait()).await;
+        Ok(())
+    }
+
+    async fn open(&self) -> Result<Incoming> {
+        let parameters = [("since", &self.since), ("after", &self.after)];
+        let given = parameters.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        let query: Vec<String> = given.map(|(name, value)| format!("{name}={}", segment(value))).collect();
+        let path = format!("{}?{}", self.path, query.join("&"));
+        let mut request = Request::builder()
+            .method(Method::GET)
+            .uri(self.client.base().http(&path)?)
+            .header(header::ACCEPT, "application/x-ndjson");
+        for (name, value) in self.client.credentials()? {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::default()).map_err(|e| Error::Invalid(e.to_string()))?;
+        Ok(self.client.open(request).await?.into_body())
+    }
+}
+
+/// Reads the exports of projects, one after another, or of all at once.
+pub(super) async fn each_line(
+    client: &Client,
+    projects: &[String],
+    since: Option<&str>,
+    progress: OnProgress<'_>,
+    mut take: impl FnMut(&Bytes) -> Result<()>,
+) -> Result<Exported> {
+    let mut whole = Exported::default();
+    let (mut records, mut octets) = (0, 0);
+    let one: Vec<Option<&str>> =
+        if projects.is_empty() { vec![None] } else { projects.iter().map(|id| Some(id.as_str())).collect() };
+    for project in one {
+        let mut export = Export::new(client, project, since);
+        while let Some(line) = export.next().await? {
+            take(&line)?;
+            records += 1;
+            octets += line.len() as u64;
+            progress(&Progress { step: "export", project, records, octets });
+        }
+        let end = export.into_end()?;
+        whole.counts.add(&end.counts);
+        // The first began first: what came since is in none, or in a later one too.
+        if whole.since.is_empty() {
+            whole.since = end.since;
+        }
+    }
+    Ok(whole)
+}
+
+impl Client {
+    /// Writes an export of these projects, or of all that the token may read: one JSON object a line. A connection that
+    /// breaks is opened again behind what came. The hash of every package is verified.
+    ///
+    /// # Errors
+    /// As every call; [`Error::Invalid`] when it cannot be written, [`Error::Unreadable`] for a package that is not what
+    /// its hash says.
+    pub async fn export(
+        &self,
+        projects: &[String],
+        since: Option<&str>,
+        to: &mut (dyn Write + Send),
+        progress: OnProgress<'_>,
+    ) -> Result<Exported> {
+        let written = |error: std::io::Error| Error::Invalid(format!("the export can't be written: {error}"));
+        let whole =
+            each_line(self, projects, since, progress, |line| to.write_all(line).map_err(written)).await?;
+        to.write_all(&end_line(&whole)?).and_then(|()| to.flush()).map_err(written)?;
+        Ok(whole)
+    }
+}

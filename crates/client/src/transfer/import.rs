@@ -1,0 +1,104 @@
+//! Sending an import: one request whose body is made while it is sent.
+//! Must not know: where the lines come from.
+
+use std::{io::BufRead, pin::pin, time::Duration};
+
+use bytes::Bytes;
+use tokio::{sync::mpsc, time::timeout};
+
+use super::{ImportOptions, ImportReport, OnProgress, Progress};
+use crate::{Client, Error, FaultKind, NetworkFault, Reply, Result};
+
+/// Pieces of a body that wait to be sent.
+const PIECES_WAITING_MAX: usize = 4;
+/// Octets of a piece of a file.
+const PIECE_OCTETS: usize = 64 << 10;
+/// How long the server may take in nothing.
+const STALL_MAX: Duration = Duration::from_secs(120);
+/// How long the server may take to tell what came of an import that is all sent.
+const REPORT_WAIT: Duration = Duration::from_secs(600);
+
+/// Where the pieces of a body come from; none behind the last.
+pub(super) trait Pieces: Send {
+    fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>>> + Send;
+}
+
+/// A file as it is.
+struct File(Box<dyn BufRead + Send>);
+
+impl Pieces for File {
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        let unread = |error: std::io::Error| Error::Invalid(format!("the import can't be read: {error}"));
+        let octets = self.0.fill_buf().map_err(unread)?;
+        let piece = Bytes::copy_from_slice(&octets[..octets.len().min(PIECE_OCTETS)]);
+        self.0.consume(piece.len());
+        Ok(Some(piece).filter(|piece| !piece.is_empty()))
+    }
+}
+
+/// Sends pieces as one import. `told` hears of each piece.
+pub(super) async fn send(
+    client: &Client,
+    options: &ImportOptions,
+    pieces: &mut impl Pieces,
+    mut told: impl FnMut(&Bytes) + Send,
+) -> Result<Reply<ImportReport>> {
+    let path = format!("/v1/import?conflict={}&dry_run={}", options.conflict, options.dry_run);
+    let stalled = || {
+        let (server, detail) = (client.base().to_string(), "the server takes nothing in".to_owned());
+        Error::from(NetworkFault { kind: FaultKind::TimedOut, server, detail })
+    };
+    let (tx, rx) = mpsc::channel(PIECES_WAITING_MAX);
+    let mut request = pin!(client.upload(&path, "application/x-ndjson", rx));
+    loop {
+        // A refusal may come before everything is sent.
+        let permit = tokio::select! {
+            biased;
+            reply = &mut request => return Reply::read(reply?.into_success()?),
+            permit = timeout(STALL_MAX, tx.reserve()) => permit.map_err(|_| stalled())?,
+        };
+        let Ok(permit) = permit else { break };
+        let next = tokio::select! {
+            biased;
+            reply = &mut request => return Reply::read(reply?.into_success()?),
+            next = pieces.next() => next,
+        };
+        match next {
+            Ok(Some(piece)) => {
+                told(&piece);
+                permit.send(Ok(piece));
+            }
+            Ok(None) => break,
+            Err(error) => {
+                // The body breaks off, so that the server does not take it for whole.
+                permit.send(Err(std::io::ErrorKind::UnexpectedEof.into()));
+                return Err(error);
+            }
+        }
+    }
+    drop(tx);
+    let reply = timeout(REPORT_WAIT, request).await.map_err(|_| stalled())??;
+    Reply::read(reply.into_success()?)
+}
+
+impl Client {
+    /// Imports lines as they were exported, or as other implementations keep them. May be repeated: what is there
+    /// already is skipped.
+    ///
+    /// # Errors
+    /// As every call; [`Error::Invalid`] when it cannot be read.
+    pub async fn import(
+        &self,
+        from: Box<dyn BufRead + Send>,
+        options: &ImportOptions,
+        progress: OnProgress<'_>,
+    ) -> Result<ImportReport> {
+        let (mut records, mut octets) = (0, 0);
+        let told = |piece: &Bytes| {
+            records += piece.iter().filter(|octet| **octet == b'\n').count() as u64;
+            octets += piece.len() as u64;
+            progress(&Progress { step: "import", project: None, records, octets });
+        };
+        Ok(send(self, options, &mut File(from), told).await?.value)
+    }
+}

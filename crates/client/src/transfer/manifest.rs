@@ -1,0 +1,117 @@
+//! The Backup v1 directory as data: its files and its manifest (wire.md 0.5).
+//! Must not know: how a backup is made.
+
+use serde::{Deserialize, Serialize};
+
+use super::Counts;
+use crate::{Error, Result};
+
+/// The format that is written, and read.
+pub(super) const FORMAT: &str = "1";
+/// The version of the protocol that is written; any `0.…` is read.
+const PROTOCOL: &str = "0.1";
+/// The manifest.
+pub(super) const MANIFEST: &str = "manifest.json";
+/// The files of bare records with the kind of each, in the order in which they are restored.
+pub(super) const FILES: [(&str, &str); 4] = [
+    ("project", "projects.ndjson"),
+    ("package", "packages.ndjson"),
+    ("fact", "facts.ndjson"),
+    ("session", "sessions.ndjson"),
+];
+/// Beside the packages, in their order: hashes and review logs, which are no part of a package. Ours; others pass it over.
+pub(super) const HASHES: &str = "hashes.ndjson";
+/// The contents of packages, by project.
+pub(super) const BLOBS: &str = "blobs";
+
+/// What a backup has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BackupCounts {
+    /// Projects.
+    pub projects: u64,
+    /// Packages.
+    pub packages: u64,
+    /// Facts, current and ended.
+    pub facts: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Contents that are in it.
+    pub blobs_stored: u64,
+    /// Contents that were to be.
+    pub blobs_attempted: u64,
+}
+
+/// What a backup says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Who made it.
+    pub tool_version: String,
+    /// `0.1`
+    pub protocol_version: String,
+    /// `1`
+    pub backup_format_version: String,
+    /// RFC 3339 UTC.
+    pub backup_generated_at: String,
+    /// Its projects.
+    pub project_ids: Vec<String>,
+    /// What it has.
+    pub counts: BackupCounts,
+    /// Contents that could not be had.
+    #[serde(default)]
+    pub blob_errors: Vec<serde_json::Value>,
+}
+
+impl Manifest {
+    /// The manifest of a backup made now.
+    pub(super) fn new(project_ids: Vec<String>, counts: &Counts, now: String) -> Self {
+        let Counts { projects, packages, facts, sessions, .. } = *counts;
+        Self {
+            tool_version: format!("plenary {}", env!("CARGO_PKG_VERSION")),
+            protocol_version: PROTOCOL.to_owned(),
+            backup_format_version: FORMAT.to_owned(),
+            backup_generated_at: now,
+            project_ids,
+            counts: BackupCounts { projects, packages, facts, sessions, ..BackupCounts::default() },
+            blob_errors: Vec::new(),
+        }
+    }
+
+    /// Reads a manifest; another format or protocol is refused.
+    pub(super) fn read(octets: &[u8]) -> Result<Self> {
+        let manifest: Self = serde_json::from_slice(octets)
+            .map_err(|error| Error::Invalid(format!("{MANIFEST} is none of a backup: {error}")))?;
+        if manifest.backup_format_version != FORMAT {
+            let found = &manifest.backup_format_version;
+            return Err(Error::Invalid(format!("the backup is of format {found}; format {FORMAT} is read")));
+        }
+        if !manifest.protocol_version.starts_with("0.") {
+            let found = &manifest.protocol_version;
+            return Err(Error::Invalid(format!("the backup is of protocol {found}; 0.x is read")));
+        }
+        Ok(manifest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ap_80_another_format_is_refused() {
+        let manifest = Manifest::new(vec!["p".into()], &Counts::default(), "2026-04-18T20:00:00Z".into());
+        let text = |format: &str, protocol: &str| {
+            let manifest = Manifest {
+                backup_format_version: format.into(),
+                protocol_version: protocol.into(),
+                ..manifest.clone()
+            };
+            Manifest::read(&serde_json::to_vec(&manifest).unwrap())
+        };
+        assert_eq!(text("1", "0.1").unwrap(), manifest);
+        assert!(text("1", "0.2").is_ok());
+        assert!(text("2", "0.1").is_err());
+        assert!(text("1", "1.0").is_err());
+        assert!(Manifest::read(b"{}").is_err());
+    }
+}

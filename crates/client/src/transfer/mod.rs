@@ -1,0 +1,172 @@
+//! Whole projects out and in: files, backups, and what one server has that another has not (section 10.3 of the Agentic
+//! Protocol).
+//! Must not know: the server's crates, terminals.
+
+mod backup;
+mod export;
+mod import;
+mod manifest;
+mod record;
+mod restore;
+mod sync;
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+pub use manifest::{BackupCounts, Manifest};
+pub use sync::{SyncReport, SyncState, sync};
+
+use crate::Error;
+
+/// What becomes of a record whose place is taken by something else.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Conflict {
+    /// What is there stays.
+    #[default]
+    Skip,
+    /// What is there is continued where the record only goes on from it; otherwise the record is refused.
+    Overwrite,
+    /// A package gets an id of its own.
+    Rename,
+}
+
+impl Conflict {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Skip => "skip",
+            Self::Overwrite => "overwrite",
+            Self::Rename => "rename",
+        }
+    }
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Conflict {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let all = [Self::Skip, Self::Overwrite, Self::Rename];
+        let wrong = || Error::Invalid(format!("`{text}` is none of skip, overwrite, rename"));
+        all.into_iter().find(|conflict| conflict.as_str() == text).ok_or_else(wrong)
+    }
+}
+
+/// How to import.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// What becomes of a record whose place is taken.
+    pub conflict: Conflict,
+    /// Ask what would come of it, and write nothing.
+    pub dry_run: bool,
+}
+
+/// How far a transfer has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// `export` or `import`.
+    pub step: &'static str,
+    /// The project, where one at a time is transferred.
+    pub project: Option<&'a str>,
+    /// Records so far; of a file whose lines are sent as they are, its lines.
+    pub records: u64,
+    /// Octets so far.
+    pub octets: u64,
+}
+
+/// Is told of progress; must not take long.
+pub type OnProgress<'a> = &'a mut (dyn FnMut(&Progress<'_>) + Send);
+
+/// How many records of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    /// Projects.
+    pub projects: u64,
+    /// Packages.
+    pub packages: u64,
+    /// Facts, current and ended.
+    pub facts: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Packages that the server holds in quarantine and leaves out.
+    pub damaged: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.projects += other.projects;
+        self.packages += other.packages;
+        self.facts += other.facts;
+        self.sessions += other.sessions;
+        self.damaged += other.damaged;
+    }
+}
+
+/// An export that is whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exported {
+    /// What was exported.
+    pub counts: Counts,
+    /// Given back as `since`, it brings what is new from then on.
+    pub since: String,
+}
+
+/// A record that was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedLine {
+    /// From 1; 0 where it is none of an import's.
+    pub line: u64,
+    /// What the record is of.
+    pub record: String,
+    /// Its id.
+    pub id: String,
+    /// Stable, for machines.
+    pub code: String,
+    /// For people.
+    pub message: String,
+}
+
+/// A package that got another id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rename {
+    /// The project.
+    pub project_id: String,
+    /// Its id in the import.
+    pub package_id: String,
+    /// Its id on the server.
+    pub renamed_to: String,
+}
+
+/// What came of an import. Each record counts once, as imported, skipped, overwritten, renamed or refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportReport {
+    /// Records that were not there.
+    pub imported: u64,
+    /// Records that are there already, and those that differ from what is there and were left out.
+    pub skipped: u64,
+    /// How many of the skipped differ.
+    pub conflicts: u64,
+    /// Records by which something that was there was continued.
+    pub overwritten: u64,
+    /// Packages that got another id.
+    pub renamed: u64,
+    /// Records of kinds that the server does not know.
+    pub ignored: u64,
+    /// How many records were refused.
+    pub refused_count: u64,
+    /// The first thousand of them.
+    pub refused: Vec<RefusedLine>,
+    /// The first thousand packages that got another id.
+    pub renames: Vec<Rename>,
+    /// Whether the end of the export was there and its counts were true; none where records came without an end.
+    pub complete: Option<bool>,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+}

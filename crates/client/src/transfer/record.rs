@@ -1,0 +1,126 @@
+//! One line of an export, and the hash of a package as a client computes it (sections 6.6, Appendix A).
+//! Must not know: where lines come from.
+
+use bytes::Bytes;
+use plenary_kernel::json::{Nulls, canonical, digest};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Counts, Exported};
+use crate::{Error, Result};
+
+/// The record that ends an export.
+pub(super) const END: &str = "end";
+
+/// A line, read as far as a transfer needs it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Record<'a> {
+    pub(super) record: String,
+    #[serde(borrow)]
+    pub(super) data: &'a RawValue,
+    pub(super) content_hash: Option<String>,
+    #[serde(borrow)]
+    pub(super) reviews: Option<&'a RawValue>,
+    pub(super) cursor: Option<String>,
+}
+
+/// What of a package or project a transfer looks at.
+#[derive(Debug, Deserialize)]
+pub(super) struct Ids {
+    #[serde(default)]
+    pub(super) project_id: String,
+    #[serde(default)]
+    pub(super) package_id: String,
+}
+
+impl<'a> Record<'a> {
+    pub(super) fn read(line: &'a [u8]) -> Result<Self> {
+        serde_json::from_slice(line)
+            .map_err(|error| Error::Unreadable(format!("a line of the export is none ({error})")))
+    }
+
+    pub(super) fn ids(&self) -> Result<Ids> {
+        serde_json::from_str(self.data.get())
+            .map_err(|error| Error::Unreadable(format!("a record of the export has no ids ({error})")))
+    }
+
+    /// What the record that ends an export says.
+    pub(super) fn end(&self) -> Result<Exported> {
+        serde_json::from_str(self.data.get())
+            .map_err(|error| Error::Unreadable(format!("the end of the export is none ({error})")))
+    }
+
+    /// Holds a package to the hash that came with it.
+    pub(super) fn verify(&self) -> Result<()> {
+        let Some(claimed) = &self.content_hash else { return Ok(()) };
+        let hash = hash(self.data.get())?;
+        if hash == *claimed {
+            return Ok(());
+        }
+        let id = self.ids()?.package_id;
+        Err(Error::Unreadable(format!(
+            "the package `{id}` hashes to {hash}, not to {claimed} as the server says"
+        )))
+    }
+
+    /// Counts the record.
+    pub(super) fn count(&self, counts: &mut Counts) {
+        match self.record.as_str() {
+            "project" => counts.projects += 1,
+            "package" => counts.packages += 1,
+            "fact" => counts.facts += 1,
+            "session" => counts.sessions += 1,
+            "damaged" => counts.damaged += 1,
+            _ => {}
+        }
+    }
+}
+
+/// The content hash of a package.
+pub(super) fn hash(package: &str) -> Result<String> {
+    let value = serde_json::from_str(package)
+        .map_err(|error| Error::Unreadable(format!("a package of the export is no JSON ({error})")))?;
+    Ok(format!("sha256:{}", hex::encode(digest(&canonical(&value, Nulls::Drop)))))
+}
+
+/// The line that ends an export.
+pub(super) fn end_line(exported: &Exported) -> Result<Bytes> {
+    let line = serde_json::json!({"record": END, "data": exported});
+    Ok(Bytes::from(format!("{line}\n")))
+}
+
+/// A line of an export around a record's data.
+pub(super) fn enveloped(kind: &str, data: &str, hash: Option<&str>, reviews: Option<&str>) -> Bytes {
+    let mut line = format!("{{\"record\":\"{kind}\",\"data\":{data}");
+    if let Some(hash) = hash {
+        line.push_str(&format!(",\"content_hash\":\"{hash}\""));
+    }
+    if let Some(reviews) = reviews {
+        line.push_str(&format!(",\"reviews\":{reviews}"));
+    }
+    line.push_str("}\n");
+    Bytes::from(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ap_77_a_package_is_held_to_its_hash() {
+        let data = r#"{ "package_id":"a", "x":1.0, "y":null }"#;
+        let hash = hash(data).unwrap();
+        let line = enveloped("package", data, Some(&hash), None);
+        let record = Record::read(&line).unwrap();
+        record.verify().unwrap();
+        assert_eq!(record.data.get(), data);
+        let changed = enveloped("package", &data.replace("1.0", "1.5"), Some(&hash), None);
+        assert!(Record::read(&changed).unwrap().verify().unwrap_err().to_string().contains("`a`"));
+    }
+
+    #[test]
+    fn the_end_is_read_as_it_is_written() {
+        let exported = Exported { counts: Counts { packages: 3, ..Counts::default() }, since: "7-ab".into() };
+        assert_eq!(Record::read(&end_line(&exported).unwrap()).unwrap().end().unwrap(), exported);
+    }
+}

@@ -1,0 +1,140 @@
+//! A backup read back: its files as one import, in the order in which records refer to each other.
+//! Must not know: what the server makes of it.
+
+use std::{
+    fs::{self, File},
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+};
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{
+    Counts, Exported, ImportOptions, ImportReport, OnProgress, Progress,
+    backup::fault,
+    import::{Pieces, send},
+    manifest::{FILES, HASHES, MANIFEST, Manifest},
+    record::{end_line, enveloped},
+};
+use crate::{Client, Error, Result};
+
+/// What stands beside a package.
+#[derive(Debug, Deserialize)]
+struct Beside {
+    project_id: String,
+    package_id: String,
+    content_hash: Option<String>,
+    reviews: Option<Box<RawValue>>,
+}
+
+/// The lines of a file that may be absent.
+struct Lines {
+    path: PathBuf,
+    file: Option<BufReader<File>>,
+}
+
+impl Lines {
+    fn open(path: PathBuf) -> Result<Self> {
+        match File::open(&path) {
+            Ok(file) => Ok(Self { path, file: Some(BufReader::new(file)) }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self { path, file: None }),
+            Err(error) => Err(fault(&path)(error)),
+        }
+    }
+
+    /// The next line that is not blank.
+    fn next(&mut self) -> Result<Option<String>> {
+        let Some(file) = &mut self.file else { return Ok(None) };
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if file.read_line(&mut line).map_err(fault(&self.path))? == 0 {
+                return Ok(None);
+            }
+            if !line.trim().is_empty() {
+                return Ok(Some(line.trim().to_owned()));
+            }
+        }
+    }
+}
+
+/// A backup as the lines of an export.
+struct Backup {
+    files: Vec<(&'static str, Lines)>,
+    nth: usize,
+    hashes: Lines,
+    end: Option<Bytes>,
+}
+
+impl Backup {
+    fn open(dir: &Path) -> Result<Self> {
+        let path = dir.join(MANIFEST);
+        let manifest = Manifest::read(&fs::read(&path).map_err(fault(&path))?)?;
+        let files = FILES.iter().map(|(kind, name)| Ok((*kind, Lines::open(dir.join(name))?)));
+        let counts = manifest.counts;
+        let counts = Counts {
+            projects: counts.projects,
+            packages: counts.packages,
+            facts: counts.facts,
+            sessions: counts.sessions,
+            damaged: 0,
+        };
+        let end = end_line(&Exported { counts, since: String::new() })?;
+        let hashes = Lines::open(dir.join(HASHES))?;
+        Ok(Self { files: files.collect::<Result<_>>()?, nth: 0, hashes, end: Some(end) })
+    }
+
+    fn line(&mut self) -> Result<Option<Bytes>> {
+        while let Some((kind, lines)) = self.files.get_mut(self.nth) {
+            let kind = *kind;
+            match lines.next()? {
+                None => self.nth += 1,
+                Some(data) if kind == "package" => return self.package(&data).map(Some),
+                Some(data) => return Ok(Some(enveloped(kind, &data, None, None))),
+            }
+        }
+        Ok(self.end.take())
+    }
+
+    fn package(&mut self, data: &str) -> Result<Bytes> {
+        let Some(line) = self.hashes.next()? else { return Ok(enveloped("package", data, None, None)) };
+        let wrong = |what: String| Error::Invalid(format!("{}: {what}", self.hashes.path.display()));
+        let beside: Beside = serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
+        let ids: super::record::Ids = serde_json::from_str(data).map_err(|error| wrong(error.to_string()))?;
+        if (&ids.project_id, &ids.package_id) != (&beside.project_id, &beside.package_id) {
+            return Err(wrong(format!("it does not stand beside the package `{}`", ids.package_id)));
+        }
+        let reviews = beside.reviews.as_deref().map(RawValue::get).filter(|reviews| *reviews != "null");
+        Ok(enveloped("package", data, beside.content_hash.as_deref(), reviews))
+    }
+}
+
+impl Pieces for Backup {
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        self.line()
+    }
+}
+
+impl Client {
+    /// Imports a backup, of this or of another implementation. May be repeated.
+    ///
+    /// # Errors
+    /// As [`Client::import`]; [`Error::Invalid`] for a directory that is no backup of format 1 and protocol 0.x.
+    pub async fn restore(
+        &self,
+        dir: &Path,
+        options: &ImportOptions,
+        progress: OnProgress<'_>,
+    ) -> Result<ImportReport> {
+        let mut backup = Backup::open(dir)?;
+        let (mut records, mut octets) = (0, 0);
+        let told = |piece: &Bytes| {
+            records += 1;
+            octets += piece.len() as u64;
+            progress(&Progress { step: "import", project: None, records, octets });
+        };
+        Ok(send(self, options, &mut backup, told).await?.value)
+    }
+}

@@ -1,0 +1,179 @@
+//! What one server has that another has not, project by project: only what is new since the last time, never changing
+//! what is complete, every package held to its hash on the way and again where it arrives.
+//! Must not know: where the state is kept.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Conflict, Counts, Exported, ImportOptions, OnProgress, Progress, RefusedLine,
+    export::Export,
+    import::{Pieces, send},
+    record::{Record, end_line},
+};
+use crate::{Client, Error, Result, client::segment};
+
+/// How far a direction between two servers has come. Kept by the caller.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncState {
+    /// By project: since when the source has news.
+    #[serde(default)]
+    pub since: BTreeMap<String, String>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncReport {
+    /// Projects that are through.
+    pub projects: u64,
+    /// What was sent.
+    pub sent: Counts,
+    /// Records that were not there.
+    pub imported: u64,
+    /// Records that were there already.
+    pub skipped: u64,
+    /// Records by which something that was there was continued.
+    pub overwritten: u64,
+    /// How many records were refused: what is there differs, and stays.
+    pub refused_count: u64,
+    /// Those that the servers list. A project with one of them is tried again the next time.
+    pub refused: Vec<RefusedLine>,
+}
+
+/// An export on its way into an import.
+struct Pipe {
+    export: Export,
+    /// The target's project, where it has one: it keeps what it says of itself.
+    project: Option<Value>,
+    differs: bool,
+    sent: Counts,
+    is_over: bool,
+}
+
+impl Pieces for Pipe {
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        while let Some(line) = self.export.next().await? {
+            let record = Record::read(&line)?;
+            if let (Some(there), "project") = (&self.project, record.record.as_str()) {
+                let here: Value = serde_json::from_str(record.data.get()).unwrap_or_default();
+                let named = ["name", "description", "settings"];
+                self.differs = named.iter().any(|name| here[*name] != there[*name]);
+                continue;
+            }
+            record.count(&mut self.sent);
+            return Ok(Some(line));
+        }
+        if std::mem::replace(&mut self.is_over, true) {
+            return Ok(None);
+        }
+        end_line(&Exported { counts: self.sent, since: String::new() }).map(Some)
+    }
+}
+
+#[derive(Deserialize)]
+struct Projects {
+    projects: Vec<Listed>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    project_id: String,
+}
+
+/// Brings everything new of these projects, or of all that the token of `from` may read, to `to`. One direction; called
+/// twice, with a state for each, it brings both together. Cut, it goes on the next time with the project that was cut.
+///
+/// # Errors
+/// As every call, of either server. `state` has then what is through.
+pub async fn sync(
+    from: &Client,
+    to: &Client,
+    projects: &[String],
+    state: &mut SyncState,
+    progress: OnProgress<'_>,
+) -> Result<SyncReport> {
+    let mut report = SyncReport::default();
+    let (mut records, mut octets) = (0, 0);
+    let all = match projects {
+        [] => from.get::<Projects>("/v1/projects").await?.value.projects,
+        some => some.iter().map(|id| Listed { project_id: id.clone() }).collect(),
+    };
+    for Listed { project_id } in all {
+        let mut told = |piece: &Bytes| {
+            records += 1;
+            octets += piece.len() as u64;
+            progress(&Progress { step: "import", project: Some(&project_id), records, octets });
+        };
+        let since = state.since.get(&project_id).cloned();
+        let done = match one(from, to, &project_id, since.as_deref(), &mut told).await {
+            // The source is another store than it was: everything is new.
+            Err(Error::Refused(refused)) if refused.code == "invalid_cursor" => {
+                one(from, to, &project_id, None, &mut told).await?
+            }
+            done => done?,
+        };
+        report.projects += 1;
+        report.sent.add(&done.report.sent);
+        report.imported += done.report.imported;
+        report.skipped += done.report.skipped;
+        report.overwritten += done.report.overwritten;
+        report.refused_count += done.report.refused_count;
+        report.refused.extend(done.report.refused);
+        if let Some(since) = done.since {
+            state.since.insert(project_id, since);
+        }
+    }
+    Ok(report)
+}
+
+struct Done {
+    report: SyncReport,
+    /// Absent where something was refused.
+    since: Option<String>,
+}
+
+async fn one(
+    from: &Client,
+    to: &Client,
+    project_id: &str,
+    since: Option<&str>,
+    told: &mut (impl FnMut(&Bytes) + Send),
+) -> Result<Done> {
+    let project = match to.get::<Value>(&format!("/v1/projects/{}", segment(project_id))).await {
+        Ok(project) => Some(project.value),
+        Err(Error::Refused(refused)) if refused.status == 404 => None,
+        Err(error) => return Err(error),
+    };
+    let export = Export::new(from, Some(project_id), since);
+    let mut pipe = Pipe { export, project, differs: false, sent: Counts::default(), is_over: false };
+    let options = ImportOptions { conflict: Conflict::Overwrite, dry_run: false };
+    let taken = send(to, &options, &mut pipe, told).await?.value;
+    if taken.complete != Some(true) {
+        return Err(Error::Unreadable(format!("the import of `{project_id}` did not come through whole")));
+    }
+    let mut report = SyncReport {
+        projects: 1,
+        sent: pipe.sent,
+        imported: taken.imported,
+        skipped: taken.skipped,
+        overwritten: taken.overwritten,
+        refused_count: taken.refused_count,
+        refused: taken.refused,
+    };
+    let since = (report.refused_count == 0).then_some(pipe.export.into_end()?.since);
+    if pipe.differs {
+        report.refused_count += 1;
+        report.refused.push(RefusedLine {
+            line: 0,
+            record: "project".to_owned(),
+            id: project_id.to_owned(),
+            code: "project_differs".to_owned(),
+            message: "The project is described otherwise there; its name, description and settings stay."
+                .to_owned(),
+        });
+    }
+    Ok(Done { report, since })
+}

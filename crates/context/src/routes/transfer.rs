@@ -1,0 +1,153 @@
+//! Export and import: newline-delimited JSON both ways (wire.md D.7; AP-3, AP-76, AP-77, AP-80).
+
+use axum::{
+    Json,
+    body::{Body, Bytes},
+    extract::{Request, State},
+    response::Response,
+};
+use futures_util::stream::try_unfold;
+use http::{HeaderValue, Method, StatusCode, header};
+use plenary_accounts::Actor;
+use plenary_edge::{Line, Lines, Operation};
+use plenary_kernel::Class;
+use schemars::JsonSchema;
+
+use super::{Bearer, Path, doc, in_project};
+use crate::{
+    Context,
+    limits::{EXPORT_PROJECTS_MAX, LINE_OCTETS_MAX},
+    malformed::Malformed,
+    parameters::Parameters,
+    refusals::Refused,
+    rejection::Rejection,
+    transfer::{Exporter, Import, Importer, Mode, Place, Report, Since},
+};
+
+const NDJSON: &str = "application/x-ndjson";
+
+/// The query of an export.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct ExportQuery {
+    /// The `cursor` of the last record that came: go on behind it.
+    after: Option<String>,
+    /// The `since` of an earlier export's end: only what is new.
+    since: Option<String>,
+}
+
+/// The query of an import.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct ImportQuery {
+    /// `skip`, `overwrite` or `rename`; `skip` when absent.
+    conflict: Option<Mode>,
+    /// Tell what would come of it, and write nothing.
+    dry_run: Option<bool>,
+}
+
+pub(super) fn operations() -> Vec<Operation<Context>> {
+    let export_doc =
+        in_project("context.export", Method::GET, "/v1/projects/{project_id}/export", "Export a project")
+            .description(
+                "Lines `{record, data, content_hash?, reviews?, cursor}`, the last one `end` with the counts; an export \
+                 without it was cut.",
+            )
+            .query::<ExportQuery>()
+            .reply_type(NDJSON)
+            .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
+    let all_doc = doc("context.export_all", Method::GET, "/v1/export", "Export every project one may read")
+        .query::<ExportQuery>()
+        .reply_type(NDJSON)
+        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
+        .errors(Class::Conflict, &["too_many_projects"]);
+    let import_doc = doc("context.import", Method::POST, "/v1/import", "Import what was exported")
+        .description(
+            "The body is newline-delimited JSON of any length. Records that are there already are skipped, so that an \
+             import can be repeated. For the operator, and for owners within their own projects and names.",
+        )
+        .query::<ImportQuery>()
+        .reply::<Report>()
+        .errors(Class::Malformed, &["invalid_parameter"])
+        .errors(Class::Forbidden, &["unauthorized"])
+        .errors(Class::Conflict, &["too_many_renames"]);
+    vec![
+        Operation::new(export_doc, export),
+        Operation::new(all_doc, export_all),
+        Operation::new(import_doc, import),
+    ]
+}
+
+async fn export(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    Path(project_id): Path<String>,
+    parameters: Parameters,
+) -> Result<Response, Refused> {
+    let project = context.readable(&project_id, &authority.by).await?;
+    stream(context, vec![project], &parameters).await
+}
+
+async fn export_all(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    parameters: Parameters,
+) -> Result<Response, Refused> {
+    let projects = context.visible(&authority.by, EXPORT_PROJECTS_MAX + 1).await?;
+    if projects.len() > EXPORT_PROJECTS_MAX {
+        return Err(Rejection::TooManyProjects.into());
+    }
+    stream(context, projects, &parameters).await
+}
+
+async fn stream(
+    context: Context,
+    projects: Vec<(String, std::sync::Arc<crate::project::state::ProjectState>)>,
+    parameters: &Parameters,
+) -> Result<Response, Refused> {
+    let since = match parameters.one("since")? {
+        Some(text) => Some(Since::read(context.log(), text).await??),
+        None => None,
+    };
+    let after = parameters.one("after")?.map(Place::read).transpose()?;
+    let exporter = Exporter::new(context, projects, since, after).await?;
+    let pieces = try_unfold(exporter, |mut exporter| async move {
+        let next = exporter.next().await.inspect_err(|fault| tracing::error!(%fault, "an export was cut"))?;
+        Ok::<_, plenary_log::Fault>(next.map(|piece| (Bytes::from(piece), exporter)))
+    });
+    let mut response = Response::new(Body::from_stream(pieces));
+    *response.status_mut() = StatusCode::OK;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(NDJSON));
+    Ok(response)
+}
+
+async fn import(
+    State(context): State<Context>,
+    Bearer(authority): Bearer,
+    parameters: Parameters,
+    request: Request,
+) -> Result<Json<Report>, Refused> {
+    let mode = match parameters.one("conflict")? {
+        None => Mode::Skip,
+        Some(word) => Mode::parse(word)
+            .ok_or_else(|| Malformed::parameter("conflict", "one of skip, overwrite, rename"))?,
+    };
+    let dry_run = parameters.switch("dry_run")?;
+    if matches!(authority.by, Actor::Agent(_) | Actor::Seed) {
+        return Err(Rejection::NotPermitted.into());
+    }
+    let attribution = context.config().attribution;
+    let import = Import { authority: &authority, mode, attribution };
+    let mut importer = Importer::new(&context, import, dry_run);
+    let (parts, body) = request.into_parts();
+    let mut lines = Lines::new(&parts.headers, body, LINE_OCTETS_MAX)?;
+    let mut nth = 0;
+    while let Some(line) = lines.next().await? {
+        nth += 1;
+        match line {
+            Line::Octets(octets) => importer.line(nth, Some(&octets)).await?,
+            Line::TooLong => importer.line(nth, None).await?,
+        }
+    }
+    Ok(Json(importer.finish().await?))
+}

@@ -1,0 +1,223 @@
+//! Records as they come in, read whole: a package with its history, a fact with its end, a session, a project.
+//! Must not know: what is there already.
+
+use plenary_accounts::Actor;
+use plenary_kernel::{OwnerName, TimestampMs, rfc3339};
+use serde_json::{Map, Value};
+
+use super::{
+    fact::ArrivingFact,
+    history::{self, History},
+    record::{Incoming, Kind},
+    reference,
+};
+use crate::{
+    hash::ContentHash,
+    lifecycle::ActorType,
+    limits::ABOUT_OCTETS_MAX,
+    malformed::{Code, Malformed},
+    members::{Object, quoted},
+    moment::Moment,
+    project::event::About,
+    schema::{CONTENT_HASH, Package},
+    session::event::SessionStarted,
+    shape::Shape,
+};
+
+/// A record that is what it says it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Arriving {
+    Project(Box<ArrivingProject>),
+    Package(Box<ArrivingPackage>),
+    Fact(Box<ArrivingFact>),
+    Session(Box<ArrivingSession>),
+}
+
+/// A project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ArrivingProject {
+    pub(crate) project_id: String,
+    pub(crate) owner: Option<OwnerName>,
+    pub(crate) about: About,
+    pub(crate) created_at: Option<TimestampMs>,
+    pub(crate) archived_at: Option<TimestampMs>,
+}
+
+/// A package as it stands, and how it came to that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ArrivingPackage {
+    pub(crate) package: Package,
+    pub(crate) history: History,
+}
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ArrivingSession {
+    pub(crate) project_id: String,
+    pub(crate) started: SessionStarted,
+    pub(crate) ended_at: Option<Moment>,
+}
+
+impl Arriving {
+    /// Reads a record. `by` is who imports.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub(crate) fn read(record: &Incoming, by: &Actor) -> Result<Self, Malformed> {
+        match record.kind {
+            Kind::Project => project(&record.data).map(|project| Self::Project(Box::new(project))),
+            Kind::Package => {
+                ArrivingPackage::read(record, by).map(|package| Self::Package(Box::new(package)))
+            }
+            Kind::Fact => {
+                let read = |data: &str| ArrivingFact::read(data);
+                let fact = or_mapped(&record.data, read, reference::fact)?;
+                Ok(Self::Fact(Box::new(fact)))
+            }
+            Kind::Session => session(&record.data, by).map(|session| Self::Session(Box::new(session))),
+        }
+    }
+
+    /// The id of a record for a report, however little of it can be read.
+    pub(crate) fn id(record: &Incoming) -> String {
+        let name = match record.kind {
+            Kind::Project => "project_id",
+            Kind::Package => "package_id",
+            Kind::Fact => "fact_id",
+            Kind::Session => "session_id",
+        };
+        let object = Object::parse(&record.data);
+        let id = object.as_ref().and_then(|object| object.get(name).or_else(|| object.get("id")));
+        id.and_then(|id| serde_json::from_str(id).ok()).unwrap_or_default()
+    }
+}
+
+/// Reads data as it is, or where that fails with the published implementation's names mapped.
+fn or_mapped<T>(
+    data: &str,
+    read: impl Fn(&str) -> Result<T, Malformed>,
+    map: impl Fn(&str) -> Option<String>,
+) -> Result<T, Malformed> {
+    read(data).or_else(|wrong| match map(data) {
+        Some(mapped) => read(&mapped),
+        None => Err(wrong),
+    })
+}
+
+impl ArrivingPackage {
+    fn read(record: &Incoming, by: &Actor) -> Result<Self, Malformed> {
+        // What was hashed is what was sent: a claim is held to that, before any name is mapped.
+        if let Some(claim) = record.claim {
+            claimed(&record.data, claim)?;
+        }
+        let package = or_mapped(&record.data, Package::read, |data| {
+            reference::package(&Object::parse(data)?.without(CONTENT_HASH))
+        })?;
+        let history = match &record.reviews {
+            Some(reviews) => History::read(&package, reviews, by)?,
+            None => History::none(&package),
+        };
+        Ok(Self { package, history })
+    }
+
+    /// The same under another id, or below another parent.
+    pub(crate) fn moved(&self, package_id: &str, parent: Option<&str>) -> Result<Self, Malformed> {
+        let raw = history::text(&self.package)?;
+        let object =
+            Object::parse(raw).ok_or_else(|| Malformed::whole("A package must be a JSON object."))?;
+        let (id, parent) = (quoted(package_id), parent.map(quoted));
+        let values = [("package_id", Some(id.as_str())), ("parent_package_id", parent.as_deref())];
+        let values: Vec<_> = values.iter().filter_map(|(name, value)| Some((*name, (*value)?))).collect();
+        let package = Package::read(&object.with(&values))?;
+        let history = self.history.of(&package)?;
+        Ok(Self { package, history })
+    }
+}
+
+fn claimed(data: &str, claim: ContentHash) -> Result<(), Malformed> {
+    let bare = Object::parse(data).map(|object| object.without(CONTENT_HASH));
+    let hash = bare.as_deref().and_then(ContentHash::of_text);
+    if hash == Some(claim) {
+        return Ok(());
+    }
+    let hash = hash.map_or_else(String::new, |hash| hash.to_string());
+    Err(Malformed {
+        code: Code::HashMismatch,
+        field: Some(CONTENT_HASH.to_owned()),
+        message: format!("The package hashes to {hash}; what is claimed is another."),
+    })
+}
+
+fn project(data: &str) -> Result<ArrivingProject, Malformed> {
+    let data = reference::project(data).unwrap_or_else(|| data.to_owned());
+    let value: Value =
+        serde_json::from_str(&data).map_err(|_| Malformed::whole("A project must be an object."))?;
+    let shape = Shape::root(&value)?;
+    let project_id = shape.id("project_id")?.to_owned();
+    let settings = match shape.any("settings") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(settings)) => settings.clone(),
+        Some(_) => return shape.wrong("settings", "an object"),
+    };
+    let description = shape.text_or_null("description")?.unwrap_or_default().to_owned();
+    let size = serde_json::to_vec(&settings).map_or(usize::MAX, |json| json.len());
+    if description.len() > ABOUT_OCTETS_MAX || size > ABOUT_OCTETS_MAX {
+        return shape.wrong("settings", "at most 16384 bytes, like the description");
+    }
+    let name = shape.text_or_null("name")?.filter(|name| *name != project_id && !name.is_empty());
+    if name.is_some_and(|name| name.chars().count() > crate::limits::NAME_CHARACTERS_MAX) {
+        return shape.wrong("name", "1 to 200 characters");
+    }
+    let owner = match shape.text_or_null("owner_id")? {
+        // Owners of other implementations are of any form, and mean nothing here.
+        Some(owner) => owner.parse().ok(),
+        None => None,
+    };
+    Ok(ArrivingProject {
+        owner,
+        about: About {
+            name: name.map(str::to_owned),
+            description: Some(description),
+            settings: Some(settings),
+        },
+        created_at: at(&shape, "created_at")?,
+        archived_at: at(&shape, "archived_at")?,
+        project_id,
+    })
+}
+
+fn at(shape: &Shape<'_>, name: &str) -> Result<Option<TimestampMs>, Malformed> {
+    if shape.text_or_null(name)?.is_none() {
+        return Ok(None);
+    }
+    shape.moment(name)?;
+    let ms = rfc3339::parse(shape.text(name)?).and_then(|ms| u64::try_from(ms).ok());
+    ms.map(|ms| Some(TimestampMs(ms))).ok_or_else(|| Malformed::field(name, "a time since 1970"))
+}
+
+fn session(data: &str, by: &Actor) -> Result<ArrivingSession, Malformed> {
+    let value: Value =
+        serde_json::from_str(data).map_err(|_| Malformed::whole("A session must be an object."))?;
+    let shape = Shape::root(&value)?;
+    let started_at = shape.moment("started_at")?;
+    let ended_at = shape.text_or_null("ended_at")?.map(|_| shape.moment("ended_at")).transpose()?;
+    if ended_at.is_some_and(|ended_at| ended_at < started_at) {
+        return shape.wrong("ended_at", "not before the session's start");
+    }
+    let callsign = shape.text_or_null("callsign")?.unwrap_or_default();
+    if callsign.len() > crate::limits::ID_OCTETS_MAX {
+        return shape.wrong("callsign", "a string of at most 1024 bytes");
+    }
+    Ok(ArrivingSession {
+        project_id: shape.id("project_id")?.to_owned(),
+        started: SessionStarted {
+            by: by.clone(),
+            session_id: shape.id("session_id")?.to_owned(),
+            actor_id: shape.id("actor_id")?.to_owned(),
+            actor_type: shape.word("actor_type", ActorType::parse, "one of human, agent, script")?,
+            callsign: callsign.to_owned(),
+            started_at,
+        },
+        ended_at,
+    })
+}

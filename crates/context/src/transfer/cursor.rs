@@ -1,0 +1,89 @@
+//! Where an export goes on, and since when another one brings what is new: text that clients give back as it is.
+//! Must not know: what is exported.
+
+use plenary_kernel::{Position, json::digest};
+use plenary_log::{Fault, Log, StoredEvent};
+
+use super::record::Kind;
+use crate::malformed::{Code, Malformed};
+
+/// Up to where an export has everything: a place in the log, with the mark of the event that stands there, so that
+/// another store's is told apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Since {
+    pub(crate) position: Position,
+    text: String,
+}
+
+impl Since {
+    /// The place of a log.
+    pub(crate) async fn at(log: &Log, position: Position) -> Result<Self, Fault> {
+        let mark = match position.0.checked_sub(1) {
+            None => String::new(),
+            Some(before) => {
+                let events = log.read_log(Position(before), 1).await?;
+                events.first().filter(|event| event.position == position).map(mark).unwrap_or_default()
+            }
+        };
+        Ok(Self { position, text: format!("{}-{mark}", position.0) })
+    }
+
+    /// Reads what an earlier export ended with, and whether it is of this store.
+    pub(crate) async fn read(log: &Log, text: &str) -> Result<Result<Self, Malformed>, Fault> {
+        let position = text.split_once('-').and_then(|(position, _)| position.parse().ok()).map(Position);
+        if let Some(position) = position
+            && position <= log.head().await?
+        {
+            let since = Self::at(log, position).await?;
+            if since.text == text {
+                return Ok(Ok(since));
+            }
+        }
+        Ok(Err(unknown("since", "is not of this store; export everything")))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+fn mark(event: &StoredEvent) -> String {
+    let text = format!("{} {} {} {}", event.stream, event.version.0, event.kind, event.at.0);
+    hex::encode(&digest(text.as_bytes())[..8])
+}
+
+fn unknown(name: &str, why: &str) -> Malformed {
+    Malformed { code: Code::InvalidCursor, field: Some(name.to_owned()), message: format!("`{name}` {why}.") }
+}
+
+/// Behind which record an export goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Up to where the export has everything.
+    pub(crate) head: Position,
+    /// Since when, where it brings only what is new.
+    pub(crate) since: Option<Position>,
+    pub(crate) kind: Kind,
+    /// The key of the record, or the place in the log where the step began that it was found in.
+    pub(crate) key: String,
+}
+
+impl Place {
+    pub(crate) fn write(&self) -> String {
+        let since = self.since.map_or("all".to_owned(), |since| since.0.to_string());
+        format!("{}.{since}.{}.{}", self.head.0, self.kind.as_str(), self.key)
+    }
+
+    /// # Errors
+    /// `invalid_cursor`
+    pub(crate) fn read(text: &str) -> Result<Self, Malformed> {
+        let parts: Vec<&str> = text.splitn(4, '.').collect();
+        let place = || {
+            let [head, since, kind, key] = parts[..] else { return None };
+            let since = if since == "all" { None } else { Some(Position(since.parse().ok()?)) };
+            let (head, kind) = (Position(head.parse().ok()?), Kind::parse(kind)?);
+            Some(Self { head, since, kind, key: key.to_owned() })
+        };
+        place().ok_or_else(|| unknown("after", "is no cursor of an export"))
+    }
+}

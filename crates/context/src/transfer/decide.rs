@@ -1,0 +1,269 @@
+//! What becomes of a record that comes in, given what is there. Pure. Nothing that is there is ever changed but by
+//! what continues it: further steps of a review, the end of a fact or of a session (sections 5.3, 7.3, 10.1).
+//! Must not know: how anything is kept.
+
+use plenary_accounts::{Actor, Authority};
+use plenary_engine::Decision;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    arriving::{ArrivingPackage, ArrivingProject, ArrivingSession},
+    fact::ArrivingFact,
+    report::Mode,
+};
+use crate::{
+    attribution::{Attribution, speaks_as},
+    fact::{
+        event::{FactAsserted, FactEvent, FactInvalidated},
+        state::FactState,
+    },
+    hash::ContentHash,
+    moment::Moment,
+    package::{decide::enter, event::PackageEvent, state::PackageState},
+    project::{
+        decide::{InProject, owner_of},
+        event::{ProjectCreated, ProjectDescribed, ProjectEvent},
+        state::ProjectState,
+    },
+    rejection::Rejection,
+    session::{
+        event::{SessionEnded, SessionEvent},
+        state::SessionState,
+    },
+};
+
+/// What became of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Outcome {
+    /// It was not there.
+    New,
+    /// It is there already, as it is or further on.
+    Same,
+    /// What is there was continued.
+    Continued,
+    /// Something else is there, and stays.
+    Differs,
+    /// Something else is there, and it is here under an id of its own.
+    Renamed,
+}
+
+/// In whose name, and how far records may reach.
+#[derive(Debug, Clone)]
+pub(crate) struct Import<'a> {
+    pub(crate) authority: &'a Authority,
+    pub(crate) mode: Mode,
+    pub(crate) attribution: Attribution,
+}
+
+type Decided<E> = Result<Decision<E, Outcome>, Rejection>;
+
+fn nothing<E>(outcome: Outcome) -> Decided<E> {
+    Ok(Decision::unchanged(outcome))
+}
+
+impl Import<'_> {
+    /// Only whoever governs a project imports into it, and only what it may attribute (wire.md D.4, D.7).
+    fn enter(&self, project: &InProject, actor: Option<(&str, &'static str)>) -> Result<(), Rejection> {
+        let by = &self.authority.by;
+        enter(project, by, false, |access| access.govern)?;
+        match actor {
+            Some((id, field)) if !speaks_as(by, id, self.attribution) => Err(Rejection::NotThatActor(field)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn writes<E>(&self, project: &InProject, events: Vec<E>, outcome: Outcome) -> Decided<E> {
+        if project.project.archived_at.is_some() {
+            return Err(Rejection::ProjectArchived);
+        }
+        Ok(Decision::new(events, outcome))
+    }
+
+    /// A package. `earlier` are the hashes that the one that is there has had.
+    pub(crate) fn package(
+        &self,
+        state: &PackageState,
+        (project, earlier): (&InProject, &[ContentHash]),
+        arriving: &ArrivingPackage,
+    ) -> Decided<PackageEvent> {
+        let ArrivingPackage { package, history } = arriving;
+        self.enter(project, Some((&package.head.created_by.id, "created_by.id")))?;
+        let by = &self.authority.by;
+        let Some(present) = &state.0 else {
+            let events = history.events(package, by)?;
+            return self.writes(project, events, Outcome::New);
+        };
+        if present.hash == package.hash || earlier.contains(&package.hash) {
+            return nothing(Outcome::Same);
+        }
+        if self.mode != Mode::Overwrite {
+            return nothing(Outcome::Differs);
+        }
+        let stands = (present.status, present.review_type);
+        match history.beyond(package, stands, present.hash, by) {
+            Some(events) if !events.is_empty() => self.writes(project, events, Outcome::Continued),
+            Some(_) | None => Err(Rejection::DuplicatePackageId),
+        }
+    }
+
+    /// A fact. `found` is what there is of the same subject and predicate since the same moment; `asserted_by` is for
+    /// one that does not say.
+    pub(crate) fn fact(
+        &self,
+        state: &FactState,
+        (project, found, asserted_by): (&InProject, Option<&FoundFact>, &str),
+        arriving: &ArrivingFact,
+    ) -> Decided<FactEvent> {
+        self.enter(
+            project,
+            arriving.asserted_by.as_ref().map(|actor| (actor.id.as_str(), "asserted_by.id")),
+        )?;
+        let by = &self.authority.by;
+        let ends = |ended: &(Moment, String)| {
+            FactEvent::FactInvalidated(FactInvalidated {
+                by: by.clone(),
+                valid_from: arriving.valid_from,
+                valid_to: ended.0,
+                text: Some(ended.1.clone()),
+            })
+        };
+        let document = arriving.document_by(asserted_by);
+        if let Some(found) = found {
+            if ContentHash::of_text(&found.document) != ContentHash::of_text(&document) {
+                return self.conflict("of another fact than the one since the same moment");
+            }
+            return match (&arriving.ended, found.ended) {
+                (Some(ended), None) if self.mode == Mode::Overwrite => {
+                    self.writes(project, vec![ends(ended)], Outcome::Continued)
+                }
+                (Some(_), None) => nothing(Outcome::Differs),
+                (Some((ended, _)), Some(there)) if *ended != there => {
+                    self.conflict("of a fact that ended at another time")
+                }
+                (Some(_), Some(_)) | (None, _) => nothing(Outcome::Same),
+            };
+        }
+        // AP-75: facts are added behind those that are there, so that none can overlap.
+        if state.current.is_some() {
+            return Err(Rejection::InvalidValidFrom("behind the end of the fact that is current here"));
+        }
+        if state.ended.is_some_and(|ended| arriving.valid_from < ended) {
+            return Err(Rejection::InvalidValidFrom("not before the end of the last fact here"));
+        }
+        let asserted = FactEvent::FactAsserted(FactAsserted {
+            by: by.clone(),
+            valid_from: arriving.valid_from,
+            text: Some(arriving.from_text.clone()),
+            supersedes: None,
+            document: document.into(),
+        });
+        let events = [asserted].into_iter().chain(arriving.ended.as_ref().map(ends)).collect();
+        self.writes(project, events, Outcome::New)
+    }
+
+    fn conflict<E>(&self, why: &'static str) -> Decided<E> {
+        match self.mode {
+            Mode::Overwrite => Err(Rejection::InvalidValidFrom(why)),
+            Mode::Skip | Mode::Rename => nothing(Outcome::Differs),
+        }
+    }
+
+    /// A session.
+    pub(crate) fn session(
+        &self,
+        state: &SessionState,
+        project: &InProject,
+        arriving: &ArrivingSession,
+    ) -> Decided<SessionEvent> {
+        let ArrivingSession { started, ended_at, .. } = arriving;
+        self.enter(project, Some((&started.actor_id, "actor_id")))?;
+        let ends = |ended_at: Moment| {
+            SessionEvent::SessionEnded(SessionEnded { by: self.authority.by.clone(), ended_at })
+        };
+        let Some(there) = &state.started else {
+            let begins = SessionEvent::SessionStarted(started.clone());
+            let events = [begins].into_iter().chain(ended_at.map(ends)).collect();
+            return self.writes(project, events, Outcome::New);
+        };
+        let of = |session: &crate::session::event::SessionStarted| {
+            (session.actor_id.clone(), session.actor_type, session.callsign.clone(), session.started_at)
+        };
+        if of(there) != of(started) {
+            return match self.mode {
+                Mode::Overwrite => Err(Rejection::SessionExists),
+                Mode::Skip | Mode::Rename => nothing(Outcome::Differs),
+            };
+        }
+        match (state.ended_at, *ended_at) {
+            (None, Some(ended_at)) if self.mode == Mode::Overwrite => {
+                self.writes(project, vec![ends(ended_at)], Outcome::Continued)
+            }
+            (None, Some(_)) => nothing(Outcome::Differs),
+            (Some(there), Some(ended_at)) if there != ended_at => match self.mode {
+                Mode::Overwrite => Err(Rejection::SessionEnded),
+                Mode::Skip | Mode::Rename => nothing(Outcome::Differs),
+            },
+            (Some(_) | None, _) => nothing(Outcome::Same),
+        }
+    }
+
+    /// A project; `None` for one that something is put into without a record of its own.
+    pub(crate) fn project(
+        &self,
+        state: &ProjectState,
+        holds: bool,
+        project_id: &str,
+        arriving: Option<&ArrivingProject>,
+    ) -> Decided<ProjectEvent> {
+        if !holds {
+            return Err(Rejection::Revoked);
+        }
+        let by = &self.authority.by;
+        if !state.exists() {
+            let owner = match by {
+                Actor::Operator => arriving.and_then(|arriving| arriving.owner.clone()),
+                Actor::Seed | Actor::Owner(_) | Actor::Agent(_) => owner_of(by),
+            };
+            let event = ProjectCreated {
+                project_id: project_id.to_owned(),
+                by: by.clone(),
+                owner,
+                made_at: arriving.and_then(|arriving| arriving.created_at),
+                about: arriving.map(|arriving| arriving.about.clone()).unwrap_or_default(),
+            };
+            return Ok(Decision::new(vec![ProjectEvent::ProjectCreated(event)], Outcome::New));
+        }
+        let access = state.access(by);
+        if !access.read {
+            return Err(Rejection::ProjectExists);
+        }
+        if !access.govern {
+            return Err(Rejection::NotPermitted);
+        }
+        let Some(arriving) = arriving else { return nothing(Outcome::Same) };
+        let about = &arriving.about;
+        let name = state.name.as_ref().filter(|name| *name != project_id);
+        let is_same = name == about.name.as_ref()
+            && Some(&state.description) == about.description.as_ref()
+            && Some(&state.settings) == about.settings.as_ref();
+        if is_same && state.archived_at == arriving.archived_at {
+            return nothing(Outcome::Same);
+        }
+        if self.mode != Mode::Overwrite || state.archived_at.is_some() {
+            return nothing(Outcome::Differs);
+        }
+        if is_same {
+            return nothing(Outcome::Continued);
+        }
+        let event = ProjectDescribed { by: by.clone(), about: about.clone() };
+        Ok(Decision::new(vec![ProjectEvent::ProjectDescribed(event)], Outcome::Continued))
+    }
+}
+
+/// A fact that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FoundFact {
+    /// Without its end.
+    pub(crate) document: String,
+    pub(crate) ended: Option<Moment>,
+}

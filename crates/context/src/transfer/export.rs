@@ -1,0 +1,257 @@
+//! An export: piece by piece as it is asked for, so that it costs no more memory than one piece however much there is.
+//! Must not know: HTTP, or who asks.
+
+use std::sync::Arc;
+
+use futures_util::future::try_join_all;
+use plenary_kernel::Position;
+use plenary_log::{Fault, IndexRow, Order};
+
+use super::{
+    cursor::{Place, Since},
+    record::{Counts, DAMAGED, END, Kind, Outgoing},
+};
+use crate::{
+    Context,
+    document::Document,
+    fact::document::shown,
+    hash::ContentHash,
+    index::{FACT_TIMES, FACTS, PACKAGES, SESSIONS, ended},
+    key,
+    limits::{EXPORT_PIECE_OCTETS, READS_AT_ONCE, REVIEWS_OCTETS_MAX},
+    members::quoted,
+    package::{event::PackageEvent, state::PackageState},
+    project::state::ProjectState,
+    reviews::step_of,
+    wire::Project,
+};
+
+/// The kinds in the order in which they are exported: what refers comes behind what it refers to.
+pub(super) const ORDER: [Kind; 4] = [Kind::Project, Kind::Package, Kind::Fact, Kind::Session];
+
+/// An export that goes on.
+pub(crate) struct Exporter {
+    pub(super) context: Context,
+    /// What is exported, by the parts of the projects, in their order.
+    pub(super) projects: Vec<(String, Arc<ProjectState>)>,
+    pub(super) place: Place,
+    /// Which of the kinds; past the last, the end is told.
+    pub(super) stage: usize,
+    pub(super) piece: String,
+    counts: Counts,
+    is_over: bool,
+}
+
+impl Exporter {
+    /// An export of these projects, from the beginning or behind a record.
+    pub(crate) async fn new(
+        context: Context,
+        projects: Vec<(String, Arc<ProjectState>)>,
+        since: Option<Since>,
+        after: Option<Place>,
+    ) -> Result<Self, Fault> {
+        let place = match after {
+            Some(place) => place,
+            None => {
+                let since = since.map(|since| since.position);
+                let key = since.map_or_else(String::new, |since| since.0.to_string());
+                Place { head: context.log().head().await?, since, kind: Kind::Project, key }
+            }
+        };
+        let stage = ORDER.iter().position(|kind| *kind == place.kind).unwrap_or_default();
+        let piece = String::with_capacity(2 * EXPORT_PIECE_OCTETS);
+        Ok(Self { context, projects, place, stage, piece, counts: Counts::default(), is_over: false })
+    }
+
+    /// The next lines; `None` behind the last.
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, Fault> {
+        while !self.is_over && self.piece.len() < EXPORT_PIECE_OCTETS {
+            match ORDER.get(self.stage) {
+                None => self.end().await?,
+                Some(kind) => {
+                    self.place.kind = *kind;
+                    let goes_on = match self.place.since {
+                        None => self.step(*kind).await?,
+                        Some(_) => self.news(*kind).await?,
+                    };
+                    if !goes_on {
+                        self.stage += 1;
+                        self.place.key =
+                            self.place.since.map_or_else(String::new, |since| since.0.to_string());
+                    }
+                }
+            }
+        }
+        Ok(Some(std::mem::take(&mut self.piece)).filter(|piece| !piece.is_empty()))
+    }
+
+    async fn end(&mut self) -> Result<(), Fault> {
+        let since = Since::at(self.context.log(), self.place.head).await?;
+        let counts = serde_json::to_string(&self.counts).expect("numbers can be written");
+        let data = format!("{{\"counts\":{counts},\"since\":{}}}", quoted(since.as_str()));
+        Outgoing { kind: END, data: &data, hash: None, reviews: None, cursor: None }.write(&mut self.piece);
+        self.is_over = true;
+        Ok(())
+    }
+
+    /// A few records of the one kind in the order of keys; false behind the last.
+    async fn step(&mut self, kind: Kind) -> Result<bool, Fault> {
+        // `<project>` or `<project>/<rest>`: the projects before it are done.
+        let at = self.place.key.clone();
+        let part = at.split_once('/').map_or(at.as_str(), |(part, _)| part);
+        let first = self.projects.partition_point(|(project, _)| {
+            let is_done = kind == Kind::Project || !at.contains('/');
+            if is_done { project.as_str() <= part } else { project.as_str() < part }
+        });
+        let Some((project, state)) = self.projects.get(first) else { return Ok(false) };
+        let (project, state) = (project.clone(), state.clone());
+        if kind == Kind::Project {
+            self.place.key = project;
+            self.line(Kind::Project, &json(&Project::from(&*state)), None, None);
+            return Ok(true);
+        }
+        let index = match kind {
+            Kind::Project | Kind::Package => PACKAGES,
+            Kind::Fact => FACT_TIMES,
+            Kind::Session => SESSIONS,
+        };
+        let prefix = format!("{project}/");
+        let after = at.starts_with(&prefix).then_some(at.as_str());
+        let rows =
+            self.context.log().read_index(index, &prefix, after, READS_AT_ONCE, Order::Ascending).await?;
+        self.records(kind, &project, &rows).await?;
+        if rows.len() < READS_AT_ONCE {
+            self.place.key = project;
+        }
+        Ok(true)
+    }
+
+    async fn records(&mut self, kind: Kind, project: &str, rows: &[IndexRow]) -> Result<(), Fault> {
+        let last = |row: &IndexRow| row.key.rsplit('/').next().unwrap_or_default().to_owned();
+        match kind {
+            Kind::Project => {}
+            Kind::Package => {
+                let ids: Vec<String> = rows.iter().map(|row| key::join(&[project, &last(row)])).collect();
+                let read = try_join_all(ids.iter().map(|id| whole(&self.context, id))).await?;
+                for (row, package) in rows.iter().zip(read) {
+                    self.place.key.clone_from(&row.key);
+                    self.package(package);
+                }
+            }
+            Kind::Fact => {
+                let read = try_join_all(rows.iter().map(|row| timed(&self.context, &row.key))).await?;
+                for (row, fact) in rows.iter().zip(read) {
+                    self.place.key.clone_from(&row.key);
+                    self.fact(fact);
+                }
+            }
+            Kind::Session => {
+                for row in rows {
+                    self.place.key.clone_from(&row.key);
+                    if let Some(session) = self.context.session(project, &last(row)).await? {
+                        self.line(Kind::Session, &json(&session), None, None);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn package(&mut self, package: Option<WholePackage>) {
+        let Some(package) = package else { return };
+        if let Some(hash) = package.hash {
+            self.line(Kind::Package, &package.text, Some(hash), package.reviews.as_deref());
+            return;
+        }
+        self.counts.damaged += 1;
+        let cursor = self.place.write();
+        let data = &package.text;
+        Outgoing { kind: DAMAGED, data, hash: None, reviews: None, cursor: Some(&cursor) }
+            .write(&mut self.piece);
+    }
+
+    pub(super) fn fact(&mut self, fact: Option<String>) {
+        if let Some(fact) = fact {
+            self.line(Kind::Fact, &fact, None, None);
+        }
+    }
+
+    pub(super) fn line(&mut self, kind: Kind, data: &str, hash: Option<ContentHash>, reviews: Option<&str>) {
+        self.counts.add(kind);
+        let cursor = self.place.write();
+        Outgoing { kind: kind.as_str(), data, hash, reviews, cursor: Some(&cursor) }.write(&mut self.piece);
+    }
+}
+
+pub(super) fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("names, texts and times can be written")
+}
+
+/// A package for an export.
+pub(super) struct WholePackage {
+    /// The package; of a damaged one its ids.
+    text: String,
+    /// Absent where it is damaged.
+    hash: Option<ContentHash>,
+    /// The review log, where it has gone any step.
+    reviews: Option<String>,
+    pub(super) created_at: String,
+}
+
+/// Reads a package and how it came to its state.
+pub(super) async fn whole(context: &Context, id: &str) -> Result<Option<WholePackage>, Fault> {
+    let (mut state, mut deposited, mut steps) = (PackageState::default(), None, Vec::new());
+    for stored in context.history(id).await? {
+        let event = PackageEvent::decode(&stored)?;
+        state.evolve(&event);
+        steps.push(step_of(&stored, &event));
+        if let PackageEvent::PackageDeposited(event) = event {
+            deposited = Some(event);
+        }
+    }
+    let (Some(present), Some(deposited)) = (state.0, deposited) else { return Ok(None) };
+    let raw = String::from_utf8_lossy(&deposited.raw);
+    let text = Document { deposited: &raw, status: present.status, review_type: present.review_type }.text();
+    let created_at = present.created_at.as_str().to_owned();
+    if ContentHash::of_text(&text) != Some(present.hash) {
+        tracing::error!(
+            package = id,
+            "a stored package is not what its hash says; it is left out of an export"
+        );
+        let project = context.project(id.split_once('/').map_or(id, |(project, _)| project)).await?;
+        let ids = (quoted(&deposited.package_id), quoted(&project.project_id));
+        let text = format!("{{\"package_id\":{},\"project_id\":{}}}", ids.0, ids.1);
+        return Ok(Some(WholePackage { text, hash: None, reviews: None, created_at }));
+    }
+    let mut reviews = (steps.len() > 1).then(|| json(&steps));
+    if reviews.as_ref().is_some_and(|reviews| reviews.len() > REVIEWS_OCTETS_MAX) {
+        steps.iter_mut().for_each(|step| step.note = None);
+        reviews = Some(json(&steps));
+    }
+    Ok(Some(WholePackage { text, hash: Some(present.hash), reviews, created_at }))
+}
+
+/// The fact of a row by time.
+async fn timed(context: &Context, row: &str) -> Result<Option<String>, Fault> {
+    let mut parts = row.splitn(3, '/');
+    let (project, moment, of) = (parts.next(), parts.next(), parts.next());
+    let key = key::join(&[project.unwrap_or_default(), of.unwrap_or_default(), moment.unwrap_or_default()]);
+    fact(context, &key).await
+}
+
+/// A fact by its key, as it goes out.
+pub(super) async fn fact(context: &Context, key: &str) -> Result<Option<String>, Fault> {
+    let rows = context.log().read_index(FACTS, key, None, 2, Order::Ascending).await?;
+    let text = |octets: &[u8]| {
+        let corrupt = |_| Fault::Corrupt(format!("the fact {key} in an index is no text"));
+        std::str::from_utf8(octets).map(str::to_owned).map_err(corrupt)
+    };
+    let Some(row) = rows.iter().find(|row| row.key == key) else { return Ok(None) };
+    let end = rows.iter().find(|row| row.key == ended(key)).map(|row| text(&row.value)).transpose()?;
+    Ok(Some(shown(&text(&row.value)?, end.as_deref())))
+}
+
+/// The positions that one step of an incremental export looks at.
+pub(super) fn window(at: Position, head: Position) -> Position {
+    Position(head.0.min(at.0.saturating_add(crate::limits::EXPORT_WINDOW)))
+}

@@ -1,0 +1,211 @@
+//! How a package came to its present state: the deposit and every step, each with the hash that it led to. A log that
+//! does not lead to the package as it stands is refused.
+//! Must not know: what is there already.
+
+use plenary_accounts::Actor;
+use serde_json::Value;
+
+use crate::{
+    attribution::is_own,
+    document::Document,
+    hash::ContentHash,
+    lifecycle::{ReviewType, Status},
+    limits::{NOTE_OCTETS_MAX, STEPS_MAX},
+    malformed::{Code, Malformed},
+    moment::Moment,
+    package::event::{PackageDeposited, PackageEvent, PackageMoved},
+    schema::Package,
+    shape::Shape,
+};
+
+/// One step, the first being the deposit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    is_flag: bool,
+    status: Status,
+    review_type: ReviewType,
+    note: Option<String>,
+    by: Actor,
+    at: Option<Moment>,
+    hash: ContentHash,
+}
+
+/// The steps of a package; at least the deposit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct History {
+    steps: Vec<Step>,
+    /// Whether the log was sent; otherwise only the present state is known.
+    is_known: bool,
+}
+
+/// A package as it stands.
+pub(crate) fn text(package: &Package) -> Result<&str, Malformed> {
+    std::str::from_utf8(&package.raw).map_err(|_| Malformed::whole("A package must be UTF-8."))
+}
+
+fn stated(
+    package: &Package,
+    status: Status,
+    review_type: ReviewType,
+) -> Result<(String, ContentHash), Malformed> {
+    let text = Document { deposited: text(package)?, status, review_type }.text();
+    let hash = ContentHash::of_text(&text).ok_or_else(|| Malformed::whole("A package must be JSON."))?;
+    Ok((text, hash))
+}
+
+impl History {
+    /// Of a package that came without its log.
+    pub(crate) fn none(package: &Package) -> Self {
+        let step = Step {
+            is_flag: false,
+            status: package.head.status,
+            review_type: package.head.review_type,
+            note: None,
+            by: Actor::Operator,
+            at: None,
+            hash: package.hash,
+        };
+        Self { steps: vec![step], is_known: false }
+    }
+
+    /// Reads the log that came with a package. Who took a step is believed to the operator; others may only bring
+    /// steps of their own.
+    pub(crate) fn read(package: &Package, reviews: &str, by: &Actor) -> Result<Self, Malformed> {
+        let wrong = || Malformed::field("reviews", "the steps of the package, the deposit first");
+        let items: Vec<Value> = serde_json::from_str(reviews).map_err(|_| wrong())?;
+        if items.is_empty() || items.len() > STEPS_MAX as usize + 2 {
+            return Err(wrong());
+        }
+        let mut steps = Vec::<Step>::with_capacity(items.len());
+        for (nth, item) in items.iter().enumerate() {
+            let at = format!("reviews[{nth}]");
+            let step = step(&Shape::at(&at, item)?)?;
+            if !may_bring(by, &step.by) {
+                return Err(Malformed::field(format!("{at}.by"), "the importer's own"));
+            }
+            if let Some(before) = steps.last() {
+                let stays = before.status == Status::AwaitingReview && step.is_flag;
+                if !stays && !before.status.leads_to(step.status) {
+                    let words = (before.status.as_str(), step.status.as_str());
+                    return Err(Malformed::field(
+                        at,
+                        &format!("a step that there is; none leads from {} to {}", words.0, words.1),
+                    ));
+                }
+            }
+            let (_, hash) = stated(package, step.status, step.review_type)?;
+            if hash != step.hash {
+                return Err(Malformed {
+                    code: Code::HashMismatch,
+                    field: Some(format!("{at}.content_hash")),
+                    message: format!(
+                        "In that state the package hashes to {hash}; what is claimed is another."
+                    ),
+                });
+            }
+            steps.push(step);
+        }
+        if steps.last().map(|last| last.hash) != Some(package.hash) {
+            return Err(Malformed::field("reviews", "steps that lead to the package as it stands"));
+        }
+        Ok(Self { steps, is_known: true })
+    }
+
+    /// The same steps of a package that was changed.
+    pub(crate) fn of(&self, package: &Package) -> Result<Self, Malformed> {
+        let mut history = self.clone();
+        for step in &mut history.steps {
+            step.hash = stated(package, step.status, step.review_type)?.1;
+        }
+        Ok(history)
+    }
+
+    /// Everything that was written about the package, for one that is not there.
+    pub(crate) fn events(&self, package: &Package, by: &Actor) -> Result<Vec<PackageEvent>, Malformed> {
+        let Some(first) = self.steps.first() else { return Ok(Vec::new()) };
+        let (raw, hash) = stated(package, first.status, first.review_type)?;
+        let head = &package.head;
+        let deposited = PackageDeposited {
+            by: if self.is_known { first.by.clone() } else { by.clone() },
+            package_id: head.package_id.clone(),
+            hash,
+            status: first.status,
+            review_type: first.review_type,
+            package_type: head.package_type.clone(),
+            created_at: head.created_at,
+            created_by: head.created_by.clone(),
+            parent: head.parent_package_id.clone(),
+            asks: head.asks,
+            at: first.at,
+            raw: raw.into(),
+        };
+        let mut events = vec![PackageEvent::PackageDeposited(deposited)];
+        events.extend(self.after(package, 0));
+        Ok(events)
+    }
+
+    /// What has to be written to a package that stands at this hash; none where no way leads from there.
+    pub(crate) fn beyond(
+        &self,
+        package: &Package,
+        (status, review_type): (Status, ReviewType),
+        hash: ContentHash,
+        by: &Actor,
+    ) -> Option<Vec<PackageEvent>> {
+        if let Some(nth) = self.steps.iter().rposition(|step| step.hash == hash) {
+            return Some(self.after(package, nth));
+        }
+        // Without a log the state alone tells: the same content, and a step that leads here.
+        let is_same = stated(package, status, review_type).is_ok_and(|(_, then)| then == hash);
+        let last =
+            self.steps.last().filter(|last| !self.is_known && is_same && status.leads_to(last.status))?;
+        let step = Step { by: by.clone(), is_flag: last.status == Status::AwaitingReview, ..last.clone() };
+        Some(vec![moved(package, status, &step)])
+    }
+
+    fn after(&self, package: &Package, nth: usize) -> Vec<PackageEvent> {
+        self.steps[nth..].windows(2).map(|pair| moved(package, pair[0].status, &pair[1])).collect()
+    }
+}
+
+fn moved(package: &Package, from: Status, step: &Step) -> PackageEvent {
+    let event = PackageMoved {
+        by: step.by.clone(),
+        from,
+        status: step.status,
+        review_type: step.review_type,
+        hash: step.hash,
+        note: step.note.clone(),
+        package_type: package.head.package_type.clone(),
+        created_at: package.head.created_at,
+        at: step.at,
+    };
+    if step.is_flag { PackageEvent::PackageFlagged(event) } else { PackageEvent::PackageReviewed(event) }
+}
+
+fn may_bring(by: &Actor, of: &Actor) -> bool {
+    match by {
+        Actor::Operator => true,
+        Actor::Seed => false,
+        Actor::Owner(_) | Actor::Agent(_) => {
+            by == of || matches!(of, Actor::Agent(agent) if is_own(by, agent.owner()))
+        }
+    }
+}
+
+fn step(shape: &Shape<'_>) -> Result<Step, Malformed> {
+    let note = shape.text_or_null("note")?;
+    if note.is_some_and(|note| note.len() > NOTE_OCTETS_MAX) {
+        return shape.wrong("note", "a string of at most 16384 bytes");
+    }
+    let statuses = "one of draft, complete, awaiting_review, revision_requested";
+    Ok(Step {
+        is_flag: shape.text("action")? == "flag",
+        status: shape.word("status", Status::parse, statuses)?,
+        review_type: shape.word("review_type", ReviewType::parse, "one of none, human, agent")?,
+        note: note.map(str::to_owned),
+        by: shape.word("by", |text| text.parse().ok(), "operator, ~owner or @owner.name")?,
+        at: Some(shape.moment("at")?),
+        hash: shape.word("content_hash", ContentHash::parse, "sha256:<64 hex digits>")?,
+    })
+}

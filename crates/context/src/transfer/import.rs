@@ -1,0 +1,366 @@
+//! An import: records as they come, several at a time, each written whole or not at all. What was written stays, so that
+//! an import that was cut can be repeated.
+//! Must not know: HTTP, or where the lines come from.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use futures_util::future::join_all;
+use plenary_kernel::{TimestampMs, json::digest};
+
+use super::{
+    arriving::{Arriving, ArrivingPackage, ArrivingProject},
+    decide::{Import, Outcome},
+    foretold::Foretold,
+    placing::{Named, Placing},
+    record::{Counts, Incoming, Kind, Said, read},
+    report::{Mode, Renamed, Report},
+};
+use crate::{
+    Context, Failure,
+    fact::room::stream_id,
+    key,
+    limits::{EXPORT_PROJECTS_MAX, IMPORT_OCTETS_WAITING_MAX, IMPORTS_AT_ONCE, RENAMES_MAX},
+    malformed::{Code, Malformed},
+    project::command::{Edit, EditProject},
+    refusals::Refused,
+    rejection::Rejection,
+};
+
+/// A record that waits to be written.
+struct Waiting {
+    line: u64,
+    kind: Kind,
+    /// The record's own id.
+    name: String,
+    /// The project's part, and the id of the stream.
+    project: String,
+    stream: String,
+    arriving: Arriving,
+}
+
+/// An import that goes on.
+pub(crate) struct Importer<'a> {
+    context: &'a Context,
+    import: Import<'a>,
+    dry_run: Option<Foretold>,
+    report: Report,
+    waiting: Vec<Waiting>,
+    octets_waiting: usize,
+    /// Projects, by their parts, that are there.
+    known: HashSet<String>,
+    /// Those that came archived, which happens when everything is in.
+    archived: BTreeMap<String, TimestampMs>,
+    /// Which package got which id, by the project's part and the id in the import.
+    renamed: HashMap<(String, String), String>,
+    seen: Counts,
+    ends: Option<Counts>,
+    has_envelopes: bool,
+}
+
+impl<'a> Importer<'a> {
+    /// An import into this room.
+    pub(crate) fn new(context: &'a Context, import: Import<'a>, dry_run: bool) -> Self {
+        Self {
+            context,
+            import,
+            dry_run: dry_run.then(Foretold::default),
+            report: Report { dry_run, ..Report::default() },
+            waiting: Vec::new(),
+            octets_waiting: 0,
+            known: HashSet::new(),
+            archived: BTreeMap::new(),
+            renamed: HashMap::new(),
+            seen: Counts::default(),
+            ends: None,
+            has_envelopes: false,
+        }
+    }
+
+    /// Takes a line; `None` is one that is too long. What is wrong with it goes into the report.
+    ///
+    /// # Errors
+    /// When the import cannot go on.
+    pub(crate) async fn line(&mut self, nth: u64, octets: Option<&[u8]>) -> Result<(), Refused> {
+        let said = match octets {
+            None => Err(too_long()),
+            Some(octets) if octets.trim_ascii().is_empty() => return Ok(()),
+            Some(octets) => read(octets),
+        };
+        match said {
+            Err(malformed) => self.report.refuse((nth, "", ""), &malformed.into()),
+            Ok(Said::Other) => {
+                self.report.ignored += 1;
+                self.has_envelopes = true;
+            }
+            Ok(Said::End(counts)) => {
+                let ends = self.ends.get_or_insert_default();
+                ends.projects += counts.projects;
+                ends.packages += counts.packages;
+                ends.facts += counts.facts;
+                ends.sessions += counts.sessions;
+            }
+            Ok(Said::Record(record)) => {
+                self.has_envelopes |= record.has_envelope;
+                self.seen.add(record.kind);
+                match Arriving::read(&record, &self.import.authority.by) {
+                    Ok(arriving) => self.record(nth, &record, arriving).await?,
+                    Err(malformed) => {
+                        let of = (nth, record.kind.as_str(), Arriving::id(&record));
+                        self.report.refuse((of.0, of.1, &of.2), &malformed.into());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn record(&mut self, line: u64, record: &Incoming, arriving: Arriving) -> Result<(), Refused> {
+        if self.waiting.first().is_some_and(|first| first.kind != record.kind) {
+            self.flush().await?;
+        }
+        let (project_id, name) = (arriving.project_id().to_owned(), Arriving::id(record));
+        if let Arriving::Project(project) = &arriving {
+            let outcome = self.project(&project_id, Some(project)).await;
+            return self.note((line, record.kind, &name), outcome);
+        }
+        let project = key::part(&project_id);
+        if !self.is_known(&project).await?
+            && let Err(failure) = self.project(&project_id, None).await
+        {
+            return self.note((line, record.kind, &name), Err(failure));
+        }
+        let arriving = match self.relinked(&project, arriving) {
+            Ok(arriving) => arriving,
+            Err(malformed) => {
+                self.report.refuse((line, record.kind.as_str(), &name), &malformed.into());
+                return Ok(());
+            }
+        };
+        let stream = arriving.stream(&project);
+        self.waiting.push(Waiting { line, kind: record.kind, name, project, stream, arriving });
+        self.octets_waiting += record.data.len();
+        let is_alone = self.import.mode == Mode::Rename && record.kind == Kind::Package;
+        if is_alone
+            || self.waiting.len() >= IMPORTS_AT_ONCE
+            || self.octets_waiting >= IMPORT_OCTETS_WAITING_MAX
+        {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    async fn is_known(&mut self, project: &str) -> Result<bool, Refused> {
+        let mut known = self.known.contains(project)
+            || self.dry_run.as_ref().is_some_and(|foretold| foretold.has_project(project));
+        if !known && self.context.project(project).await?.exists() {
+            known = true;
+        }
+        if known && self.known.len() < EXPORT_PROJECTS_MAX {
+            self.known.insert(project.to_owned());
+        }
+        Ok(known)
+    }
+
+    /// A project, from its record or because something is put into it.
+    async fn project(
+        &mut self,
+        project_id: &str,
+        record: Option<&ArrivingProject>,
+    ) -> Result<Outcome, Failure> {
+        if record.is_none() && !self.context.config().auto_create_projects {
+            return Err(Rejection::ProjectNotFound.into());
+        }
+        let id = key::part(project_id);
+        let named = Named { project_id, record };
+        let placing = Placing { context: self.context, import: &self.import, id: &id, record: &named };
+        let outcome = match &mut self.dry_run {
+            Some(foretold) => foretold.project(&placing).await?,
+            None => self.context.projects().execute(&id, &placing, None).await?.reply,
+        };
+        if let Some(at) = record.and_then(|record| record.archived_at)
+            && matches!(outcome, Outcome::New | Outcome::Continued)
+        {
+            self.archived.insert(id, at);
+        }
+        Ok(outcome)
+    }
+
+    /// A record that refers to what was renamed refers to its new id.
+    fn relinked(&self, project: &str, arriving: Arriving) -> Result<Arriving, Malformed> {
+        let renamed =
+            |id: &Option<String>| self.renamed.get(&(project.to_owned(), id.clone()?)).map(String::as_str);
+        Ok(match arriving {
+            Arriving::Package(package) => {
+                let head = &package.package.head;
+                match renamed(&head.parent_package_id) {
+                    Some(parent) => {
+                        Arriving::Package(Box::new(package.moved(&head.package_id, Some(parent))?))
+                    }
+                    None => Arriving::Package(package),
+                }
+            }
+            Arriving::Fact(fact) => match renamed(&fact.source_package_id) {
+                Some(source) => Arriving::Fact(Box::new(fact.with_source(source))),
+                None => Arriving::Fact(fact),
+            },
+            Arriving::Project(_) | Arriving::Session(_) => arriving,
+        })
+    }
+
+    /// Writes what waits: what concerns one thing in order, everything else at once.
+    async fn flush(&mut self) -> Result<(), Refused> {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.octets_waiting = 0;
+        let mut groups = BTreeMap::<String, Vec<Waiting>>::new();
+        for one in waiting {
+            groups.entry(one.stream.clone()).or_default().push(one);
+        }
+        let mut done = Vec::new();
+        if let Some(foretold) = &mut self.dry_run {
+            for one in groups.into_values().flatten() {
+                let outcome =
+                    place(self.context, &self.import, &one.stream, &one.arriving, Some(foretold)).await;
+                done.push((one, outcome));
+            }
+        } else {
+            let (context, import) = (self.context, &self.import);
+            let writes = groups.into_values().map(|group| async move {
+                let mut done = Vec::with_capacity(group.len());
+                for one in group {
+                    let outcome = place(context, import, &one.stream, &one.arriving, None).await;
+                    done.push((one, outcome));
+                }
+                done
+            });
+            done.extend(join_all(writes).await.into_iter().flatten());
+        }
+        done.sort_by_key(|(one, _)| one.line);
+        for (one, outcome) in done {
+            match (&one.arriving, &outcome) {
+                (Arriving::Package(package), Ok(Outcome::Differs)) if self.import.mode == Mode::Rename => {
+                    let outcome = self.rename(&one, package).await;
+                    self.note((one.line, one.kind, &one.name), outcome)?;
+                }
+                _ => self.note((one.line, one.kind, &one.name), outcome)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a package an id of its own: always the same for the same package, so that another import finds it.
+    async fn rename(&mut self, one: &Waiting, package: &ArrivingPackage) -> Result<Outcome, Failure> {
+        if self.renamed.len() >= RENAMES_MAX {
+            return Err(Rejection::TooManyRenames.into());
+        }
+        let head = &package.package.head;
+        let of = format!("{}\0{}\0{}", head.project_id, head.package_id, package.package.hash);
+        let renamed_to = format!("pkg_{}", &hex::encode(digest(of.as_bytes()))[..32]);
+        let moved = package.moved(&renamed_to, None).map_err(Rejection::from)?;
+        let arriving = Arriving::Package(Box::new(moved));
+        let stream = arriving.stream(&one.project);
+        let outcome = place(self.context, &self.import, &stream, &arriving, self.dry_run.as_mut()).await?;
+        if outcome == Outcome::Differs {
+            return Err(Rejection::DuplicatePackageId.into());
+        }
+        self.renamed.insert((one.project.clone(), one.name.clone()), renamed_to.clone());
+        if outcome == Outcome::New {
+            let project_id = head.project_id.clone();
+            self.report.list_renamed(Renamed { project_id, package_id: one.name.clone(), renamed_to });
+            return Ok(Outcome::Renamed);
+        }
+        Ok(outcome)
+    }
+
+    fn note(
+        &mut self,
+        (line, kind, name): (u64, Kind, &str),
+        outcome: Result<Outcome, Failure>,
+    ) -> Result<(), Refused> {
+        match outcome {
+            Ok(outcome) => self.report.count(outcome),
+            Err(Failure::Rejected(Rejection::Revoked)) => return Err(Rejection::Revoked.into()),
+            Err(Failure::Rejected(rejection)) => {
+                self.report.refuse((line, kind.as_str(), name), &rejection.into());
+            }
+            Err(Failure::Fault(fault)) => return Err(fault.into()),
+        }
+        Ok(())
+    }
+
+    /// Writes what still waits, and tells what came of everything.
+    ///
+    /// # Errors
+    /// When the import cannot go on.
+    pub(crate) async fn finish(mut self) -> Result<Report, Refused> {
+        self.flush().await?;
+        if self.dry_run.is_none() {
+            for (project, at) in std::mem::take(&mut self.archived) {
+                let authority = self.import.authority.clone();
+                let edit = EditProject { authority, edit: Edit::Archive(Some(at)) };
+                self.context.edit_project(&project, &edit).await?;
+            }
+        }
+        self.report.refused.sort_by_key(|refused| refused.line);
+        let Counts { projects, packages, facts, sessions, .. } = self.seen;
+        let seen = Counts { projects, packages, facts, sessions, damaged: 0 };
+        self.report.complete = match self.ends {
+            Some(ends) => Some(ends == seen),
+            None => self.has_envelopes.then_some(false),
+        };
+        Ok(self.report)
+    }
+}
+
+fn too_long() -> Malformed {
+    let octets_max = crate::limits::LINE_OCTETS_MAX;
+    Malformed {
+        code: Code::LineTooLong,
+        field: None,
+        message: format!("The line is over {octets_max} bytes."),
+    }
+}
+
+impl Arriving {
+    pub(super) fn project_id(&self) -> &str {
+        match self {
+            Self::Project(project) => &project.project_id,
+            Self::Package(package) => &package.package.head.project_id,
+            Self::Fact(fact) => &fact.project_id,
+            Self::Session(session) => &session.project_id,
+        }
+    }
+
+    fn stream(&self, project: &str) -> String {
+        match self {
+            Self::Project(_) => project.to_owned(),
+            Self::Package(package) => key::join(&[project, &key::part(&package.package.head.package_id)]),
+            Self::Fact(fact) => stream_id(project, &fact.subject, &fact.predicate),
+            Self::Session(session) => key::join(&[project, &key::part(&session.started.session_id)]),
+        }
+    }
+}
+
+/// Puts a record where it belongs, or foretells what would come of that.
+async fn place(
+    context: &Context,
+    import: &Import<'_>,
+    id: &str,
+    arriving: &Arriving,
+    foretold: Option<&mut Foretold>,
+) -> Result<Outcome, Failure> {
+    macro_rules! place {
+        ($record:expr, $streams:expr, $foretell:ident) => {{
+            let placing = Placing { context, import, id, record: &**$record };
+            match foretold {
+                Some(foretold) => foretold.$foretell(&placing).await?,
+                None => $streams.execute(id, &placing, None).await?.reply,
+            }
+        }};
+    }
+    Ok(match arriving {
+        Arriving::Project(_) => Outcome::Same,
+        Arriving::Package(record) => place!(record, context.packages(), package),
+        Arriving::Fact(record) => place!(record, context.fact_states(), fact),
+        Arriving::Session(record) => place!(record, context.session_states(), session),
+    })
+}

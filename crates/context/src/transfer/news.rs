@@ -1,0 +1,114 @@
+//! What is new since an earlier export: everything that the log has events of behind that place. A record may come that
+//! is known already, and never is one missing.
+//! Must not know: how a record is written.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::try_join_all;
+use plenary_engine::Room;
+use plenary_kernel::{Position, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, StreamNews};
+
+use super::{
+    export::{Exporter, fact, json, whole, window},
+    record::Kind,
+};
+use crate::{
+    fact::{event::FactEvent, room::FactRoom},
+    key,
+    limits::READS_AT_ONCE,
+    package::room::PackageRoom,
+    project::room::ProjectRoom,
+    session::room::SessionRoom,
+    wire::Project,
+};
+
+impl Exporter {
+    /// What one stretch of the log has of a kind; false behind the last.
+    pub(super) async fn news(&mut self, kind: Kind) -> Result<bool, Fault> {
+        let at = Position(self.place.key.parse().unwrap_or(self.place.head.0));
+        if at >= self.place.head {
+            return Ok(false);
+        }
+        let until = window(at, self.place.head);
+        let category = match kind {
+            Kind::Project => ProjectRoom::CATEGORY,
+            Kind::Package => PackageRoom::CATEGORY,
+            Kind::Fact => FactRoom::CATEGORY,
+            Kind::Session => SessionRoom::CATEGORY,
+        };
+        let mut news = self.context.log().streams_between(category, at, until).await?;
+        news.retain(|news| self.has(project_of(news)));
+        news.sort_by(|a, b| a.stream.id().cmp(b.stream.id()));
+        match kind {
+            Kind::Project => {
+                for news in &news {
+                    let project = self.context.project(news.stream.id()).await?;
+                    self.line(Kind::Project, &json(&Project::from(&*project)), None, None);
+                }
+            }
+            Kind::Package => self.new_packages(&news).await?,
+            Kind::Fact => self.new_facts(&news).await?,
+            Kind::Session => {
+                for news in &news {
+                    let (project, session) = news.stream.id().split_once('/').unwrap_or_default();
+                    if let Some(session) = self.context.session(project, session).await? {
+                        self.line(Kind::Session, &json(&session), None, None);
+                    }
+                }
+            }
+        }
+        self.place.key = until.0.to_string();
+        Ok(true)
+    }
+
+    fn has(&self, project: &str) -> bool {
+        self.projects.binary_search_by(|(part, _)| part.as_str().cmp(project)).is_ok()
+    }
+
+    async fn new_packages(&mut self, news: &[StreamNews]) -> Result<(), Fault> {
+        let mut packages = Vec::with_capacity(news.len());
+        for chunk in news.chunks(READS_AT_ONCE) {
+            let read = try_join_all(chunk.iter().map(|news| whole(&self.context, news.stream.id()))).await?;
+            packages.extend(read.into_iter().flatten());
+        }
+        packages.sort_by(|a, b| a.created_at.cmp(&b.created_at));
+        packages.into_iter().for_each(|package| self.package(Some(package)));
+        Ok(())
+    }
+
+    /// The facts that began or ended; in the order of time, so that each comes behind the one it supersedes.
+    async fn new_facts(&mut self, news: &[StreamNews]) -> Result<(), Fault> {
+        let mut keys = BTreeSet::new();
+        for StreamNews { stream, first } in news {
+            let mut after = Version(first.0.saturating_sub(1));
+            loop {
+                let events = self.context.log().read_stream(stream, after, READ_ROWS_MAX).await?;
+                for stored in &events {
+                    after = stored.version;
+                    let (began, ended) = match FactEvent::decode(stored)? {
+                        FactEvent::FactAsserted(event) => (event.valid_from, event.supersedes),
+                        FactEvent::FactInvalidated(event) => (event.valid_from, None),
+                    };
+                    for moment in [Some(began), ended].into_iter().flatten() {
+                        let key = key::join(&[stream.id(), moment.as_str()]);
+                        keys.insert((moment.as_str().to_owned(), key));
+                    }
+                }
+                if events.len() < READ_ROWS_MAX {
+                    break;
+                }
+            }
+        }
+        for (_, key) in keys {
+            let fact = fact(&self.context, &key).await?;
+            self.fact(fact);
+        }
+        Ok(())
+    }
+}
+
+fn project_of(news: &StreamNews) -> &str {
+    let id = news.stream.id();
+    id.split_once('/').map_or(id, |(project, _)| project)
+}

@@ -1,0 +1,193 @@
+//! Records as commands of the engine: what each asks of other streams, and what is decided on it.
+//! Must not know: HTTP, or how many records there are.
+
+use plenary_engine::{Command, Decision, Facts};
+use plenary_kernel::{Stamp, Version};
+use plenary_log::{Batch, Condition, Fault, Order};
+
+use super::{
+    arriving::{ArrivingPackage, ArrivingProject, ArrivingSession},
+    decide::{FoundFact, Import, Outcome},
+    fact::ArrivingFact,
+};
+use crate::{
+    Context,
+    attribution::itself,
+    authority,
+    fact::{event::FactEvent, room::FactRoom, state::FactState},
+    hash::ContentHash,
+    index::{FACTS, ended},
+    key,
+    moment::Moment,
+    package::{event::PackageEvent, room::PackageRoom, state::PackageState},
+    project::{decide::InProject, event::ProjectEvent, room::ProjectRoom, state::ProjectState},
+    rejection::Rejection,
+    session::{event::SessionEvent, room::SessionRoom, state::SessionState},
+};
+
+/// A record with what it asks. `id` is its stream's.
+pub(crate) struct Placing<'a, T> {
+    pub(crate) context: &'a Context,
+    pub(crate) import: &'a Import<'a>,
+    pub(crate) id: &'a str,
+    pub(crate) record: &'a T,
+}
+
+impl<T> Placing<'_, T> {
+    async fn project(&self, conditions: &mut Vec<Condition>) -> Result<InProject, Fault> {
+        let project = self.id.split_once('/').map_or(self.id, |(project, _)| project);
+        self.context.in_project(project, self.import.authority, conditions).await
+    }
+}
+
+impl Placing<'_, ArrivingPackage> {
+    /// The hashes that the package that is there has had.
+    async fn earlier(&self, state: &PackageState) -> Result<Vec<ContentHash>, Fault> {
+        let is_other = state.0.as_ref().is_some_and(|present| present.hash != self.record.package.hash);
+        if !is_other {
+            return Ok(Vec::new());
+        }
+        let mut hashes = Vec::new();
+        for stored in self.context.history(self.id).await? {
+            hashes.push(match PackageEvent::decode(&stored)? {
+                PackageEvent::PackageDeposited(event) => event.hash,
+                PackageEvent::PackageFlagged(event) | PackageEvent::PackageReviewed(event) => event.hash,
+            });
+        }
+        Ok(hashes)
+    }
+}
+
+impl Command<PackageRoom> for Placing<'_, ArrivingPackage> {
+    type Reply = Outcome;
+    type Rejection = Rejection;
+    type Facts = (InProject, Vec<ContentHash>);
+
+    async fn facts(&self, state: &PackageState) -> Result<Facts<Self::Facts>, Fault> {
+        let mut conditions = Vec::new();
+        let project = self.project(&mut conditions).await?;
+        Ok(Facts { value: (project, self.earlier(state).await?), conditions })
+    }
+    fn decide(
+        &self,
+        state: &PackageState,
+        _: Version,
+        (project, earlier): &Self::Facts,
+        _: &Stamp,
+    ) -> Result<Decision<PackageEvent, Outcome>, Rejection> {
+        self.import.package(state, (project, earlier), self.record)
+    }
+}
+
+impl Placing<'_, ArrivingFact> {
+    /// The fact since the same moment, if there is one.
+    async fn found(&self, state: &FactState) -> Result<Option<FoundFact>, Fault> {
+        let key = key::join(&[self.id, self.record.valid_from.as_str()]);
+        let mut found = self.read(&key).await?;
+        let is_awaited =
+            state.current.as_ref().is_some_and(|current| current.valid_from == self.record.valid_from);
+        let is_ended = state.ended.is_some_and(|ended| ended > self.record.valid_from);
+        if found.is_none() && (is_awaited || is_ended) {
+            // The state may be ahead of the disk: then what is queued is waited for.
+            self.context.log().append(Batch::default()).await?;
+            found = self.read(&key).await?;
+        }
+        Ok(found)
+    }
+
+    async fn read(&self, key: &str) -> Result<Option<FoundFact>, Fault> {
+        let rows = self.context.log().read_index(FACTS, key, None, 2, Order::Ascending).await?;
+        let corrupt = || Fault::Corrupt(format!("the fact {key} in an index is no text"));
+        let text = |octets: &[u8]| std::str::from_utf8(octets).map(str::to_owned).map_err(|_| corrupt());
+        let Some(row) = rows.iter().find(|row| row.key == key) else { return Ok(None) };
+        let end = rows.iter().find(|row| row.key == ended(key)).map(|row| text(&row.value)).transpose()?;
+        let ended = end.map(|end| Moment::parse(&end).ok_or_else(corrupt)).transpose()?;
+        Ok(Some(FoundFact { document: text(&row.value)?, ended }))
+    }
+
+    /// Who asserts it where it does not say (AP-45).
+    async fn asserted_by(&self) -> Result<String, Fault> {
+        let project = self.id.split_once('/').map_or(self.id, |(project, _)| project);
+        let by = match &self.record.source_package_id {
+            Some(source) => self.context.author(project, source).await?,
+            None => None,
+        };
+        let itself =
+            || serde_json::to_string(&itself(&self.import.authority.by)).expect("an actor can be written");
+        Ok(by.unwrap_or_else(itself))
+    }
+}
+
+impl Command<FactRoom> for Placing<'_, ArrivingFact> {
+    type Reply = Outcome;
+    type Rejection = Rejection;
+    type Facts = (InProject, Option<FoundFact>, String);
+
+    async fn facts(&self, state: &FactState) -> Result<Facts<Self::Facts>, Fault> {
+        let mut conditions = Vec::new();
+        let project = self.project(&mut conditions).await?;
+        let asserted_by = match &self.record.asserted_by {
+            Some(_) => String::new(),
+            None => self.asserted_by().await?,
+        };
+        Ok(Facts { value: (project, self.found(state).await?, asserted_by), conditions })
+    }
+    fn decide(
+        &self,
+        state: &FactState,
+        _: Version,
+        (project, found, asserted_by): &Self::Facts,
+        _: &Stamp,
+    ) -> Result<Decision<FactEvent, Outcome>, Rejection> {
+        self.import.fact(state, (project, found.as_ref(), asserted_by), self.record)
+    }
+}
+
+impl Command<SessionRoom> for Placing<'_, ArrivingSession> {
+    type Reply = Outcome;
+    type Rejection = Rejection;
+    type Facts = InProject;
+
+    async fn facts(&self, _: &SessionState) -> Result<Facts<InProject>, Fault> {
+        let mut conditions = Vec::new();
+        let value = self.project(&mut conditions).await?;
+        Ok(Facts { value, conditions })
+    }
+    fn decide(
+        &self,
+        state: &SessionState,
+        _: Version,
+        project: &InProject,
+        _: &Stamp,
+    ) -> Result<Decision<SessionEvent, Outcome>, Rejection> {
+        self.import.session(state, project, self.record)
+    }
+}
+
+/// A project by its id, and its record where there is one.
+pub(crate) struct Named<'a> {
+    pub(crate) project_id: &'a str,
+    pub(crate) record: Option<&'a ArrivingProject>,
+}
+
+impl Command<ProjectRoom> for Placing<'_, Named<'_>> {
+    type Reply = Outcome;
+    type Rejection = Rejection;
+    /// Whether the bearer's token is still valid.
+    type Facts = bool;
+
+    async fn facts(&self, _: &ProjectState) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = authority::holds(self.context.accounts(), self.import.authority, &mut conditions).await?;
+        Ok(Facts { value, conditions })
+    }
+    fn decide(
+        &self,
+        state: &ProjectState,
+        _: Version,
+        holds: &bool,
+        _: &Stamp,
+    ) -> Result<Decision<ProjectEvent, Outcome>, Rejection> {
+        self.import.project(state, *holds, self.record.project_id, self.record.record)
+    }
+}

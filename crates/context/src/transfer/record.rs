@@ -1,0 +1,170 @@
+//! One line of an export: `{record, data, content_hash?, reviews?, cursor?}`, or a bare object as other implementations
+//! keep them in a file for each kind (wire.md D.7, 0.5).
+//! Must not know: what becomes of a record.
+
+use plenary_kernel::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    hash::ContentHash,
+    lifecycle::words,
+    malformed::{Code, Malformed},
+    members::{Object, quoted},
+    schema::CONTENT_HASH,
+};
+
+words! {
+    /// What a record is of.
+    Kind {
+        /// A project.
+        Project = "project",
+        /// A package.
+        Package = "package",
+        /// A fact, current or ended.
+        Fact = "fact",
+        /// A session.
+        Session = "session",
+    }
+}
+
+/// The record that ends an export; without it the export was cut.
+pub(crate) const END: &str = "end";
+/// A package that is not what its hash says, named in place of itself.
+pub(crate) const DAMAGED: &str = "damaged";
+
+/// How many records of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct Counts {
+    pub(crate) projects: u64,
+    pub(crate) packages: u64,
+    pub(crate) facts: u64,
+    pub(crate) sessions: u64,
+    /// Packages that are quarantined and left out.
+    pub(crate) damaged: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, kind: Kind) {
+        match kind {
+            Kind::Project => self.projects += 1,
+            Kind::Package => self.packages += 1,
+            Kind::Fact => self.facts += 1,
+            Kind::Session => self.sessions += 1,
+        }
+    }
+}
+
+/// A record on its way out.
+#[derive(Debug, Clone)]
+pub(crate) struct Outgoing<'a> {
+    pub(crate) kind: &'static str,
+    /// JSON, as it is kept.
+    pub(crate) data: &'a str,
+    pub(crate) hash: Option<ContentHash>,
+    /// The review log, as JSON.
+    pub(crate) reviews: Option<&'a str>,
+    pub(crate) cursor: Option<&'a str>,
+}
+
+impl Outgoing<'_> {
+    /// The line with its line feed. A line feed within the data is white space between its members, and becomes a
+    /// blank: the content and its hash stay as they are (AP-77).
+    pub(crate) fn write(&self, out: &mut String) {
+        out.push_str("{\"record\":\"");
+        out.push_str(self.kind);
+        out.push_str("\",\"data\":");
+        out.extend(self.data.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
+        if let Some(hash) = self.hash {
+            out.push_str(&format!(",\"{CONTENT_HASH}\":\"{hash}\""));
+        }
+        if let Some(reviews) = self.reviews {
+            out.push_str(",\"reviews\":");
+            out.push_str(reviews);
+        }
+        if let Some(cursor) = self.cursor {
+            out.push_str(",\"cursor\":");
+            out.push_str(&quoted(cursor));
+        }
+        out.push_str("}\n");
+    }
+}
+
+/// A record that came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Incoming {
+    pub(crate) kind: Kind,
+    /// The data as it was sent, as a JSON object.
+    pub(crate) data: String,
+    /// The hash that it claims.
+    pub(crate) claim: Option<ContentHash>,
+    /// The review log as it was sent.
+    pub(crate) reviews: Option<String>,
+    /// Whether it came in an export's envelope.
+    pub(crate) has_envelope: bool,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Said {
+    Record(Box<Incoming>),
+    /// The export is whole, and this is what it has.
+    End(Counts),
+    /// A kind of record that is not known here.
+    Other,
+}
+
+/// Reads a line that is not blank.
+///
+/// # Errors
+/// `invalid_json`, `invalid_schema`.
+pub(crate) fn read(octets: &[u8]) -> Result<Said, Malformed> {
+    let no_json = |why: String| Malformed {
+        code: Code::InvalidJson,
+        field: None,
+        message: format!("The line is not acceptable JSON: {why}."),
+    };
+    json::check(octets).map_err(|fault| no_json(fault.to_string()))?;
+    let text = std::str::from_utf8(octets).map_err(|fault| no_json(fault.to_string()))?;
+    let object = Object::parse(text).ok_or_else(|| Malformed::whole("A line must be a JSON object."))?;
+    let Some(word) = object.get("record") else { return bare(&object) };
+    let word: String = serde_json::from_str(word).map_err(|_| Malformed::field("record", "a string"))?;
+    let data = object.get("data").filter(|data| data.starts_with('{'));
+    if word == END {
+        let counts =
+            data.and_then(Object::parse).and_then(|data| serde_json::from_str(data.get("counts")?).ok());
+        return counts
+            .map(Said::End)
+            .ok_or_else(|| Malformed::field("data.counts", "the counts of the export"));
+    }
+    let Some(kind) = Kind::parse(&word) else { return Ok(Said::Other) };
+    let data = data.ok_or_else(|| Malformed::field("data", "an object"))?.to_owned();
+    let claim = match object.get(CONTENT_HASH) {
+        None | Some("null") => None,
+        Some(claim) => Some(
+            serde_json::from_str(claim)
+                .map_err(|_| Malformed::field(CONTENT_HASH, "sha256:<64 hex digits>"))?,
+        ),
+    };
+    let reviews = object.get("reviews").filter(|reviews| *reviews != "null").map(str::to_owned);
+    Ok(Said::Record(Box::new(Incoming { kind, data, claim, reviews, has_envelope: true })))
+}
+
+/// A record without an envelope is told by its members.
+fn bare(object: &Object<'_>) -> Result<Said, Malformed> {
+    let has = |name| object.get(name).is_some();
+    let kind = if has("fact_id") {
+        Kind::Fact
+    } else if has("package_id") {
+        Kind::Package
+    } else if has("session_id") {
+        Kind::Session
+    } else if has("project_id") || has("id") {
+        Kind::Project
+    } else {
+        return Err(Malformed::missing("record"));
+    };
+    let data = object.text().to_owned();
+    Ok(Said::Record(Box::new(Incoming { kind, data, claim: None, reviews: None, has_envelope: false })))
+}

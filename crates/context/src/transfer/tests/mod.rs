@@ -1,0 +1,4 @@
+//! Records, names and histories, apart from any store.
+
+mod names;
+mod records;

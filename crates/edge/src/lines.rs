@@ -1,0 +1,125 @@
+//! Request bodies that are read line by line, however long they are, with one line in memory.
+//! Must not know: what a line means.
+
+use axum::body::{Body, Bytes};
+use bytes::BytesMut;
+use http::HeaderMap;
+use http_body_util::BodyExt;
+use plenary_kernel::Refusal;
+
+use crate::body::{broken, check_coding};
+
+/// One line of a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// Its octets, without the line feed and a carriage return before it.
+    Octets(Bytes),
+    /// It is over the limit, and was passed over.
+    TooLong,
+}
+
+/// A body as lines; the last one may lack its line feed.
+#[derive(Debug)]
+pub struct Lines {
+    body: Body,
+    held: BytesMut,
+    /// Octets of `held` that have no line feed.
+    looked: usize,
+    octets_max: usize,
+    /// Whether the rest of the line is passed over.
+    skips: bool,
+    is_over: bool,
+}
+
+impl Lines {
+    /// The lines of a body, each of at most so many octets.
+    ///
+    /// # Errors
+    /// 415 for a compressed body.
+    pub fn new(headers: &HeaderMap, body: Body, octets_max: usize) -> Result<Self, Refusal> {
+        check_coding(headers)?;
+        let held = BytesMut::new();
+        Ok(Self { body, held, looked: 0, octets_max, skips: false, is_over: false })
+    }
+
+    /// The next line; `None` behind the last. May be dropped and called again without losing anything.
+    ///
+    /// # Errors
+    /// 408 for a body that came too slowly; 400 for broken framing or one that ended too early.
+    pub async fn next(&mut self) -> Result<Option<Line>, Refusal> {
+        loop {
+            if let Some(end) = self.held[self.looked..].iter().position(|octet| *octet == b'\n') {
+                let line = self.held.split_to(self.looked + end + 1).freeze();
+                self.looked = 0;
+                return Ok(Some(self.ended(&line.slice(..line.len() - 1))));
+            }
+            self.looked = self.held.len();
+            if self.looked > self.octets_max {
+                self.held.clear();
+                (self.looked, self.skips) = (0, true);
+            }
+            if self.is_over {
+                let rest = self.held.split().freeze();
+                self.looked = 0;
+                let is_line = self.skips || !rest.is_empty();
+                return Ok(is_line.then(|| self.ended(&rest)));
+            }
+            match self.body.frame().await {
+                None => self.is_over = true,
+                Some(Err(error)) => return Err(broken(&error)),
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.held.extend_from_slice(&data);
+                    }
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self, line: &Bytes) -> Line {
+        if std::mem::take(&mut self.skips) || line.len() > self.octets_max {
+            return Line::TooLong;
+        }
+        let end = line.len() - usize::from(line.ends_with(b"\r"));
+        Line::Octets(line.slice(..end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::{FutureExt, stream};
+
+    use super::*;
+
+    fn lines(pieces: &[&'static str]) -> Vec<String> {
+        let pieces: Vec<_> = pieces.iter().map(|piece| Ok::<_, Infallible>(*piece)).collect();
+        let body = Body::from_stream(stream::iter(pieces));
+        let mut lines = Lines::new(&HeaderMap::new(), body, 4).unwrap();
+        let mut read = Vec::new();
+        while let Some(line) = lines.next().now_or_never().unwrap().unwrap() {
+            read.push(match line {
+                Line::Octets(octets) => String::from_utf8(octets.to_vec()).unwrap(),
+                Line::TooLong => "!".to_owned(),
+            });
+        }
+        read
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_are_cut() {
+        assert_eq!(lines(&["ab\ncd\r\n\nef"]), ["ab", "cd", "", "ef"]);
+        assert_eq!(lines(&["a", "b\nc", "d\r", "\n", "\ne", "f"]), ["ab", "cd", "", "ef"]);
+        assert_eq!(lines(&[""]), Vec::<String>::new());
+        assert_eq!(lines(&["a\n"]), ["a"]);
+    }
+
+    #[test]
+    fn at_the_limit_a_line_is_read_and_one_octet_more_is_passed_over() {
+        assert_eq!(lines(&["abcd\nx\n"]), ["abcd", "x"]);
+        assert_eq!(lines(&["abcde\nx\n"]), ["!", "x"]);
+        assert_eq!(lines(&["ab", "cdefgh", "ijkl", "m\nx"]), ["!", "x"]);
+        assert_eq!(lines(&["abcdefgh"]), ["!"]);
+    }
+}

@@ -1,0 +1,102 @@
+//! `plenary context blob`: contents of deliverables, put and fetched by their hash.
+//! Must not know: packages.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use clap::{Args, Subcommand};
+use plenary_client::context::BlobId;
+use serde_json::json;
+
+use super::{deliverable::Delivered, place::Place};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::{Progress, clean},
+};
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Put files, and print their hashes
+    Put(Put),
+    /// Fetch a content by its hash
+    Get(Get),
+}
+
+/// Which files.
+#[derive(Debug, Args)]
+pub(crate) struct Put {
+    /// The files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
+}
+
+/// Which content.
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// Its SHA-256, as deliverables name it
+    hash: BlobId,
+    /// Write it here [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(super) async fn run(context: &Context, place: &Place, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Put(Put { files }) => {
+            let gone = || Failure::local("the working directory is gone");
+            let directory = context.around.directory().ok_or_else(gone)?;
+            for file in files {
+                let delivered = super::deliverable::read(directory, directory, &file)?;
+                let content = delivered.content.ok_or_else(|| {
+                    Failure::usage(
+                        format!("{} is no file", clean(&file)),
+                        "name a file; a URL needs no upload",
+                    )
+                })?;
+                put(context, place, &file, content).await?;
+            }
+            Ok(())
+        }
+        Command::Get(Get { hash, out }) => {
+            let content = place.client.blob(place.project()?, hash).await?;
+            let Some(path) = out else { return Ok(context.out.bytes(&content)?) };
+            std::fs::write(&path, &content)
+                .map_err(|error| Failure::local(format!("{} cannot be written: {error}", path.display())))?;
+            context.out.note(&format!("{} bytes in {}", content.len(), path.display()));
+            Ok(())
+        }
+    }
+}
+
+async fn put(context: &Context, place: &Place, name: &str, content: Bytes) -> Result<(), Failure> {
+    let (id, size) = (BlobId::of(&content), content.len());
+    place.client.put_blob(place.project()?, content).await?;
+    if context.out.is_json() {
+        let answer = json!({"path": name, "hash": format!("sha256:{id}"), "size_bytes": size});
+        return Ok(context.out.line(&answer.to_string())?);
+    }
+    Ok(context.out.line(&format!("sha256:{id}  {}", clean(name)))?)
+}
+
+/// Puts the contents of deliverables.
+pub(super) async fn upload(
+    context: &Context,
+    place: &Place,
+    delivered: Vec<Delivered>,
+) -> Result<(), Failure> {
+    let files = delivered.into_iter().filter_map(|one| Some((one.entry.path, one.content?)));
+    let (mut count, mut octets) = (0, 0);
+    let mut progress = Progress::new(&context.out);
+    for (_, content) in files {
+        octets += content.len() as u64;
+        place.client.put_blob(place.project()?, content).await?;
+        count += 1;
+        progress.tell("upload", count, octets);
+    }
+    drop(progress);
+    if count > 0 {
+        context.out.note(&format!("{count} files uploaded, {octets} bytes"));
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Files as deliverables: their paths as others see them, types, hashes and sizes.
+//! Must not know: packages.
+
+use std::{
+    io::Read,
+    path::{Component, Path, PathBuf},
+};
+
+use bytes::Bytes;
+use plenary_client::context::{BlobId, Deliverable};
+
+use crate::cli::failure::Failure;
+
+/// Largest file that is taken, in octets.
+const OCTETS_MAX: u64 = 256 << 20;
+
+/// A deliverable, and its content where it is a file here.
+pub(super) struct Delivered {
+    /// What the package says of it.
+    pub(super) entry: Deliverable,
+    /// The file's octets.
+    pub(super) content: Option<Bytes>,
+}
+
+/// Reads what was named: a URL as it stands, a file with its hash and size.
+pub(super) fn read(directory: &Path, root: &Path, named: &str) -> Result<Delivered, Failure> {
+    if named.contains("://") {
+        let path = named.split(['?', '#']).next().unwrap_or_default();
+        let entry = Deliverable { path: named.to_owned(), kind: kind(path), ..Deliverable::default() };
+        return Ok(Delivered { entry, content: None });
+    }
+    let file = directory.join(named);
+    let failed = |why: &str| {
+        Failure::local_with(
+            format!("the deliverable {named} cannot be read: {why}"),
+            "name a file that is there, or a URL",
+        )
+    };
+    let opened = std::fs::File::open(&file).map_err(|error| failed(&error.to_string()))?;
+    let metadata = opened.metadata().map_err(|error| failed(&error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(failed("it is no file"));
+    }
+    let mut content = Vec::new();
+    opened.take(OCTETS_MAX + 1).read_to_end(&mut content).map_err(|error| failed(&error.to_string()))?;
+    if content.len() as u64 > OCTETS_MAX {
+        return Err(failed("it is larger than 256 MiB; put it somewhere and name its URL"));
+    }
+    let content = Bytes::from(content);
+    let entry = Deliverable {
+        path: shown(&file, root, named),
+        kind: kind(named),
+        hash: Some(format!("sha256:{}", BlobId::of(&content))),
+        size_bytes: Some(content.len() as u64),
+    };
+    Ok(Delivered { entry, content: Some(content) })
+}
+
+/// The path from the project's root where the file is below it, else the name as it was given.
+fn shown(file: &Path, root: &Path, named: &str) -> String {
+    let clean = plain(file);
+    let below = clean.strip_prefix(plain(root)).ok().map(|path| path.to_string_lossy().into_owned());
+    below.unwrap_or_else(|| named.to_owned())
+}
+
+/// A path without `.` and `..`, by its text alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// The type by the extension, as the protocol's examples write it; `file` where there is none.
+pub(super) fn kind(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() && !extension.is_empty() => {
+            match &*extension.to_lowercase() {
+                "markdown" => "md".into(),
+                "jpeg" => "jpg".into(),
+                "htm" => "html".into(),
+                "yml" => "yaml".into(),
+                other => other.into(),
+            }
+        }
+        _ => "file".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Scratch;
+
+    #[test]
+    fn ap_33_ap_34_a_file_has_its_type_hash_and_size_and_a_path_from_the_root() {
+        let root = Scratch::new("deliverable");
+        let inner = root.join("docs/deep");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::write(root.join("docs/A.MD"), "abc").unwrap();
+        let Delivered { entry, content } = read(&inner, &root, "./../A.MD").unwrap();
+        assert_eq!(
+            (entry.path.as_str(), entry.kind.as_str(), entry.size_bytes),
+            ("docs/A.MD", "md", Some(3))
+        );
+        let hash = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!((entry.hash.as_deref(), content.unwrap().as_ref()), (Some(hash), &b"abc"[..]));
+        let url = read(&root, &root, "https://h/a.tar.gz?x=1.y").unwrap();
+        assert_eq!((url.entry.kind.as_str(), url.entry.hash), ("gz", None));
+        assert_eq!([kind("Makefile"), kind(".env"), kind("a.yml")], ["file", "file", "yaml"]);
+        assert!(read(&root, &root, "docs").is_err() && read(&root, &root, "absent").is_err());
+    }
+}

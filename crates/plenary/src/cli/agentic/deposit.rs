@@ -1,0 +1,317 @@
+//! `plenary context deposit`: from flags, from a note, or from the commits since the last deposit.
+//! Must not know: how notes and commits are read.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+use plenary_client::{
+    context::{NewPackage, Package, PackageQuery, RELAY_VERSION, new_package_id},
+    frames::{Frame, now},
+};
+
+use super::{
+    compose::{self, TITLE_CHARS_MAX, Told},
+    deliverable::{self, Delivered},
+    git::{COMMITS_AT_FIRST, Repository},
+    note,
+    place::{Place, PlaceArgs, ProjectSource, project_of},
+    session,
+};
+use crate::{
+    cli::{context::Context, failure::Failure, input},
+    out::clean,
+};
+
+/// Pages of packages that are looked through for the last deposit from this repository.
+const PAGES_MAX: usize = 10;
+/// Packages of one page.
+const PAGE: u32 = 100;
+/// Whoever runs a hook waits no longer than this.
+const AUTO_MAX: Duration = Duration::from_secs(10);
+
+/// Shown under `--help`.
+const HELP: &str = "\
+A note (--file) gives the title by its first heading; its sections Decisions, Open questions and Handoff become lists and \
+the handoff note, the rest the body. Front matter may set title, description, type, status, review, significance, next, \
+topic, parent, tags, deliverables. Flags win; lists add up.
+
+With --git, the commits since the last deposit of this repository give title, decisions (lines `Decision: …`, else the \
+subjects), questions (`Question: …`), handoff (`Handoff: …`) and the changed files with their hashes.";
+
+/// What is deposited.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Deposit {
+    /// What it is about, up to 200 characters
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// More about it
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// Its type: standard, milestone, decision, handoff, auto_deposit, analysis, question, orchestrator_report or x-…
+    /// [default: standard]
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// Its state: draft, awaiting_review or complete [default: complete]
+    #[arg(long, value_parser = ["draft", "awaiting_review", "complete"])]
+    status: Option<String>,
+    /// Ask for a review: it waits for a human or an agent
+    #[arg(long, value_name = "WHO", value_parser = ["human", "agent"], conflicts_with = "status")]
+    review: Option<String>,
+    /// Something that was decided; may be repeated
+    #[arg(long = "decision", value_name = "TEXT")]
+    decisions: Vec<String>,
+    /// Something that is open; may be repeated
+    #[arg(long = "question", value_name = "TEXT")]
+    questions: Vec<String>,
+    /// What whoever comes next needs to know
+    #[arg(long, value_name = "TEXT")]
+    handoff: Option<String>,
+    /// Who that may be
+    #[arg(long, value_name = "WHO", value_parser = ["human", "agent"])]
+    next: Option<String>,
+    /// A file, with its hash and size, or a URL; may be repeated
+    #[arg(long = "deliverable", value_name = "PATH")]
+    deliverables: Vec<String>,
+    /// Put the contents of the files on the server too
+    #[arg(long)]
+    upload: bool,
+    /// How much it matters, 1 to 10 [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=10))]
+    significance: Option<u8>,
+    /// A label; may be repeated
+    #[arg(long = "tag", value_name = "TEXT")]
+    tags: Vec<String>,
+    /// The subject area
+    #[arg(long, value_name = "TEXT")]
+    topic: Option<String>,
+    /// The package that this one corrects or continues
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// A note in Markdown, or - for standard input
+    #[arg(long, value_name = "NOTE.md")]
+    file: Option<PathBuf>,
+    /// From the commits since the last deposit of this repository
+    #[arg(long)]
+    git: bool,
+    /// From the commits behind this one
+    #[arg(long, value_name = "COMMIT", requires = "git")]
+    since: Option<String>,
+    /// For hooks: say nothing, take ten seconds at most, and never fail
+    #[arg(long)]
+    auto: bool,
+    /// Show the package and deposit nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) async fn run(context: &Context, args: &PlaceArgs, deposit: Deposit) -> Result<(), Failure> {
+    if !deposit.auto {
+        return attempt(context, args, deposit).await;
+    }
+    match tokio::time::timeout(AUTO_MAX, attempt(context, args, deposit)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(failure)) => {
+            // The caller's own work is what counts; it hears of the failure, and goes on.
+            crate::cli::explain::report(context, &failure);
+        }
+        Err(_) => context.out.note("nothing was deposited: the server did not answer in time"),
+    }
+    Ok(())
+}
+
+async fn attempt(context: &Context, args: &PlaceArgs, deposit: Deposit) -> Result<(), Failure> {
+    let place = Place::of(context, args)?;
+    let project = place.project()?.to_owned();
+    let Some((mut package, delivered)) = compose(context, &place, args, &deposit).await? else {
+        if !deposit.auto {
+            context.out.note("there is nothing new since the last deposit");
+        }
+        return Ok(());
+    };
+    if package.title.is_empty() {
+        return Err(Failure::usage(
+            "a package needs a title",
+            "give --title TEXT, a note with a heading (--file NOTE.md), or --git",
+        ));
+    }
+    let length = package.title.chars().count();
+    if length > TITLE_CHARS_MAX {
+        return Err(Failure::usage(
+            format!("the title has {length} characters, and may have {TITLE_CHARS_MAX}"),
+            "shorten it, and say the rest in --description",
+        ));
+    }
+    if deposit.dry_run {
+        package.created_by.id = place.actor.as_ref().map(|actor| actor.id.clone()).unwrap_or_default();
+        package.created_by.kind = place.actor.as_ref().map(|actor| actor.kind.clone()).unwrap_or_default();
+        let text = serde_json::to_string_pretty(&package)
+            .map_err(|error| Failure::local(format!("the package cannot be written: {error}")))?;
+        return Ok(context.out.line(&text)?);
+    }
+    let commit = package.created_by.git_commit.take();
+    package.created_by = session::creator(context, &place, deposit.auto).await?;
+    package.created_by.git_commit = commit;
+    if deposit.upload {
+        super::blob::upload(context, &place, delivered).await?;
+    }
+    let reply = place.client.deposit(&package).await?;
+    if deposit.auto {
+        return Ok(());
+    }
+    context.answer(&reply, |package: &Package| {
+        let waits = match package.status.as_str() {
+            "awaiting_review" => format!(", awaits review by {}", clean(&package.review_type)),
+            _ => String::new(),
+        };
+        context.out.note(&format!("deposited in {}{waits}: {}", clean(&project), clean(&package.title)));
+        Ok(context.out.line(&clean(&package.package_id))?)
+    })
+}
+
+/// What is deposited, without its author; `None` where there is nothing new.
+async fn compose(
+    context: &Context,
+    place: &Place,
+    args: &PlaceArgs,
+    deposit: &Deposit,
+) -> Result<Option<(NewPackage, Vec<Delivered>)>, Failure> {
+    let directory =
+        context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    let mut package = said(place, deposit)?;
+    let mut named = deposit.deliverables.clone();
+    if let Some(path) = &deposit.file {
+        let text = if path.as_os_str() == "-" { input::standard()? } else { input::file(path)? };
+        let mut note = note::read(&text);
+        named.append(&mut note.front.deliverables);
+        for key in &note.front.unknown {
+            context.out.note(&format!("the note's `{}` means nothing here, and is passed over", clean(key)));
+        }
+        if let Some(text) = note.front.significance.take().filter(|_| package.significance.is_none()) {
+            package.significance =
+                Some(text.parse().ok().filter(|n| (1..=10).contains(n)).ok_or_else(|| {
+                    Failure::usage(
+                        format!("the note's significance is `{text}`"),
+                        "write a number from 1 to 10",
+                    )
+                })?);
+        }
+        compose::with_note(&mut package, note);
+    }
+    if deposit.git && !from_git(context, place, deposit, &mut package).await? {
+        return Ok(None);
+    }
+    let root = match project_of(context, args)? {
+        Some((_, ProjectSource::File(file))) => file.parent().unwrap_or(directory).to_owned(),
+        _ => directory.clone(),
+    };
+    let mut delivered = Vec::new();
+    for name in &named {
+        let one = deliverable::read(directory, &root, name)?;
+        package.deliverables.retain(|known| known.path != one.entry.path);
+        package.deliverables.push(one.entry.clone());
+        delivered.push(one);
+    }
+    let or = |field: &mut String, default: &str| {
+        if field.is_empty() {
+            *field = default.to_owned();
+        }
+    };
+    or(&mut package.package_type, if deposit.auto { "auto_deposit" } else { "standard" });
+    or(&mut package.review_type, if package.status == "awaiting_review" { "human" } else { "none" });
+    let status = if package.review_type == "none" { "complete" } else { "awaiting_review" };
+    or(&mut package.status, status);
+    Ok(Some((package, delivered)))
+}
+
+/// What the flags say.
+fn said(place: &Place, deposit: &Deposit) -> Result<NewPackage, Failure> {
+    let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
+    Ok(NewPackage {
+        package_id: new_package_id(),
+        project_id: place.project()?.to_owned(),
+        relay_version: RELAY_VERSION.to_owned(),
+        created_at: Frame::time(now()),
+        title: or_empty(&deposit.title),
+        description: or_empty(&deposit.description),
+        package_type: or_empty(&deposit.kind),
+        status: match &deposit.review {
+            Some(_) => "awaiting_review".to_owned(),
+            None => or_empty(&deposit.status),
+        },
+        review_type: or_empty(&deposit.review),
+        decisions_made: deposit.decisions.clone(),
+        open_questions: deposit.questions.clone(),
+        handoff_note: or_empty(&deposit.handoff),
+        estimated_next_actor: deposit.next.clone(),
+        significance: deposit.significance,
+        tags: deposit.tags.clone(),
+        topic: deposit.topic.clone(),
+        parent_package_id: deposit.parent.clone(),
+        ..NewPackage::default()
+    })
+}
+
+/// Fills in what the commits say; whether there are any.
+async fn from_git(
+    context: &Context,
+    place: &Place,
+    deposit: &Deposit,
+    package: &mut NewPackage,
+) -> Result<bool, Failure> {
+    let directory =
+        context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    let repository = Repository::of(directory)?;
+    if deposit.auto && repository.is_rebasing()? {
+        return Ok(false);
+    }
+    let base = match &deposit.since {
+        Some(since) => Some(repository.commit(since)?),
+        None => last_deposited(place, &repository).await?,
+    };
+    let (commits, all) = repository.commits(base.as_deref())?;
+    let Some(oldest) = commits.last() else { return Ok(false) };
+    let first = base.is_none();
+    if first && all > commits.len() && !deposit.auto {
+        context.out.note(&format!(
+            "nothing was deposited from this repository before; the newest {COMMITS_AT_FIRST} commits are told, \
+             --since COMMIT tells of others"
+        ));
+    }
+    let base = match base {
+        Some(base) => base,
+        None => repository.parent_of(&oldest.id)?,
+    };
+    let (files, files_all) = repository.changed(&base)?;
+    let branch = repository.branch()?;
+    let told = Told {
+        commits: &commits,
+        commits_all: if first { commits.len() } else { all },
+        files: &files,
+        files_all,
+        branch: branch.as_deref(),
+    };
+    compose::with_commits(package, &told);
+    package.created_by.git_commit = Some(repository.head);
+    Ok(true)
+}
+
+/// Where the newest package that names a commit of this repository left off.
+async fn last_deposited(place: &Place, repository: &Repository) -> Result<Option<String>, Failure> {
+    let mut query = PackageQuery { limit: Some(PAGE), ..PackageQuery::default() };
+    for _ in 0..PAGES_MAX {
+        let page = place.client.latest_packages(place.project()?, &query).await?.value;
+        for package in &page.packages {
+            if let Some(commit) = &package.created_by.git_commit
+                && let Some(base) = repository.base_with(commit)?
+            {
+                return Ok(Some(base));
+            }
+        }
+        if page.next_cursor.is_none() {
+            break;
+        }
+        query.cursor = page.next_cursor;
+    }
+    Ok(None)
+}

@@ -1,0 +1,90 @@
+//! `plenary context orchestrate` and `conformance`.
+//! Must not know: how single packages are told.
+
+use clap::Args;
+use plenary_client::context::{Conformance, Digest};
+
+use super::{place::Place, words};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::{clean, clean_block},
+};
+
+/// Over what.
+#[derive(Debug, Args)]
+pub(crate) struct Orchestrate {
+    /// Show the parts of packages that have to do with this, the nearest first
+    #[arg(long, value_name = "TEXT")]
+    focus: Option<String>,
+    /// At most so many of them, up to 200 [default: 25]
+    #[arg(long, value_name = "N")]
+    snippets: Option<u32>,
+    /// How many days to look back on [default: 14]
+    #[arg(long, value_name = "N")]
+    days: Option<u32>,
+    /// Over all projects
+    #[arg(long)]
+    all: bool,
+}
+
+pub(super) async fn run(context: &Context, place: &Place, args: &Orchestrate) -> Result<(), Failure> {
+    let project = if args.all { None } else { place.project_if_any() };
+    let reply = place.client.orchestrate(project, args.focus.as_deref(), args.snippets, args.days).await?;
+    context
+        .answer(&reply, |bundle| Ok(markdown(bundle).iter().try_for_each(|line| context.out.line(line))?))
+}
+
+fn markdown(bundle: &Digest) -> Vec<String> {
+    let over = bundle.project.as_ref().map_or("all projects".into(), |project| clean(&project.project_id));
+    let mut lines =
+        vec![format!("# Digest of {over}"), String::new(), clean(&bundle.summary.text).into_owned()];
+    if bundle.summary.truncated {
+        lines.push("Not everything was counted: a limit of the server was reached.".to_owned());
+    }
+    if let Some(projects) = &bundle.projects {
+        let line = |project: &plenary_client::context::DigestProject| {
+            let (id, packages, facts) = (clean(&project.project_id), project.packages, project.facts);
+            format!("- {id}: {packages} packages, {facts} facts, {} open questions", project.open_questions)
+        };
+        let lines_of: Vec<String> = projects.iter().map(line).collect();
+        if !lines_of.is_empty() {
+            lines.extend(words::section("Projects", lines_of));
+        }
+    }
+    if let Some(focus) = &bundle.focus {
+        let snippet = |snippet: &plenary_client::context::Snippet| {
+            let (kind, text) = (clean(&snippet.content_type), clean_block(snippet.content.trim(), "  "));
+            format!("- {kind}: {text} (`{}`)", clean(&snippet.package_id))
+        };
+        let found: Vec<String> = bundle.snippets.iter().map(snippet).collect();
+        let none = || vec!["Nothing has to do with it.".to_owned()];
+        let found = if found.is_empty() { none() } else { found };
+        lines.extend(words::section(&format!("About: {}", clean(focus)), found));
+    }
+    if !bundle.open_questions.is_empty() {
+        let questions = bundle.open_questions.iter().map(words::question).collect();
+        lines.extend(words::section("Open questions", questions));
+    }
+    if !bundle.active_facts.is_empty() {
+        lines.extend(words::section("Facts", bundle.active_facts.iter().map(words::fact).collect()));
+    }
+    lines
+}
+
+/// What the server does of the protocol; no token is needed.
+pub(super) async fn conformance(context: &Context) -> Result<(), Failure> {
+    let reply = context.client()?.conformance().await?;
+    context.answer(&reply, |Conformance { protocol_version, conformance_level, capabilities }| {
+        let (version, level) = (clean(protocol_version), clean(conformance_level));
+        context.out.line(&format!("Agentic Protocol {version}, {level}"))?;
+        for (name, has) in capabilities {
+            let has = match has.as_bool() {
+                Some(true) => "yes".to_owned(),
+                Some(false) => "no".to_owned(),
+                None => has.to_string(),
+            };
+            context.out.line(&format!("  {}: {}", clean(name), clean(&has)))?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,168 @@
+//! `plenary context fact`: assert, get now or as of a moment, end, history.
+//! Must not know: packages.
+
+use clap::{Args, Subcommand};
+use plenary_client::context::{Fact, FactPage, FactQuery, NewFact};
+
+use super::{place::Place, words};
+use crate::{
+    cli::{
+        context::Context,
+        failure::{Exit, Failure},
+    },
+    out::{Table, clean},
+};
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say what is true from now on; what was said of the same subject and predicate ends
+    Assert(Assert),
+    /// Show what is true now, or was at a moment; with subject and predicate the value alone, 1 where there is none
+    Get(Get),
+    /// Say that something is not true any more, without saying what is
+    Invalidate(Invalidate),
+    /// Show everything that was ever said of a subject, oldest first
+    History(History),
+}
+
+/// A fact.
+#[derive(Debug, Args)]
+pub(crate) struct Assert {
+    /// What it is about, e.g. lexer
+    subject: String,
+    /// The property, e.g. status
+    predicate: String,
+    /// The value
+    #[arg(allow_hyphen_values = true)]
+    value: String,
+    /// The package it comes from
+    #[arg(long, value_name = "ID")]
+    source: Option<String>,
+    /// How sure it is, 0 to 1 [default: 1]
+    #[arg(long, value_name = "N")]
+    confidence: Option<f64>,
+    /// A label; may be repeated
+    #[arg(long = "tag", value_name = "TEXT")]
+    tags: Vec<String>,
+    /// Since when: RFC 3339 in UTC [default: now]
+    #[arg(long, value_name = "TIME")]
+    valid_from: Option<String>,
+}
+
+/// Which facts.
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// Only of this subject
+    subject: Option<String>,
+    /// Only with this predicate
+    predicate: Option<String>,
+    /// What was true then: RFC 3339 in UTC, or a day
+    #[arg(long, value_name = "TIME")]
+    as_of: Option<String>,
+    /// Only of this confidence or more
+    #[arg(long, value_name = "N")]
+    min_confidence: Option<f64>,
+    /// Only with this label
+    #[arg(long)]
+    tag: Option<String>,
+}
+
+/// Which fact ends.
+#[derive(Debug, Args)]
+pub(crate) struct Invalidate {
+    /// What it is about
+    subject: String,
+    /// The property
+    predicate: String,
+    /// Only where this is its value
+    #[arg(long, value_name = "VALUE")]
+    object: Option<String>,
+}
+
+/// Of what.
+#[derive(Debug, Args)]
+pub(crate) struct History {
+    /// The subject
+    subject: Option<String>,
+    /// Only with this predicate
+    predicate: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, place: &Place, command: Command) -> Result<(), Failure> {
+    let (project, out) = (place.project()?, context.out);
+    match command {
+        Command::Assert(args) => {
+            let fact = NewFact {
+                subject: args.subject,
+                predicate: args.predicate,
+                value: args.value,
+                source_package_id: args.source,
+                confidence: args.confidence,
+                asserted_by: None,
+                tags: args.tags,
+                valid_from: args.valid_from,
+            };
+            let reply = place.client.assert_fact(project, &fact).await?;
+            context.answer(&reply, |fact| Ok(out.line(&words::fact(fact))?))
+        }
+        Command::Invalidate(args) => {
+            let Invalidate { subject, predicate, object } = args;
+            let reply =
+                place.client.invalidate_fact(project, &subject, &predicate, object.as_deref()).await?;
+            context.answer(&reply, |ended| {
+                Ok(out.line(&match ended.invalidated {
+                    0 => "nothing of that was current".to_owned(),
+                    _ => format!("{} {} has no current value any more", clean(&subject), clean(&predicate)),
+                })?)
+            })
+        }
+        Command::Get(args) => get(context, place, args).await,
+        Command::History(args) => {
+            let History { subject, predicate } = args;
+            let query = FactQuery { subject, predicate, include_ended: true, ..FactQuery::default() };
+            let facts = all(context, place, query).await?;
+            table(context, &facts, "nothing was ever said of that")
+        }
+    }
+}
+
+async fn get(context: &Context, place: &Place, args: Get) -> Result<(), Failure> {
+    let Get { subject, predicate, as_of, min_confidence, tag } = args;
+    let one = subject.is_some() && predicate.is_some();
+    let query = FactQuery { subject, predicate, as_of, min_confidence, tag, ..FactQuery::default() };
+    let facts = all(context, place, query).await?;
+    match facts.first() {
+        None if one => {
+            context.out.note("there is no such fact");
+            Err(Failure::Said(Exit::Refused))
+        }
+        Some(fact) if one && !context.out.is_json() => Ok(context.out.line(&clean(&fact.value))?),
+        Some(_) | None => {
+            table(context, &facts, "there are no facts; assert one with `plenary context fact assert`")
+        }
+    }
+}
+
+/// Every page of a list; printed under `--json`.
+async fn all(context: &Context, place: &Place, query: FactQuery) -> Result<Vec<Fact>, Failure> {
+    let (project, client) = (place.project()?, &place.client);
+    let mut facts = Vec::new();
+    let ask = async |at: Option<&str>| {
+        let query = FactQuery { cursor: at.map(str::to_owned), ..query.clone() };
+        client.facts(project, &query).await
+    };
+    let take = |page: &FactPage| facts.extend(page.facts.iter().cloned());
+    context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
+    Ok(facts)
+}
+
+fn table(context: &Context, facts: &[Fact], empty: &str) -> Result<(), Failure> {
+    let mut table = Table::new(&["SUBJECT", "PREDICATE", "FROM", "TO", "BY", "VALUE"]);
+    for fact in facts {
+        let to = fact.valid_to.as_deref().map_or("now".to_owned(), words::second);
+        let by = fact.asserted_by.as_ref().map(|by| by.id.as_str()).unwrap_or_default();
+        table.row([&fact.subject, &fact.predicate, &words::second(&fact.valid_from), &to, by, &fact.value]);
+    }
+    context.table(&table, empty)
+}

@@ -1,0 +1,107 @@
+//! `plenary context hook`: deposits by themselves, after each commit or when a coding agent stops.
+//! Must not know: what is deposited; the hooks run `plenary context deposit`.
+
+mod claude;
+mod commit;
+mod shell;
+
+use std::path::Path;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{
+    git::Repository,
+    place::{Place, PlaceArgs, ProjectSource, project_of},
+};
+use crate::cli::{context::Context, failure::Failure, identity::Source, whereabouts::UrlSource};
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Install a hook, so that commits are deposited without being asked to
+    Install(Install),
+    /// Take a hook out again; what else is there stays
+    Remove(Remove),
+}
+
+/// Which hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Which {
+    /// After each commit in this git repository
+    Git,
+    /// When Claude Code stops, in this directory
+    Claude,
+}
+
+/// What to install.
+#[derive(Debug, Args)]
+pub(crate) struct Install {
+    /// `git`: after each commit; `claude`: when Claude Code stops in this directory
+    #[arg(default_value = "git")]
+    which: Which,
+    /// Write .claude/settings.json; without it, it is only shown
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// What to take out.
+#[derive(Debug, Args)]
+pub(crate) struct Remove {
+    /// Which one
+    #[arg(default_value = "git")]
+    which: Which,
+}
+
+pub(super) fn run(context: &Context, place: &PlaceArgs, command: &Command) -> Result<(), Failure> {
+    let directory =
+        context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    match command {
+        Command::Install(Install { which: Which::Git, .. }) => {
+            let top = Repository::top(directory)?;
+            commit::install(context, directory, &deposit_command(context, place, &top)?)?;
+            warn(context)
+        }
+        Command::Install(Install { which: Which::Claude, yes }) => {
+            claude::install(context, directory, &deposit_command(context, place, directory)?, *yes)?;
+            warn(context)
+        }
+        Command::Remove(Remove { which: Which::Git }) => commit::remove(context, directory),
+        Command::Remove(Remove { which: Which::Claude }) => claude::remove(context, directory),
+    }
+}
+
+/// The line a hook runs in `from`. It finds what this command finds now: whatever only this terminal or a directory
+/// further down says is written into it, but never a token.
+fn deposit_command(context: &Context, args: &PlaceArgs, from: &Path) -> Result<String, Failure> {
+    // What cannot be deposited from here is said now, and not at every commit.
+    let project = Place::of(context, args)?.project()?.to_owned();
+    let is_found = |file: &Path| file.parent().is_some_and(|directory| from.starts_with(directory));
+    let executable = std::env::current_exe()
+        .map_err(|error| Failure::local(format!("where this program is cannot be told: {error}")))?;
+    let mut words = vec![executable.to_string_lossy().into_owned()];
+    let found = context.whereabouts()?;
+    if matches!(found.source, UrlSource::Flag | UrlSource::Environment) {
+        words.extend(["--url".to_owned(), found.url.to_string()]);
+    }
+    if let Some(identity) = context.identity()?
+        && !matches!(&identity.source, Source::Project(file) if is_found(file))
+    {
+        words.extend(["--as".to_owned(), identity.handle.to_string()]);
+    }
+    words.extend(["context", "deposit", "--git", "--auto"].map(str::to_owned));
+    match project_of(context, args)? {
+        Some((_, ProjectSource::File(file))) if is_found(&file) => {}
+        Some(_) | None => words.extend(["--project".to_owned(), project]),
+    }
+    Ok(words.iter().map(|word| shell::quoted(word)).collect::<Vec<_>>().join(" "))
+}
+
+/// A token that only this terminal has does not reach a hook.
+fn warn(context: &Context) -> Result<(), Failure> {
+    if context.token_flag().is_some() || context.given_token()?.is_some() {
+        context.out.note(
+            "the hook does not get the token of --token or PLENARY_TOKEN; save it with `plenary token add @owner.name`",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! Who speaks, in which project, on which server.
+//! Must not know: what is done there.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use plenary_client::{BaseUrl, Client, TokenKind};
+use plenary_kernel::OwnerName;
+
+use crate::cli::{
+    context::Context,
+    failure::Failure,
+    identity::{self, Credential, Realm, Setting, Source},
+};
+
+/// What every command of this room takes.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Where and who")]
+pub(crate) struct PlaceArgs {
+    /// The project [env: PLENARY_PROJECT] [default: the nearest .plenary.toml, see `context init`]
+    #[arg(long = "project", id = "in-project", global = true, value_name = "PROJECT")]
+    project: Option<String>,
+    /// Act as a human, the owner, and not as one of its agents
+    #[arg(long, global = true)]
+    human: bool,
+}
+
+impl PlaceArgs {
+    /// `--project` alone.
+    pub(super) fn project_flag(&self) -> Option<String> {
+        self.project.clone()
+    }
+}
+
+/// Where a project's name came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ProjectSource {
+    /// `--project`
+    Flag,
+    /// `PLENARY_PROJECT`
+    Environment,
+    /// The nearest `.plenary.toml` that names one.
+    File(PathBuf),
+}
+
+/// An actor as the token says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Actor {
+    /// Its id.
+    pub(super) id: String,
+    /// `human`, `agent` or `script`.
+    pub(super) kind: String,
+}
+
+/// Who speaks where.
+pub(super) struct Place {
+    /// Speaks with the token.
+    pub(super) client: Client,
+    /// The server.
+    pub(super) server: BaseUrl,
+    /// Who it is, where that is known without asking.
+    pub(super) actor: Option<Actor>,
+    /// Tells speakers apart on this machine.
+    pub(super) voice: String,
+    project: Option<String>,
+    chosen: bool,
+}
+
+impl Place {
+    /// Resolves the token and the project; nothing is asked of the server.
+    pub(super) fn of(context: &Context, args: &PlaceArgs) -> Result<Self, Failure> {
+        let (client, actor) = speaker(context, args.human)?;
+        let voice = match (&actor, context.used()) {
+            (Some(actor), _) => actor.id.clone(),
+            (None, Some((_, credential))) => fingerprint(&credential),
+            (None, None) => String::new(),
+        };
+        let chosen = args.project.is_some();
+        let project = project_of(context, args)?.map(|(project, _)| project);
+        Ok(Self { client, server: context.server()?, actor, voice, project, chosen })
+    }
+
+    /// The project, where the command needs one.
+    pub(super) fn project(&self) -> Result<&str, Failure> {
+        self.project.as_deref().ok_or_else(|| {
+            Failure::usage(
+                "it is not said which project is meant",
+                "bind this directory to one with `plenary context init PROJECT`, or say --project PROJECT",
+            )
+        })
+    }
+
+    /// The project that `--project` names, for what is otherwise about all.
+    pub(super) fn project_if_chosen(&self) -> Option<&str> {
+        self.project.as_deref().filter(|_| self.chosen)
+    }
+
+    /// The project, where one is known.
+    pub(super) fn project_if_any(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+}
+
+/// `--project`, else `PLENARY_PROJECT`, else the nearest `.plenary.toml` that names one.
+pub(super) fn project_of(
+    context: &Context,
+    args: &PlaceArgs,
+) -> Result<Option<(String, ProjectSource)>, Failure> {
+    if let Some(project) = &args.project {
+        return Ok(Some((project.clone(), ProjectSource::Flag)));
+    }
+    if let Some(project) = context.around.var("PLENARY_PROJECT") {
+        return Ok(Some((project, ProjectSource::Environment)));
+    }
+    let Some(directory) = context.around.directory() else { return Ok(None) };
+    let found = identity::find_in_project_file(directory, Setting::Project)?;
+    Ok(found.map(|(project, path)| (project, ProjectSource::File(path))))
+}
+
+/// An owner's or operator's client, for what only they may do: by the agent's owner where an agent is named.
+pub(super) fn governing_client(context: &Context) -> Result<Client, Failure> {
+    let owner = context.identity()?.map(|identity| identity.handle.owner_name());
+    context.configuring_client(owner.as_ref().map_or(Realm::Everything, Realm::Owner))
+}
+
+/// The actor follows the token: a given one wins, then the agent that is named, then the only owner whose token is
+/// saved.
+fn speaker(context: &Context, human: bool) -> Result<(Client, Option<Actor>), Failure> {
+    let identity = context.identity()?;
+    if human {
+        let owner = match &identity {
+            Some(identity) => Some(identity.handle.owner_name()),
+            None => saved_owner(context)?.map(|(owner, _)| owner),
+        };
+        let client = context.configuring_client(owner.as_ref().map_or(Realm::Everything, Realm::Owner))?;
+        return Ok((client, owner.map(|owner| Actor { id: owner.to_string(), kind: "human".into() })));
+    }
+    // An agent that is named on purpose wins over a token that is no agent's; one of the directory does not.
+    let named = identity.as_ref().is_some_and(|identity| !matches!(identity.source, Source::Project(_)));
+    let given = context.given_token()?;
+    if let Some(given) = given.filter(|given| !named && is_not_an_agents(given)) {
+        return Ok((context.client_with(given)?, None));
+    }
+    match context.agent_client() {
+        Ok(client) => {
+            let actor =
+                identity.map(|identity| Actor { id: identity.handle.to_string(), kind: "agent".into() });
+            Ok((client, actor))
+        }
+        Err(failure @ Failure::Auth { .. }) if identity.is_none() => match saved_owner(context)? {
+            Some((owner, found)) => {
+                let actor = Actor { id: owner.to_string(), kind: "human".into() };
+                Ok((context.client_with(found)?, Some(actor)))
+            }
+            None => Err(failure),
+        },
+        Err(failure) => Err(failure),
+    }
+}
+
+fn is_not_an_agents(given: &Credential) -> bool {
+    matches!(given.token.kind(), TokenKind::Operator | TokenKind::Owner)
+}
+
+fn saved_owner(context: &Context) -> Result<Option<(OwnerName, Credential)>, Failure> {
+    identity::only_owner_credential(&context.server()?, context.tokens_file().as_ref())
+}
+
+/// Tells tokens apart without saying them.
+fn fingerprint(credential: &Credential) -> String {
+    let digest = plenary_kernel::json::digest(credential.token.reveal().as_bytes());
+    digest[..4].iter().map(|octet| format!("{octet:02x}")).collect()
+}

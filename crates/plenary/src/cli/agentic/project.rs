@@ -1,0 +1,170 @@
+//! `plenary context project`: make, describe, share, archive.
+//! Must not know: what is in a project.
+
+use clap::{Args, Subcommand};
+use plenary_client::{
+    Client,
+    context::{AboutProject, Members, NewProject, Project, Projects},
+};
+use plenary_kernel::AllowEntry;
+
+use super::{
+    place::{Place, PlaceArgs, governing_client},
+    words,
+};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::{Table, clean},
+};
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the projects that one may read
+    List,
+    /// Make a project; `context init` makes one and binds this directory to it
+    Create(Create),
+    /// Show a project
+    Show(Of),
+    /// Name or describe a project
+    Edit(Create),
+    /// Take no more writes; everything stays readable
+    Archive(Of),
+    /// Take writes again
+    Restore(Of),
+    /// List who has a role besides the owner and its agents
+    Members(Of),
+    /// Give somebody a role
+    Share(Share),
+    /// Take somebody's role away
+    Unshare(Unshare),
+}
+
+/// Which project.
+#[derive(Debug, Args)]
+pub(crate) struct Of {
+    /// The project [default: the one of this directory]
+    #[arg(value_name = "PROJECT")]
+    id: Option<String>,
+}
+
+/// What it is about.
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// Its id
+    #[arg(value_name = "PROJECT")]
+    id: String,
+    /// A name for people
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// What it is
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+}
+
+/// Who gets which role.
+#[derive(Debug, Args)]
+pub(crate) struct Share {
+    /// `@owner.name`, or `@owner.*` for every agent of an owner
+    member: AllowEntry,
+    /// reader, writer (deposits and asserts too) or reviewer (reads and reviews)
+    #[arg(value_parser = ["reader", "writer", "reviewer"], default_value = "writer")]
+    role: String,
+}
+
+/// Whose role is taken away.
+#[derive(Debug, Args)]
+pub(crate) struct Unshare {
+    /// As it stands in the list of members
+    member: AllowEntry,
+}
+
+pub(super) async fn run(context: &Context, args: &PlaceArgs, command: Command) -> Result<(), Failure> {
+    let at = || Place::of(context, args);
+    let out = context.out;
+    match command {
+        Command::List => list(context, &at()?).await,
+        Command::Create(Create { id, name, description }) => {
+            let place = at()?;
+            let human = place.actor.as_ref().filter(|actor| actor.kind == "human");
+            let owner_id = human.map(|actor| actor.id.clone());
+            let about = AboutProject { name, description, settings: None };
+            let project = NewProject { project_id: id, owner_id, about };
+            show(context, &place.client.create_project(&project).await?)
+        }
+        Command::Edit(Create { id, name, description }) => {
+            let about = AboutProject { name, description, settings: None };
+            show(context, &at()?.client.edit_project(&id, &about).await?)
+        }
+        Command::Show(of) => {
+            let place = at()?;
+            show(context, &place.client.project(&named(&place, of)?).await?)
+        }
+        Command::Members(of) => {
+            let place = at()?;
+            let reply = place.client.project_members(&named(&place, of)?).await?;
+            context.answer(&reply, |Members { members }| {
+                let mut table = Table::new(&["MEMBER", "ROLE"]);
+                members.iter().for_each(|member| table.row([&member.member, &member.role]));
+                Ok(out.table(&table, "nobody; give somebody a role with `plenary context project share`")?)
+            })
+        }
+        Command::Archive(of) => {
+            let id = named(&at()?, of)?;
+            show(context, &governing_client(context)?.archive_project(&id, true).await?)
+        }
+        Command::Restore(of) => {
+            let id = named(&at()?, of)?;
+            show(context, &governing_client(context)?.archive_project(&id, false).await?)
+        }
+        Command::Share(Share { member, role }) => {
+            let (id, client): (String, Client) = (at()?.project()?.to_owned(), governing_client(context)?);
+            let reply = client.share_project(&id, member.as_str(), &role).await?;
+            context.answer(&reply, |now| {
+                let (member, role) = (clean(&now.member), clean(&now.role));
+                Ok(out.line(&format!("{member} is a {role} of {}", clean(&id)))?)
+            })
+        }
+        Command::Unshare(Unshare { member }) => {
+            let (id, client) = (at()?.project()?.to_owned(), governing_client(context)?);
+            let reply = client.unshare_project(&id, member.as_str()).await?;
+            context.answer(&reply, |()| Ok(out.line(&format!("{member} has no role in {}", clean(&id)))?))
+        }
+    }
+}
+
+fn named(place: &Place, of: Of) -> Result<String, Failure> {
+    match of.id {
+        Some(id) => Ok(id),
+        None => place.project().map(str::to_owned),
+    }
+}
+
+async fn list(context: &Context, place: &Place) -> Result<(), Failure> {
+    let reply = place.client.projects().await?;
+    context.answer(&reply, |Projects { projects }| {
+        let mut table = Table::new(&["PROJECT", "OWNER", "CREATED", "STATE", "NAME"]);
+        for project in projects {
+            let state = if project.archived_at.is_some() { "archived" } else { "open" };
+            let owner = project.owner_id.as_deref().unwrap_or("operator");
+            let created = words::minute(&project.created_at);
+            table.row([&project.project_id, owner, &created, state, &project.name]);
+        }
+        Ok(context.out.table(&table, "no projects yet; make one with `plenary context init`")?)
+    })
+}
+
+fn show(context: &Context, reply: &plenary_client::Reply<Project>) -> Result<(), Failure> {
+    context.answer(reply, |project| {
+        let owner = project.owner_id.as_deref().unwrap_or("operator");
+        let archived = project.archived_at.as_deref().map(|at| format!(", archived {}", words::minute(at)));
+        let (id, name) = (clean(&project.project_id), clean(&project.name));
+        let since = words::minute(&project.created_at);
+        let archived = archived.unwrap_or_default();
+        context.out.line(&format!("{id}  {name} (of {}, since {since}{archived})", clean(owner)))?;
+        if !project.description.is_empty() {
+            context.out.line(&format!("  {}", clean(&project.description)))?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,101 @@
+//! `plenary context pull`: packages, latest, by id, or by what they are about.
+//! Must not know: how a package is shown.
+
+use clap::Args;
+use plenary_client::context::{PackagePage, PackageQuery, RelevantPage};
+
+use super::{place::Place, words};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::{Table, clean},
+};
+
+/// Which packages.
+#[derive(Debug, Args)]
+pub(crate) struct Pull {
+    /// `latest`, or a package's id [default: latest]
+    #[arg(value_name = "latest|ID", conflicts_with = "query")]
+    which: Option<String>,
+    /// Those that have to do with this, the nearest first
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["status", "kind", "parent", "cursor"])]
+    query: Option<String>,
+    /// At most so many, up to 1000 [default: 5]
+    #[arg(long)]
+    limit: Option<u32>,
+    /// Only those in this state
+    #[arg(long, value_parser = ["draft", "awaiting_review", "revision_requested", "complete"])]
+    status: Option<String>,
+    /// Only those of this type
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// Only those that correct or continue this one
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// Go on where an earlier list stopped
+    #[arg(long)]
+    cursor: Option<String>,
+    /// Only a line for each
+    #[arg(long)]
+    short: bool,
+}
+
+pub(super) async fn run(context: &Context, place: &Place, args: Pull) -> Result<(), Failure> {
+    let out = context.out;
+    if let Some(id) = args.which.as_ref().filter(|which| *which != "latest") {
+        let reply = place.client.package(id, place.project_if_any()).await?;
+        return context.answer(&reply, |package| {
+            Ok(words::whole(package).iter().try_for_each(|line| out.line(line))?)
+        });
+    }
+    if let Some(query) = &args.query {
+        let reply = place.client.relevant_packages(place.project()?, query, args.limit).await?;
+        return context.answer(&reply, |RelevantPage { packages }| {
+            if packages.is_empty() {
+                out.note("nothing has to do with that");
+            }
+            for found in packages {
+                for (n, line) in words::brief(&found.package).iter().enumerate() {
+                    let score = if n == 0 { format!("  {:.3}", found.score) } else { String::new() };
+                    out.line(&format!("{line}{score}"))?;
+                }
+            }
+            Ok(())
+        });
+    }
+    let query = PackageQuery {
+        limit: args.limit,
+        status: args.status,
+        package_type: args.kind,
+        parent: args.parent,
+        cursor: args.cursor,
+    };
+    let reply = place.client.latest_packages(place.project()?, &query).await?;
+    context.answer(&reply, |page| {
+        if args.short {
+            table(context, page)?
+        } else {
+            briefs(context, page)?
+        }
+        words::more(&out, page.next_cursor.as_deref());
+        Ok(())
+    })
+}
+
+fn briefs(context: &Context, page: &PackagePage) -> Result<(), Failure> {
+    if page.packages.is_empty() {
+        context.out.note("there are none; deposit one with `plenary context deposit`");
+    }
+    let lines = page.packages.iter().flat_map(words::brief);
+    Ok(lines.into_iter().try_for_each(|line| context.out.line(&line))?)
+}
+
+/// A line for each package.
+pub(super) fn table(context: &Context, page: &PackagePage) -> Result<(), Failure> {
+    let mut table = Table::new(&["PACKAGE", "CREATED", "BY", "TYPE", "STATUS", "TITLE"]);
+    for package in &page.packages {
+        let created = words::minute(&package.created_at);
+        let (by, kind) = (&package.created_by.id, &package.package_type);
+        table.row([&package.package_id, &created, by, kind, &package.status, &clean(&package.title)]);
+    }
+    Ok(context.out.table(&table, "there are none")?)
+}

@@ -1,0 +1,156 @@
+//! Which session of work belongs to which terminal, kept in a file that may be lost without harm.
+//! Must not know: the server.
+
+use std::{
+    io::{self, ErrorKind, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// Most sessions that are remembered; past it the one that was used longest ago goes.
+const REMEMBERED_MAX: usize = 200;
+/// A session that was not used for so long is over, in milliseconds: half a day.
+const IDLE_MS_MAX: u64 = 12 * 3_600_000;
+/// A larger file is something else.
+const OCTETS_MAX: usize = 1 << 20;
+
+/// Whose session where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Key {
+    /// The server's URL.
+    pub(super) server: String,
+    /// The project.
+    pub(super) project: String,
+    /// Who speaks.
+    pub(super) voice: String,
+    /// In which terminal.
+    pub(super) terminal: String,
+}
+
+/// A session of work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Remembered {
+    /// Whose and where.
+    #[serde(flatten)]
+    pub(super) key: Key,
+    /// Its id.
+    pub(super) session_id: String,
+    /// When it was last used.
+    pub(super) used_at_ms: u64,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Sessions {
+    sessions: Vec<Remembered>,
+}
+
+/// The file, which need not exist.
+pub(super) struct Memory {
+    path: PathBuf,
+}
+
+impl Memory {
+    /// The file in a directory.
+    pub(super) fn in_dir(directory: &Path) -> Self {
+        Self { path: directory.join("context-sessions.json") }
+    }
+
+    /// The session of this key, unless it was not used for long.
+    pub(super) fn recall(&self, key: &Key, now_ms: u64) -> Option<String> {
+        let fresh = |known: &Remembered| now_ms.saturating_sub(known.used_at_ms) <= IDLE_MS_MAX;
+        self.load()
+            .sessions
+            .into_iter()
+            .find(|known| known.key == *key && fresh(known))
+            .map(|it| it.session_id)
+    }
+
+    /// Remembers a session as used now, in the place of what was remembered for its key.
+    pub(super) fn remember(&self, used: Remembered) -> io::Result<()> {
+        self.change(|sessions| {
+            sessions.retain(|known| known.key != used.key);
+            sessions.push(used);
+        })
+    }
+
+    /// Forgets a session.
+    pub(super) fn forget(&self, session_id: &str) -> io::Result<()> {
+        self.change(|sessions| sessions.retain(|known| known.session_id != session_id))
+    }
+
+    /// What cannot be read is nothing: a new session does no harm.
+    fn load(&self) -> Sessions {
+        let text = std::fs::read(&self.path).unwrap_or_default();
+        if text.len() > OCTETS_MAX {
+            return Sessions::default();
+        }
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<Remembered>)) -> io::Result<()> {
+        let directory = self.path.parent().ok_or(ErrorKind::NotFound)?;
+        std::fs::create_dir_all(directory)?;
+        let lock = std::fs::OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(self.path.with_extension("lock"))?;
+        lock.lock()?;
+        let mut all = self.load();
+        change(&mut all.sessions);
+        all.sessions.sort_by_key(|known| std::cmp::Reverse(known.used_at_ms));
+        all.sessions.truncate(REMEMBERED_MAX);
+        let fresh = self.path.with_extension("new");
+        let mut file = std::fs::File::create(&fresh)?;
+        file.write_all(&serde_json::to_vec(&all)?)?;
+        std::fs::rename(&fresh, &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Scratch;
+
+    fn used(terminal: &str, used_at_ms: u64) -> Remembered {
+        let key = Key {
+            server: "http://h".into(),
+            project: "p".into(),
+            voice: "@a.b".into(),
+            terminal: terminal.into(),
+        };
+        Remembered { key, session_id: format!("sess_{terminal}_{used_at_ms}"), used_at_ms }
+    }
+
+    #[test]
+    fn ap_13_a_terminal_keeps_its_session_until_it_rests_for_long() {
+        let root = Scratch::new("remembered");
+        let memory = Memory::in_dir(&root.join("deep"));
+        let (one, key) = (used("a", 1), used("a", 1).key);
+        assert_eq!(memory.recall(&key, 2), None);
+        memory.remember(one.clone()).unwrap();
+        assert_eq!(memory.recall(&key, IDLE_MS_MAX + 1), Some(one.session_id));
+        assert_eq!(memory.recall(&key, IDLE_MS_MAX + 2), None);
+        assert_eq!(memory.recall(&used("b", 1).key, 2), None);
+        memory.remember(used("a", 7)).unwrap();
+        assert_eq!(memory.recall(&key, 8).unwrap(), "sess_a_7");
+        memory.forget("sess_a_7").unwrap();
+        assert_eq!(memory.recall(&key, 8), None);
+    }
+
+    #[test]
+    fn past_the_limit_what_was_used_longest_ago_goes_and_damage_is_nothing() {
+        let root = Scratch::new("remembered-many");
+        let memory = Memory::in_dir(&root);
+        for n in 0..=REMEMBERED_MAX as u64 {
+            memory.remember(used(&n.to_string(), n)).unwrap();
+        }
+        assert_eq!(memory.recall(&used("0", 0).key, 0), None);
+        assert!(memory.recall(&used("1", 0).key, 0).is_some());
+        std::fs::write(root.join("context-sessions.json"), "{").unwrap();
+        assert_eq!(memory.recall(&used("1", 0).key, 0), None);
+        memory.remember(used("1", 1)).unwrap();
+        assert!(memory.recall(&used("1", 0).key, 1).is_some());
+    }
+}

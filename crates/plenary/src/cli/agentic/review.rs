@@ -1,0 +1,158 @@
+//! `plenary context review`: what waits for a review, the answers, and what was answered before.
+//! Must not know: packages' contents.
+
+use clap::{Args, Subcommand};
+use plenary_client::{
+    Error, Reply,
+    context::{Package, PackagePage, ReviewLog},
+};
+
+use super::{place::Place, pull, words};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::{clean, clean_block},
+};
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the packages that await review
+    List(List),
+    /// Ask for a review of a package
+    Request(Request),
+    /// Approve a package: it is complete, and never changes again
+    Approve(Answer),
+    /// Send a package back for changes
+    Revise(Answer),
+    /// Put a package that was sent back up for review again
+    Resubmit(Answer),
+    /// Show the steps of a package's review
+    Log(Of),
+}
+
+/// Which of them.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// At most so many, up to 1000 [default: 5]
+    #[arg(long)]
+    limit: Option<u32>,
+    /// Go on where an earlier list stopped
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
+/// Whose review.
+#[derive(Debug, Args)]
+pub(crate) struct Request {
+    /// The package
+    id: String,
+    /// By whom [default: human]
+    #[arg(long, value_name = "WHO", value_parser = ["human", "agent"], default_value = "human")]
+    by: String,
+    /// Why
+    #[arg(long, short, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+/// An answer.
+#[derive(Debug, Args)]
+pub(crate) struct Answer {
+    /// The package
+    id: String,
+    /// Why, or what is to be changed
+    #[arg(long, short, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+/// Of which package.
+#[derive(Debug, Args)]
+pub(crate) struct Of {
+    /// The package
+    id: String,
+}
+
+pub(super) async fn run(context: &Context, place: &Place, command: Command) -> Result<(), Failure> {
+    let (client, project) = (&place.client, place.project_if_any());
+    match command {
+        Command::List(List { limit, cursor }) => {
+            let reply = client.awaiting_review(place.project()?, limit, cursor.as_deref()).await?;
+            context.answer(&reply, |page: &PackagePage| {
+                if page.packages.is_empty() {
+                    context.out.note("nothing awaits review");
+                    return Ok(());
+                }
+                pull::table(context, page)?;
+                words::more(&context.out, page.next_cursor.as_deref());
+                Ok(())
+            })
+        }
+        Command::Request(Request { id, by, note }) => {
+            let reply = client.flag_package(&id, project, &by, note.as_deref()).await.map_err(explained)?;
+            said(context, &reply, &format!("awaits review by {by}"))
+        }
+        Command::Approve(answer) => step(context, place, &answer, "complete", "approved").await,
+        Command::Revise(answer) => {
+            step(context, place, &answer, "revision_requested", "sent back for changes").await
+        }
+        Command::Resubmit(answer) => {
+            step(context, place, &answer, "awaiting_review", "awaits review again").await
+        }
+        Command::Log(Of { id }) => {
+            let reply = client.review_log(&id, project).await?;
+            context.answer(&reply, |log| log_lines(context, log))
+        }
+    }
+}
+
+async fn step(
+    context: &Context,
+    place: &Place,
+    answer: &Answer,
+    status: &str,
+    verb: &str,
+) -> Result<(), Failure> {
+    let Answer { id, note } = answer;
+    let client = &place.client;
+    let reply = client.review_package(id, place.project_if_any(), status, note.as_deref()).await;
+    said(context, &reply.map_err(explained)?, verb)
+}
+
+fn said(context: &Context, reply: &Reply<Package>, verb: &str) -> Result<(), Failure> {
+    context.answer(reply, |package| {
+        let (id, title) = (clean(&package.package_id), clean(&package.title));
+        Ok(context.out.line(&format!("{id} {verb}: {title}"))?)
+    })
+}
+
+/// A step that leads nowhere, with what does.
+fn explained(error: Error) -> Failure {
+    match error {
+        Error::Refused(refused) if refused.code == "invalid_transition" => Failure::local_with(
+            refused.message,
+            "see where it is with `plenary context review log ID`; what is complete is corrected by a new package with \
+             `--parent ID`",
+        ),
+        other @ (Error::Refused(_) | Error::Network(_) | Error::Unreadable(_) | Error::Invalid(_)) => {
+            other.into()
+        }
+    }
+}
+
+fn log_lines(context: &Context, log: &ReviewLog) -> Result<(), Failure> {
+    for step in &log.reviews {
+        let note = step.note.as_deref().map(|note| format!(": {}", clean_block(note, "    ")));
+        let reviewer = match step.status.as_str() {
+            "awaiting_review" => format!(" by {}", clean(&step.review_type)),
+            _ => String::new(),
+        };
+        context.out.line(&format!(
+            "{} {} {} → {}{reviewer}{}",
+            words::minute(&step.at),
+            clean(&step.by),
+            clean(&step.action),
+            clean(&step.status),
+            note.unwrap_or_default()
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! `plenary context session`: sessions of work, begun by themselves at the first deposit of a terminal.
+//! Must not know: what is deposited in one.
+
+use clap::{Args, Subcommand};
+use plenary_client::{
+    Error,
+    context::{Creator, NewSession, Session, SessionPage, SessionQuery},
+    frames::now,
+};
+
+use super::{
+    place::Place,
+    remembered::{Key, Memory, Remembered},
+    words,
+};
+use crate::{
+    cli::{context::Context, failure::Failure, terminal},
+    out::{Table, clean},
+    paths,
+};
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Begin a session in this terminal; deposits begin one by themselves
+    Start,
+    /// End a session
+    End(Which),
+    /// Show a session and what was deposited in it
+    Show(Which),
+    /// List sessions, newest first
+    List(List),
+}
+
+/// Which session.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// Its id or callsign, e.g. coral-heron [default: the one of this terminal]
+    session: Option<String>,
+}
+
+/// Which sessions.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only with this callsign
+    #[arg(long, value_name = "NAME")]
+    callsign: Option<String>,
+    /// At most so many, up to 1000 [default: 100]
+    #[arg(long)]
+    limit: Option<u32>,
+    /// Go on where an earlier list stopped
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, place: &Place, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Start => {
+            let reply = place.client.start_context_session(place.project()?, &who(place)).await?;
+            remember(context, place, &reply)?;
+            context.answer(&reply, |session| Ok(context.out.line(&said(session))?))
+        }
+        Command::List(args) => list(context, place, args).await,
+        Command::Show(which) => {
+            let id = of(context, place, which.session).await?;
+            let reply = place.client.context_session(place.project()?, &id).await?;
+            context.answer(&reply, |session| {
+                context.out.line(&said(session))?;
+                let packages = &session.packages_deposited;
+                Ok(packages.iter().try_for_each(|id| context.out.line(&format!("  {}", clean(id))))?)
+            })
+        }
+        Command::End(which) => {
+            let id = of(context, place, which.session).await?;
+            let reply = place.client.end_context_session(place.project()?, &id).await?;
+            if let Some(memory) = memory(context) {
+                memory.forget(&id).map_err(|error| unwritable(&error))?;
+            }
+            context.answer(&reply, |session| Ok(context.out.line(&said(session))?))
+        }
+    }
+}
+
+async fn list(context: &Context, place: &Place, args: List) -> Result<(), Failure> {
+    let List { callsign, limit, cursor } = args;
+    let query = SessionQuery { callsign, limit, cursor };
+    let reply = place.client.context_sessions(place.project()?, &query).await?;
+    context.answer(&reply, |SessionPage { sessions, next_cursor }| {
+        let mut table = Table::new(&["CALLSIGN", "BY", "STARTED", "ENDED", "PACKAGES", "SESSION"]);
+        for session in sessions {
+            table.row([
+                session.callsign.as_deref().unwrap_or_default(),
+                &session.actor_id,
+                &words::minute(&session.started_at),
+                &session.ended_at.as_deref().map(words::minute).unwrap_or_default(),
+                &session.packages_deposited.len().to_string(),
+                &session.session_id,
+            ]);
+        }
+        context.out.table(&table, "no sessions yet; the first deposit begins one")?;
+        words::more(&context.out, next_cursor.as_deref());
+        Ok(())
+    })
+}
+
+fn said(session: &Session) -> String {
+    let callsign = session.callsign.as_deref().unwrap_or(&session.session_id);
+    let end = session.ended_at.as_deref().map(|at| format!(" to {}", words::minute(at))).unwrap_or_default();
+    format!(
+        "{} of {} in {}, since {}{end}  {}",
+        clean(callsign),
+        clean(&session.actor_id),
+        clean(&session.project_id),
+        words::minute(&session.started_at),
+        clean(&session.session_id)
+    )
+}
+
+fn memory(context: &Context) -> Option<Memory> {
+    paths::state_dir(&|name| context.around.var(name)).map(|directory| Memory::in_dir(&directory))
+}
+
+fn unwritable(error: &std::io::Error) -> Failure {
+    Failure::local(format!("which session belongs to this terminal cannot be kept: {error}"))
+}
+
+fn key(context: &Context, place: &Place) -> Result<Key, Failure> {
+    let terminal =
+        context.around.var("PLENARY_SESSION").unwrap_or_else(|| terminal::session_id(&context.around));
+    Ok(Key {
+        server: place.server.to_string(),
+        project: place.project()?.to_owned(),
+        voice: place.voice.clone(),
+        terminal,
+    })
+}
+
+fn remember(context: &Context, place: &Place, session: &Session) -> Result<(), Failure> {
+    let Some(memory) = memory(context) else { return Ok(()) };
+    let key = key(context, place)?;
+    let used = Remembered { key, session_id: session.session_id.clone(), used_at_ms: now().0 };
+    memory.remember(used).map_err(|error| unwritable(&error))
+}
+
+fn who(place: &Place) -> NewSession {
+    let actor = place.actor.clone();
+    NewSession {
+        actor_id: actor.as_ref().map(|actor| actor.id.clone()),
+        actor_type: actor.map(|actor| actor.kind),
+    }
+}
+
+/// A session by its id or callsign, else the one of this terminal.
+async fn of(context: &Context, place: &Place, given: Option<String>) -> Result<String, Failure> {
+    let Some(given) = given else {
+        let known = match memory(context) {
+            Some(memory) => memory.recall(&key(context, place)?, now().0),
+            None => None,
+        };
+        return known.ok_or_else(|| {
+            Failure::usage(
+                "this terminal has no session",
+                "name one, or begin one with `plenary context session start`",
+            )
+        });
+    };
+    if given.starts_with("sess_") {
+        return Ok(given);
+    }
+    let query = SessionQuery { callsign: Some(given.clone()), limit: Some(1), cursor: None };
+    let page = place.client.context_sessions(place.project()?, &query).await?;
+    Ok(page.sessions.first().map_or(given, |session| session.session_id.clone()))
+}
+
+/// Who deposits, in the session of this terminal; it begins where there is none, and says so unless it is to be quiet.
+pub(super) async fn creator(context: &Context, place: &Place, quiet: bool) -> Result<Creator, Failure> {
+    let project = place.project()?;
+    let recalled = match memory(context) {
+        Some(memory) => memory.recall(&key(context, place)?, now().0),
+        None => None,
+    };
+    let known = match &recalled {
+        Some(id) => match place.client.context_session(project, id).await {
+            Ok(reply) => Some(reply.value).filter(|session| session.ended_at.is_none()),
+            Err(Error::Refused(refused)) if refused.status == 404 => None,
+            Err(error) => return Err(error.into()),
+        },
+        None => None,
+    };
+    let session = match known {
+        Some(session) => session,
+        None => {
+            let session = place.client.start_context_session(project, &who(place)).await?.value;
+            if let Some(callsign) = session.callsign.as_ref().filter(|_| !quiet) {
+                context.out.note(&format!("this terminal is {} in {}", clean(callsign), clean(project)));
+            }
+            session
+        }
+    };
+    if let Err(Failure::Local { what, .. }) = remember(context, place, &session) {
+        context.out.note(&what);
+    }
+    Ok(Creator {
+        id: session.actor_id,
+        kind: session.actor_type,
+        session_id: Some(session.session_id),
+        ..Creator::default()
+    })
+}

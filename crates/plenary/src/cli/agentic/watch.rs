@@ -1,0 +1,120 @@
+//! `plenary context watch`: what happens in a project, over every break of the stream, until Ctrl-C.
+//! Must not know: how the stream is kept up.
+
+use clap::Args;
+use plenary_client::{
+    context::{ContextEvent, ContextStream, Signal},
+    frames::StreamOptions,
+};
+use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{place::Place, words};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::{Out, Style, clean},
+};
+
+/// What to follow.
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// Begin behind the event of this id; 0 is the beginning
+    #[arg(long, value_name = "ID")]
+    after: Option<String>,
+    /// Only these types, separated by commas: whole, or what stands before the dot: package,fact.asserted
+    #[arg(long, value_name = "TYPES")]
+    types: Option<String>,
+    /// Wait for the server where it is not up yet
+    #[arg(long)]
+    wait: bool,
+}
+
+pub(super) async fn run(context: &Context, place: &Place, args: Watch) -> Result<(), Failure> {
+    let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
+    let mut stream =
+        place.client.context_events(place.project()?, args.types.as_deref(), args.after, options);
+    let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
+    let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
+    tokio::select! {
+        outcome = follow(context, place, &mut stream) => outcome,
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+async fn follow(context: &Context, place: &Place, stream: &mut ContextStream) -> Result<(), Failure> {
+    let out = context.out;
+    loop {
+        match stream.next().await? {
+            Signal::Opened => out.note(&format!("watching {}; stop with Ctrl-C", clean(place.project()?))),
+            Signal::Keepalive => {}
+            Signal::Lost { reason, retry_in } => {
+                out.note(&format!("the stream broke ({reason}); again in {} ms", retry_in.as_millis()));
+            }
+            Signal::Event(event) => {
+                let text = line(out, &event);
+                let printed = tokio::task::spawn_blocking(move || out.line(&text)).await;
+                printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??;
+            }
+        }
+    }
+}
+
+/// When, which, who, what; under `--json` as the server sent it.
+fn line(out: Out, event: &ContextEvent) -> String {
+    if out.is_json() {
+        return event.json.clone();
+    }
+    let data: Value = serde_json::from_str(&event.json).unwrap_or_default();
+    let text = |at: &str| data.pointer(at).and_then(Value::as_str);
+    let id = event.id.as_deref().map(|id| format!("#{id}")).unwrap_or_default();
+    format!(
+        "{} {} {} {}",
+        out.paint(Style::Dim, &clean(&format!("{} {id}", words::second(text("/at").unwrap_or_default())))),
+        out.paint(Style::Bold, &clean(text("/by").unwrap_or_default())),
+        out.paint(Style::Green, &clean(&event.name)),
+        clean(&said(&data))
+    )
+}
+
+/// What tells an event from others of its type.
+fn said(data: &Value) -> String {
+    let text = |at: &str| data.pointer(at).and_then(Value::as_str);
+    if let (Some(title), Some(id)) = (text("/package/title"), text("/package/package_id")) {
+        let step = text("/from").zip(text("/package/status")).map(|(from, to)| format!(" {from} → {to}"));
+        return format!("{title} ({id}){}", step.unwrap_or_default());
+    }
+    if let (Some(subject), Some(predicate)) = (text("/fact/subject"), text("/fact/predicate")) {
+        return format!("{subject} {predicate}: {}", text("/fact/value").unwrap_or_default());
+    }
+    if let Some(callsign) = text("/session/callsign") {
+        return callsign.to_owned();
+    }
+    match (text("/member"), text("/role")) {
+        (Some(member), role) => format!("{member} {}", role.unwrap_or_default()),
+        (None, _) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_that_says_what_happened() {
+        let said = |data: Value| {
+            let event = ContextEvent { id: Some("7".into()), name: "x.y".into(), json: data.to_string() };
+            line(Out::new(false, true), &event)
+        };
+        let package = json!({"title": "T\n#", "package_id": "p", "status": "complete"});
+        let at = "2026-04-18T20:00:00.123Z";
+        let moved = said(json!({"at": at, "by": "~nick", "package": package, "from": "awaiting_review"}));
+        assert_eq!(moved, "2026-04-18 20:00:00 #7 ~nick x.y T\\n# (p) awaiting_review → complete");
+        assert!(said(json!({"fact": {"subject": "a", "predicate": "b", "value": "c"}})).ends_with("a b: c"));
+        assert!(said(json!({"session": {"callsign": "coral-heron"}})).ends_with("coral-heron"));
+        assert!(said(json!({"member": "@a.*", "role": "reader"})).ends_with("@a.* reader"));
+        assert!(said(json!([])).ends_with("x.y "));
+    }
+}

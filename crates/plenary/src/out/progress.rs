@@ -1,0 +1,78 @@
+//! How far long work has come: one line on a terminal that is written anew, and nothing where nobody watches.
+//! Must not know: what the work is.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    time::{Duration, Instant},
+};
+
+use super::Out;
+
+/// Between two writings of the line.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// The line; gone when dropped.
+pub(crate) struct Progress {
+    shown: bool,
+    written: Option<Instant>,
+    begun: Instant,
+}
+
+impl Progress {
+    /// Shown where standard error is a terminal, and never under `--json`.
+    pub(crate) fn new(out: &Out) -> Self {
+        Self { shown: !out.is_json() && io::stderr().is_terminal(), written: None, begun: Instant::now() }
+    }
+
+    /// Says how far it is, unless that was said just now.
+    pub(crate) fn tell(&mut self, step: &str, records: u64, octets: u64) {
+        if !self.shown || self.written.is_some_and(|written| written.elapsed() < EVERY) {
+            return;
+        }
+        self.written = Some(Instant::now());
+        let line = line(step, records, octets, self.begun.elapsed());
+        let _closed = write!(io::stderr().lock(), "\r\x1b[K{line}");
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.written.is_some() {
+            let _closed = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}
+
+fn line(step: &str, records: u64, octets: u64, since: Duration) -> String {
+    let per_s = octets.saturating_mul(1000) / u64::try_from(since.as_millis()).unwrap_or(u64::MAX).max(1);
+    format!("{step}: {records} done, {}, {}/s", size(octets), size(per_s))
+}
+
+/// Octets in words.
+pub(crate) fn size(octets: u64) -> String {
+    match octets {
+        0..1024 => format!("{octets} B"),
+        1024..1_048_576 => format!("{} KiB", octets >> 10),
+        _ => format!("{}.{} MiB", octets >> 20, (octets >> 10) % 1024 * 10 / 1024),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_how_much_and_how_fast() {
+        let said = line("export", 12, 3 << 20, Duration::from_secs(2));
+        assert_eq!(said, "export: 12 done, 3.0 MiB, 1.5 MiB/s");
+        assert_eq!(line("import", 0, 0, Duration::ZERO), "import: 0 done, 0 B, 0 B/s");
+        assert_eq!([size(1023), size(1024)], ["1023 B", "1 KiB"]);
+    }
+
+    #[test]
+    fn nobody_who_does_not_watch_is_told() {
+        let mut progress = Progress::new(&Out::new(true, true));
+        progress.tell("export", 1, 1);
+        assert!(progress.written.is_none());
+    }
+}
