@@ -1,6 +1,6 @@
-//! Requests and runs for the tests of kinds.
+//! Requests and runs for the tests of kinds, and a server that answers from a script.
 
-use std::{pin::Pin, sync::Arc};
+use std::{collections::VecDeque, pin::Pin, sync::Arc};
 
 use plenary_kernel::{Stamp, TimestampMs};
 use plenary_log::Fault;
@@ -10,6 +10,11 @@ use plenary_runs::{
     run_of,
 };
 use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpListener,
+    task::JoinHandle,
+};
 
 /// A thread without earlier runs.
 struct Nothing;
@@ -43,4 +48,46 @@ pub(crate) fn request(body: &Value) -> RunRequest {
 /// Both ends of its run.
 pub(crate) fn run(request: &RunRequest) -> (Run, Ears) {
     run_of(Arc::new(request.clone()), Arc::new(Nothing))
+}
+
+/// A request that the script answered.
+pub(crate) struct Asked {
+    /// Its first line and its fields, in small letters.
+    pub(crate) head: String,
+    /// Null where there was none.
+    pub(crate) body: Value,
+}
+
+/// Answers one connection after the other with what stands in the script, to the letter; gives what it was asked.
+pub(crate) async fn scripted(script: Vec<String>) -> (String, JoinHandle<Vec<Asked>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let mut script = VecDeque::from(script);
+    let serving = tokio::spawn(async move {
+        let mut all = Vec::new();
+        while let Some(answer) = script.pop_front() {
+            let (socket, _) = listener.accept().await.unwrap();
+            let mut socket = BufReader::new(socket);
+            let (mut head, mut length) = (String::new(), 0);
+            loop {
+                let mut line = String::new();
+                socket.read_line(&mut line).await.unwrap();
+                if line.trim().is_empty() {
+                    break;
+                }
+                let line = line.to_ascii_lowercase();
+                if let Some(value) = line.strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                head.push_str(&line);
+            }
+            let mut body = vec![0; length];
+            socket.read_exact(&mut body).await.unwrap();
+            all.push(Asked { head, body: serde_json::from_slice(&body).unwrap_or_default() });
+            socket.write_all(answer.as_bytes()).await.unwrap();
+            socket.shutdown().await.unwrap();
+        }
+        all
+    });
+    (origin, serving)
 }

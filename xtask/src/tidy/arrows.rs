@@ -40,7 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge"]),
     ("client", &["kernel", "outward"]),
     // Between a room and the programs that it runs: another kind of agent is another file here.
-    ("hosts", &["kernel", "log", "outward", "runs"]),
+    ("hosts", &["kernel", "log", "hub", "edge", "accounts", "outward", "runs"]),
     // It holds the server to the documents, so it must not share the server's own idea of them.
     ("blackbox", &[]),
     // It measures the real binary from outside, and its bare limits must owe the server nothing.

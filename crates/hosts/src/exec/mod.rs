@@ -1,31 +1,28 @@
 //! `kind = "exec"`: a program of this machine for each run, one JSON object a line both ways (wire.md D.8).
 //! Must not know: what the program does.
 
-mod artifact;
 mod ending;
-mod lines;
-mod process;
 mod said;
-mod stderr;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, convert::Infallible, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use plenary_runs::{Asked, Card, Ended, Input, Run, RunRequest, Runner, Running};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use tokio::{
-    io::{AsyncWrite, AsyncWriteExt},
-    sync::mpsc,
-};
+use serde::Deserialize;
+use tokio::sync::mpsc;
 
-use self::{
-    lines::Lines,
-    process::{Group, Started},
-    said::Listener,
+use self::said::Listener;
+use crate::{
+    ConfigFault,
+    program::{
+        Program,
+        lines::Lines,
+        process::{self, Group, Started},
+        stderr,
+    },
+    spoken,
 };
-use crate::ConfigFault;
 
 /// Most lines that wait for a program that does not read; past it answers are lost, which a line in the log says.
 const LINES_WAITING_MAX: usize = 32;
@@ -62,6 +59,7 @@ fn any_request() -> Vec<String> {
 #[derive(Debug)]
 pub struct Exec {
     settings: Settings,
+    program: Program,
 }
 
 impl Exec {
@@ -70,10 +68,8 @@ impl Exec {
     /// # Errors
     /// When there is no program to start.
     pub fn new(settings: Settings) -> Result<Self, ConfigFault> {
-        match settings.command.first() {
-            Some(program) if !program.is_empty() => Ok(Self { settings }),
-            _ => Err(ConfigFault::member("command", "has no program; write [\"program\", \"argument\"]")),
-        }
+        let program = Program::new(&settings.command, settings.directory.as_ref(), &settings.env)?;
+        Ok(Self { settings, program })
     }
 }
 
@@ -94,7 +90,7 @@ impl Runner for Exec {
 
 impl Exec {
     async fn carry_out(&self, request: &RunRequest, run: Run) -> Ended {
-        let Started { mut child, stdin, stdout, stderr, group } = match process::start(&self.settings) {
+        let Started { mut child, stdin, stdout, stderr, group } = match process::start(&self.program) {
             Ok(started) => started,
             Err(why) => return Ended::error(why),
         };
@@ -106,7 +102,7 @@ impl Exec {
         let mut listener = Listener::new(Lines::new(stdout), output, request);
         let said = {
             let listening = listener.listen();
-            let told = told(lines, stdin);
+            let told = process::told(lines, stdin);
             let asked = asked(&mut input, &to_program, &group, request);
             let gone = process::gone(&mut child, &group);
             tokio::pin!(listening, told, asked, gone);
@@ -138,46 +134,16 @@ async fn asked(
     loop {
         match input.wait().await {
             Asked::Resume(request_keys) => {
-                let line = line("ResumeWithInput", Some(&request_keys), request);
-                if to_program.try_send(line).is_err() {
+                if to_program.try_send(spoken::resume(&request_keys, request)).is_err() {
                     tracing::warn!(agent = %request.agent, run = %request.run_id, "the program does not read its input; an answer was lost");
                 }
             }
             Asked::Cancel => {
                 // A program that does not read is told by the signal.
-                let _ = to_program.try_send(line("CancelRequest", None, request));
+                let _ = to_program.try_send(spoken::cancel(request));
                 group.stop().await;
                 return Ended::canceled();
             }
         }
     }
-}
-
-/// A line for the program about a run that goes on (wire.md D.8).
-#[derive(Serialize)]
-struct Told<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_keys: Option<&'a Map<String, Value>>,
-    run_id: String,
-    thread_id: String,
-}
-
-fn line(kind: &'static str, request_keys: Option<&Map<String, Value>>, request: &RunRequest) -> String {
-    let (run_id, thread_id) = (request.run_id.to_string(), request.thread_id.to_string());
-    let told = Told { kind, request_keys, run_id, thread_id };
-    serde_json::to_string(&told).expect("names of members are text")
-}
-
-/// Writes lines to the program until it is over; holds its input open meanwhile. A program that closed its input, or
-/// never reads it, is not held up by that.
-async fn told(mut lines: mpsc::Receiver<String>, mut stdin: impl AsyncWrite + Unpin) -> Infallible {
-    while let Some(mut line) = lines.recv().await {
-        line.push('\n');
-        if stdin.write_all(line.as_bytes()).await.is_err() || stdin.flush().await.is_err() {
-            break;
-        }
-    }
-    std::future::pending().await
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plenary_runs::{Ears, Event, EventKind, FinishReason};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::*;
@@ -167,7 +167,8 @@ async fn the_servers_own_variables_stay_its_own() {
     let table =
         "command = [\"sh\", \"-c\", \"env >&2; exit 1\"]\nenv = { GREETING = \"hello\" }\ndirectory = \"/\"";
     let settings: Settings = crate::config::read(table.parse().unwrap()).unwrap();
-    let command = process::command(&settings, ["PLENARY_OPERATOR_TOKEN", "PATH"].map(Into::into));
+    let exec = Exec::new(settings).unwrap();
+    let command = process::command(&exec.program, ["PLENARY_OPERATOR_TOKEN", "PATH"].map(Into::into));
     let variables: BTreeMap<_, _> = command.as_std().get_envs().collect();
     assert_eq!(variables[std::ffi::OsStr::new("PLENARY_OPERATOR_TOKEN")], None);
     assert!(!variables.contains_key(std::ffi::OsStr::new("PATH")), "inherited");

@@ -15,7 +15,8 @@ use plenary_outward::{
 };
 use tokio::time::{sleep, timeout};
 
-use super::chat::{Answer, MESSAGE_OCTETS_MAX, said};
+use super::chat::{Answer, MESSAGE_OCTETS_MAX};
+use crate::key::said;
 
 /// How long nothing may come of an answer.
 const SILENCE_MAX: Duration = Duration::from_secs(180);

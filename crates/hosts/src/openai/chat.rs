@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::tools::Tool;
+use crate::{key::said, tools::Tool};
 
 /// Most octets of one message of the model, its calls of tools included; past it the answer is given up.
 pub(super) const MESSAGE_OCTETS_MAX: usize = 1 << 20;
@@ -218,14 +218,6 @@ impl Answer {
         let content = (!self.content.is_empty() || self.calls.is_empty()).then(|| self.content.clone());
         Message { role: "assistant", content, tool_calls: self.calls.clone(), tool_call_id: None }
     }
-}
-
-/// What an error says for people: its `message`, or all of it, cut.
-pub(super) fn said(error: &Value) -> String {
-    let inner = error.get("error").unwrap_or(error);
-    let inner = inner.get("message").unwrap_or(inner);
-    let text = inner.as_str().map_or_else(|| inner.to_string(), str::to_owned);
-    text.chars().take(500).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod tests;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderValue, Uri};
+use http::Uri;
 use plenary_outward::{Pool, client_config};
 use plenary_runs::{
     Asked, Card, Ended, Event, EventKind, FinishReason, Input, NotTaken, Output, Run, RunRequest, Runner,
@@ -22,7 +22,7 @@ use self::{
     ask::Server,
     chat::{Answer, Call, Message},
 };
-use crate::{ConfigFault, Tool, Toolbox};
+use crate::{ConfigFault, Tool, Toolbox, key};
 
 /// Questions to the model in one run unless the configuration says otherwise; past it the run ends with an error.
 const ROUNDS_MAX: u32 = 32;
@@ -92,7 +92,11 @@ impl OpenAi {
         };
         let tls = client_config(secure, None, "in SSL_CERT_FILE");
         let pool = Pool::new(tls.map_err(|fault| ConfigFault::member("base_url", fault.to_string()))?);
-        let key = settings.api_key_env.as_deref().map(|name| key(name, variable(name))).transpose()?;
+        let key = settings
+            .api_key_env
+            .as_deref()
+            .map(|name| key::bearer("api_key_env", name, variable(name)))
+            .transpose()?;
         let sets: Vec<String> = settings.tools.iter().filter(|set| *set != INPUT_SET).cloned().collect();
         let mut tools = toolbox.tools(&sets).map_err(|why| ConfigFault::member("tools", why))?;
         if settings.tools.len() > sets.len() {
@@ -100,17 +104,6 @@ impl OpenAi {
         }
         Ok(Self { settings, server: Server { pool, endpoint, key }, tools, toolbox })
     }
-}
-
-fn key(name: &str, value: Option<String>) -> Result<HeaderValue, ConfigFault> {
-    let fault = |wrong: String| ConfigFault::member("api_key_env", wrong);
-    let value = value.filter(|value| !value.is_empty());
-    let value =
-        value.ok_or_else(|| fault(format!("names {name}, which is not set; export it and start again")))?;
-    let mut header = HeaderValue::try_from(format!("Bearer {value}"))
-        .map_err(|_| fault(format!("names {name}, whose value cannot stand in a header")))?;
-    header.set_sensitive(true);
-    Ok(header)
 }
 
 fn ask_caller() -> Tool {

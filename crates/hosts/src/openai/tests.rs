@@ -1,17 +1,11 @@
 //! A model that answers from a script, over a real socket.
 
-use std::collections::VecDeque;
-
 use plenary_runs::{Ears, EventKind};
-use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    net::TcpListener,
-    task::JoinHandle,
-};
+use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::*;
 use crate::{
-    testing::{request, run},
+    testing::{request, run, scripted},
     tools::Answering,
 };
 
@@ -34,35 +28,11 @@ impl Toolbox for Repeating {
     }
 }
 
-/// Answers one connection after the other with what stands in the script; gives the questions that it got.
 async fn model(script: Vec<String>) -> (String, JoinHandle<Vec<Value>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let mut script = VecDeque::from(script);
-    let serving = tokio::spawn(async move {
-        let mut questions = Vec::new();
-        while let Some(answer) = script.pop_front() {
-            let (socket, _) = listener.accept().await.unwrap();
-            let mut socket = BufReader::new(socket);
-            let (mut line, mut length) = (String::new(), 0);
-            while {
-                line.clear();
-                socket.read_line(&mut line).await.unwrap()
-            } > 2
-            {
-                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-            }
-            let mut body = vec![0; length];
-            socket.read_exact(&mut body).await.unwrap();
-            questions.push(serde_json::from_slice(&body).unwrap());
-            socket.write_all(answer.as_bytes()).await.unwrap();
-            socket.shutdown().await.unwrap();
-        }
-        questions
-    });
-    (url, serving)
+    let (origin, serving) = scripted(script).await;
+    let questions =
+        tokio::spawn(async move { serving.await.unwrap().into_iter().map(|asked| asked.body).collect() });
+    (format!("{origin}/v1"), questions)
 }
 
 fn stream(pieces: &[Value]) -> String {

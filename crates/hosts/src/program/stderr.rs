@@ -10,10 +10,8 @@ use std::{
 use plenary_runs::RunRequest;
 use tokio::{io::AsyncRead, task::JoinHandle, time::timeout};
 
-use super::{
-    lines::{Line, Lines},
-    said::excerpt,
-};
+use super::lines::{Line, Lines};
+use crate::spoken::excerpt;
 
 /// Longest line that is kept, in octets; a longer one is left out.
 const LINE_OCTETS_MAX: usize = 8 << 10;
@@ -25,13 +23,14 @@ const LINES_LOGGED_MAX: u64 = 1_000;
 const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
 
 /// The end of what a program wrote.
-pub(super) struct LastWords {
+#[derive(Debug)]
+pub(crate) struct LastWords {
     line: Arc<Mutex<String>>,
     draining: JoinHandle<()>,
 }
 
 /// Drains a stream in the background.
-pub(super) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &RunRequest) -> LastWords {
+pub(crate) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &RunRequest) -> LastWords {
     let line = Arc::new(Mutex::new(String::new()));
     let (kept, agent, run) = (line.clone(), request.agent.clone(), request.run_id.to_string());
     let draining = tokio::spawn(async move {
@@ -55,7 +54,7 @@ pub(super) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &R
 
 impl LastWords {
     /// The last line that was not empty, cut; empty when there was none.
-    pub(super) async fn last(mut self) -> String {
+    pub(crate) async fn last(mut self) -> String {
         // What the program left behind may hold the stream open.
         let _ = timeout(LAST_WORDS_TIME, &mut self.draining).await;
         self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()

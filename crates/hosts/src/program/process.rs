@@ -2,6 +2,7 @@
 //! Must not know: what is said through its pipes.
 
 use std::{
+    convert::Infallible,
     ffi::OsString,
     io,
     process::Stdio,
@@ -11,11 +12,13 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
+    io::{AsyncWrite, AsyncWriteExt},
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::mpsc,
     time::sleep,
 };
 
-use super::Settings;
+use super::Program;
 
 /// What the server keeps to itself: its variables may hold secrets.
 const OWN_VARIABLES: &str = "PLENARY_";
@@ -28,17 +31,17 @@ const KILL_AFTER: Duration = Duration::from_secs(2);
 const OUTPUT_AFTER_EXIT_MAX: Duration = Duration::from_secs(2);
 
 /// A program that was started.
-pub(super) struct Started {
-    pub(super) child: Child,
-    pub(super) stdin: ChildStdin,
-    pub(super) stdout: ChildStdout,
-    pub(super) stderr: ChildStderr,
-    pub(super) group: Group,
+pub(crate) struct Started {
+    pub(crate) child: Child,
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: ChildStderr,
+    pub(crate) group: Group,
 }
 
 /// The process group of a run. Killed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     leader: Option<Pid>,
     over: AtomicBool,
 }
@@ -60,13 +63,13 @@ impl Group {
     }
 
     /// Kills what is left of it, for good.
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         self.tell(Signal::KILL);
         self.over.store(true, Ordering::Release);
     }
 
     /// Gives it the time to end by itself, then asks, then kills.
-    pub(super) async fn stop(&self) {
+    pub(crate) async fn stop(&self) {
         sleep(TERM_AFTER).await;
         self.tell(Signal::TERM);
         sleep(KILL_AFTER).await;
@@ -81,9 +84,9 @@ impl Drop for Group {
 }
 
 /// Starts the program; or says for people why it can't be.
-pub(super) fn start(settings: &Settings) -> Result<Started, String> {
-    let mut command = command(settings, std::env::vars_os().map(|(name, _)| name));
-    let mut child = command.spawn().map_err(|error| cannot_start(settings, &error))?;
+pub(crate) fn start(program: &Program) -> Result<Started, String> {
+    let mut command = command(program, std::env::vars_os().map(|(name, _)| name));
+    let mut child = command.spawn().map_err(|error| cannot_start(program, &error))?;
     let group = Group::of(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     match (stdin, stdout, stderr) {
@@ -93,36 +96,51 @@ pub(super) fn start(settings: &Settings) -> Result<Started, String> {
 }
 
 /// The program as it will be started, with these variables around it.
-pub(super) fn command(settings: &Settings, around: impl IntoIterator<Item = OsString>) -> Command {
-    let mut words = settings.command.iter();
+pub(crate) fn command(program: &Program, around: impl IntoIterator<Item = OsString>) -> Command {
+    let mut words = program.command.iter();
     let mut command = Command::new(words.next().map_or("", String::as_str));
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0).kill_on_drop(true);
     for name in around.into_iter().filter(|name| name.to_string_lossy().starts_with(OWN_VARIABLES)) {
         command.env_remove(name);
     }
-    command.envs(&settings.env);
-    if let Some(directory) = &settings.directory {
+    command.envs(&program.env);
+    if let Some(directory) = &program.directory {
         command.current_dir(directory);
     }
     command
 }
 
-fn cannot_start(settings: &Settings, error: &io::Error) -> String {
-    let program = settings.command.first().map_or("", String::as_str);
-    match &settings.directory {
+fn cannot_start(program: &Program, error: &io::Error) -> String {
+    let name = program.command.first().map_or("", String::as_str);
+    match &program.directory {
         Some(directory) if !directory.is_dir() => {
-            format!("the program {program} cannot be started: there is no directory {}", directory.display())
+            format!("the program {name} cannot be started: there is no directory {}", directory.display())
         }
-        _ => format!("the program {program} cannot be started: {error}"),
+        _ => format!("the program {name} cannot be started: {error}"),
     }
 }
 
 /// Waits until the program has ended and its output with it. What it left running is killed, so that nobody holds its
 /// output open; who left the group may hold it a little longer.
-pub(super) async fn gone(child: &mut Child, group: &Group) {
+pub(crate) async fn gone(child: &mut Child, group: &Group) {
     // A process that can't be waited for is as good as over.
     let _ = child.wait().await;
     group.kill();
     sleep(OUTPUT_AFTER_EXIT_MAX).await;
+}
+
+/// Writes lines to the program until it is over; holds its input open meanwhile. A program that closed its input, or
+/// never reads it, is not held up by that.
+pub(crate) async fn told(
+    mut lines: mpsc::Receiver<String>,
+    mut stdin: impl AsyncWrite + Unpin,
+) -> Infallible {
+    while let Some(mut line) = lines.recv().await {
+        line.push('\n');
+        if stdin.write_all(line.as_bytes()).await.is_err() || stdin.flush().await.is_err() {
+            break;
+        }
+    }
+    std::future::pending().await
 }

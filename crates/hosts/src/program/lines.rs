@@ -7,11 +7,11 @@ use plenary_runs::limits::{ARTIFACT_OCTETS_MAX, EVENT_OCTETS_MAX};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 /// Longest line that is read, in octets: an artifact in base64, and room for the rest of its event.
-pub(super) const LINE_OCTETS_MAX: usize = ARTIFACT_OCTETS_MAX.div_ceil(3) * 4 + EVENT_OCTETS_MAX;
+pub(crate) const LINE_OCTETS_MAX: usize = ARTIFACT_OCTETS_MAX.div_ceil(3) * 4 + EVENT_OCTETS_MAX;
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(crate) enum Line {
     /// A whole one.
     Whole(Vec<u8>),
     /// One past [`LINE_OCTETS_MAX`], thrown away.
@@ -19,7 +19,8 @@ pub(super) enum Line {
 }
 
 /// The lines of a pipe. What stands behind the last line end is a line too.
-pub(super) struct Lines<R> {
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
     from: BufReader<R>,
     octets_max: usize,
     line: Vec<u8>,
@@ -27,16 +28,16 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(from: R) -> Self {
+    pub(crate) fn new(from: R) -> Self {
         Self::bounded(from, LINE_OCTETS_MAX)
     }
 
-    pub(super) fn bounded(from: R, octets_max: usize) -> Self {
+    pub(crate) fn bounded(from: R, octets_max: usize) -> Self {
         Self { from: BufReader::new(from), octets_max, line: Vec::new(), too_long: false }
     }
 
     /// The next line; `None` at the end. A pipe that breaks has ended. May be dropped while it waits: nothing is lost.
-    pub(super) async fn next(&mut self) -> Option<Line> {
+    pub(crate) async fn next(&mut self) -> Option<Line> {
         loop {
             let read = self.from.fill_buf().await.unwrap_or_default();
             if read.is_empty() {
@@ -59,7 +60,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// Throws away whatever comes, for as long as anything can.
-    pub(super) async fn drain(&mut self) -> Infallible {
+    pub(crate) async fn drain(&mut self) -> Infallible {
         // A pipe that breaks has ended.
         let _ = tokio::io::copy_buf(&mut self.from, &mut tokio::io::sink()).await;
         std::future::pending().await
