@@ -35,6 +35,8 @@ pub(crate) struct Sizes {
     pub(crate) news: usize,
     /// Idle connections.
     pub(crate) idle: usize,
+    /// Packages among which some are found.
+    pub(crate) packages: u64,
     /// Events in the grown log.
     pub(crate) grown: u64,
 }
@@ -51,6 +53,7 @@ impl Sizes {
             sessions: 100_000,
             news: 1_000,
             idle: 10_000,
+            packages: 100_000,
             grown: if args.full { 10_000_000 } else { 1_000_000 },
         };
         if !args.quick {
@@ -66,6 +69,7 @@ impl Sizes {
             sessions: 2_000,
             news: 100,
             idle: 500,
+            packages: 2_000,
             grown: 20_000,
         }
     }

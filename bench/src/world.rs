@@ -205,6 +205,15 @@ impl World {
         Ok(world)
     }
 
+    /// Publishers without readers, one for each request.
+    pub(crate) async fn sending(server: SocketAddr, requests: impl Iterator<Item = Vec<u8>>) -> Result<Self> {
+        let mut world = Self::default();
+        for request in requests {
+            world.publishers.push(Publisher::open(server, request).await?);
+        }
+        Ok(world)
+    }
+
     /// Sends in a closed loop, and sees to it that every message reaches everyone it is for.
     pub(crate) async fn run(&mut self, active: usize, warm: Duration, window: Duration) -> Result<Sent> {
         let count = |readers: &Readers| -> Vec<u64> {

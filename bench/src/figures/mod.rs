@@ -12,6 +12,7 @@ use crate::{
     report::{Row, Table},
 };
 
+mod context;
 mod fanout;
 mod frames;
 mod growth;
@@ -26,7 +27,8 @@ mod send;
 pub(crate) use growth::Grown;
 
 /// Every figure; `limits` are the bare ones that no other shows.
-const FIGURES: &[&str] = &["limits", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11"];
+const FIGURES: &[&str] =
+    &["limits", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13"];
 
 /// Measures what was asked for.
 pub(crate) async fn measure(args: &RunArgs) -> Result<Table> {
@@ -71,6 +73,8 @@ async fn figure(id: &str, bench: &mut Bench, table: &mut Table) -> Result<Vec<Ro
             Ok(Vec::new())
         }
         "P11" => Box::pin(postgres::measure(bench, table)).await,
+        "P12" => Box::pin(context::deposits(bench)).await,
+        "P13" => Box::pin(context::finding(bench)).await,
         _ => bail!("no figure {id}"),
     }
 }

@@ -10,6 +10,7 @@ use std::{
 mod bulk;
 mod http;
 mod openloop;
+mod packages;
 mod publish;
 mod receive;
 mod split;
@@ -18,6 +19,7 @@ mod stall;
 pub(crate) use bulk::{bulk, one};
 pub(crate) use http::{HttpConnection, request};
 pub(crate) use openloop::open_loop;
+pub(crate) use packages::{Drawn, depositing};
 pub(crate) use publish::{Publisher, Sent, closed_loop};
 pub(crate) use receive::{Readers, Seen, Watch};
 pub(crate) use split::Framing;
@@ -85,7 +87,7 @@ pub(crate) fn stamp(bytes: &mut [u8], at: usize) {
 /// Where the stamp is in a request, or in the octets of an event.
 pub(crate) fn stamp_in(bytes: &[u8]) -> Option<usize> {
     let behind = |mark: &[u8]| Some(memchr::memmem::find(bytes, mark)? + mark.len());
-    behind(BEFORE_CONTENT).or_else(|| behind(BEFORE_TEXT))
+    behind(BEFORE_CONTENT).or_else(|| behind(BEFORE_TEXT)).or_else(|| behind(packages::BEFORE_ID))
 }
 
 /// Reads a stamp.

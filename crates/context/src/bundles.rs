@@ -6,23 +6,20 @@ use std::{collections::BTreeMap, sync::Arc};
 use plenary_accounts::Actor;
 use plenary_kernel::{TimestampMs, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order};
+use plenary_retrieval::Query;
 use serde::Deserialize;
 
 use crate::{
     Context,
-    focus::{self, Snippet},
     history::Asked,
     index::{PACKAGES, QUESTIONS},
     key,
     lifecycle::Status,
-    limits::{
-        DIGEST_PACKAGES_MAX, DIGEST_PROJECTS_MAX, FOCUS_PACKAGES_MAX, LIST_MAX, ORIENT_PACKAGES,
-        QUESTIONS_MAX,
-    },
+    limits::{DIGEST_PACKAGES_MAX, DIGEST_PROJECTS_MAX, LIST_MAX, ORIENT_PACKAGES, QUESTIONS_MAX},
     moment::Moment,
     package::state::PackageState,
     project::state::ProjectState,
-    reading::{Drafts, Held, Listing},
+    reading::{Drafts, Listing},
     wire::{Digest, DigestProject, OpenQuestion, Orientation, Summary, raw},
 };
 
@@ -39,8 +36,8 @@ struct Questions {
 
 /// What a digest is asked for.
 #[derive(Debug)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) focus: Option<&'a str>,
+pub(crate) struct Wanted {
+    pub(crate) focus: Option<Query>,
     pub(crate) window_days: u64,
     pub(crate) snippets: usize,
 }
@@ -124,7 +121,7 @@ impl Context {
         &self,
         one: Option<(String, Arc<ProjectState>)>,
         by: &Actor,
-        wanted: &Wanted<'_>,
+        wanted: &Wanted,
     ) -> Result<Digest, Fault> {
         let since = self.since(wanted.window_days);
         let is_global = one.is_none();
@@ -137,18 +134,13 @@ impl Context {
             }
         };
         let (mut counted, mut facts, mut questions) = (Counted::default(), Vec::new(), Vec::new());
-        let (mut snippets, mut counts) = (Vec::new(), Vec::new());
+        let mut counts = Vec::new();
         for (id, project) in &projects {
             let before = counted.packages;
             is_cut |= self.count(id, since, &mut counted).await?;
             let of_project = self.facts(id, &Asked::default(), LIST_MAX).await?;
             is_cut |= of_project.next_cursor.is_some();
             let asked = self.questions(id, since, Drafts::None).await?;
-            if let Some(focus) = wanted.focus {
-                let listing = Listing { since: Some(since), drafts: Drafts::None, ..Listing::default() };
-                let recent = self.list(id, &listing, FOCUS_PACKAGES_MAX).await?;
-                snippets.extend(found(focus, &recent.held));
-            }
             counts.push(DigestProject {
                 project_id: project.project_id.clone(),
                 packages: counted.packages - before,
@@ -162,11 +154,17 @@ impl Context {
         is_cut |= facts.len() > LIST_MAX || questions.len() > QUESTIONS_MAX;
         facts.truncate(LIST_MAX);
         questions.truncate(QUESTIONS_MAX);
-        focus::rank(&mut snippets, wanted.snippets);
+        let snippets = match &wanted.focus {
+            Some(focus) if wanted.snippets > 0 => {
+                let ids = projects.iter().map(|(id, _)| id.clone()).collect();
+                self.snippets(focus, ids, since, wanted.snippets).await?
+            }
+            Some(_) | None => Vec::new(),
+        };
         let text = counted.text(wanted.window_days, facts.len(), questions.len());
         Ok(Digest {
             project: one.as_ref().map(|(_, project)| (&**project).into()),
-            focus: wanted.focus.map(str::to_owned),
+            focus: wanted.focus.as_ref().map(|focus| focus.text().to_owned()),
             window_days: wanted.window_days,
             summary: Summary {
                 package_count: counted.packages,
@@ -215,10 +213,6 @@ impl Context {
             }
         }
     }
-}
-
-fn found(words: &str, held: &[Held]) -> Vec<Snippet> {
-    held.iter().flat_map(|held| focus::find(words, &held.text)).collect()
 }
 
 /// What a digest counts.

@@ -16,7 +16,7 @@ use crate::{
     index::BLOBS,
     key,
     malformed::Malformed,
-    rejection::Rejection,
+    rejection::{BlobRejection, Rejection},
 };
 
 /// Why a content is neither put nor got.
@@ -35,6 +35,12 @@ pub(crate) enum BlobFailure {
 impl From<Rejection> for BlobFailure {
     fn from(rejection: Rejection) -> Self {
         Self::Failure(rejection.into())
+    }
+}
+
+impl From<BlobRejection> for BlobFailure {
+    fn from(rejection: BlobRejection) -> Self {
+        Rejection::from(rejection).into()
     }
 }
 
@@ -77,8 +83,8 @@ impl Context {
         let octets_max = self.config().blob_octets_max;
         let octets = self.contents()?.put(id, content, octets_max).await.map_err(|error| match error {
             PutError::Mismatch(_) => Rejection::from(Malformed::other_content()).into(),
-            PutError::TooLarge { octets_max } => Rejection::BlobTooLarge(octets_max).into(),
-            PutError::Busy => Rejection::TooManyPuts.into(),
+            PutError::TooLarge { octets_max } => BlobRejection::TooLarge(octets_max).into(),
+            PutError::Busy => BlobRejection::TooManyPuts.into(),
             PutError::Content(refusal) => BlobFailure::Body(refusal),
             PutError::Fault(fault) => fault.into(),
         })?;
@@ -101,7 +107,7 @@ impl Context {
         let (project, _) = self.readable(project_id, by).await?;
         let key = key::join(&[&project, &id.to_string()]);
         let rows = self.log().read_index(BLOBS, &key, None, 1, Order::Ascending).await?;
-        let row = rows.first().ok_or(Rejection::BlobNotFound)?;
+        let row = rows.first().ok_or(BlobRejection::NotFound)?;
         let octets = std::str::from_utf8(&row.value).ok().and_then(|octets| octets.parse().ok());
         Ok(octets.ok_or_else(|| Fault::Corrupt(format!("{key} in {BLOBS}")))?)
     }

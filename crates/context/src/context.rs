@@ -8,6 +8,8 @@ use plenary_blobs::{BLOB_OCTETS_MAX, Blobs};
 use plenary_engine::{Clock, ExecuteError, Room, Streams};
 use plenary_kernel::limits::READ_ROWS_MAX;
 use plenary_log::{Fault, Log, StoredEvent};
+use plenary_retrieval::Index;
+use prometheus_client::metrics::gauge::Gauge;
 
 use crate::{
     activity::room::ActivityRoom,
@@ -30,6 +32,7 @@ use crate::{
         room::{OnProject, ProjectRoom},
     },
     rejection::Rejection,
+    search::Search,
     session::{
         command::{EndSession, StartSession},
         room::{OnSession, SessionRoom},
@@ -90,6 +93,7 @@ struct Inner {
     packages: Streams<PackageRoom>,
     facts: Streams<FactRoom>,
     sessions: Streams<SessionRoom>,
+    search: Search,
     activity: Streams<ActivityRoom>,
     blob_states: Streams<BlobRoom>,
     blobs: Option<Blobs>,
@@ -98,12 +102,14 @@ struct Inner {
 }
 
 impl Context {
-    /// The room in a log; without `blobs` it keeps no contents of deliverables, and says so.
+    /// The room in a log, with the index that its packages are found by; without `blobs` it keeps no contents of
+    /// deliverables, and says so.
     #[must_use]
     pub fn new(
         log: Log,
         clock: Arc<dyn Clock>,
         accounts: Accounts,
+        index: Arc<dyn Index>,
         blobs: Option<Blobs>,
         config: Config,
     ) -> Self {
@@ -117,6 +123,7 @@ impl Context {
             blob_states: Streams::new(log, clock),
             blobs,
             watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
+            search: Search::new(index),
             config,
         }))
     }
@@ -153,6 +160,18 @@ impl Context {
     }
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         self.0.projects.clock()
+    }
+    pub(crate) fn search(&self) -> &Search {
+        &self.0.search
+    }
+    /// How many events are to be looked at before all packages are found.
+    #[must_use]
+    pub fn search_lag(&self) -> &Gauge {
+        self.search().lag()
+    }
+    /// Closes the index.
+    pub async fn close_search(&self) -> Result<(), Fault> {
+        self.search().close().await.map_err(|fault| Fault::Unavailable(fault.to_string()))
     }
     pub(crate) fn config(&self) -> &Config {
         &self.0.config

@@ -1,13 +1,11 @@
 //! Snippets of packages that have to do with a focus: the more of its words a text has, the nearer.
-//! Must not know: where packages are kept. This is no search: it looks at the packages that it is given.
+//! Must not know: where packages are kept, or how they are found.
 
-use std::collections::BTreeSet;
-
+use plenary_retrieval::{Kind, Query, Section, passages};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::limits::SNIPPET_CHARACTERS;
+use crate::limits::{SNIPPET_CHARACTERS, SNIPPETS_OF_PACKAGE_MAX};
 
 /// A part of a package that has to do with the focus (wire.md 0.1).
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -24,46 +22,35 @@ pub struct Snippet {
     pub score: f64,
 }
 
-fn words(text: &str) -> BTreeSet<String> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
+const fn content_type(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Title | Kind::Body => "context_md",
+        Kind::Decision => "decision",
+        Kind::Question => "question",
+        Kind::Handoff => "handoff",
+    }
 }
 
-/// The parts of a package that have a word of the focus.
+/// The parts of a package that have a word of the focus, the nearest first. A long text is cut into passages.
 #[must_use]
-pub fn find(focus: &str, package: &str) -> Vec<Snippet> {
-    let package: Value = serde_json::from_str(package).unwrap_or_default();
-    let wanted = words(focus);
-    let text = |name: &str| package[name].as_str().unwrap_or_default().to_owned();
-    let texts = |name: &str| {
-        let items = package[name].as_array().map_or(&[][..], Vec::as_slice);
-        items.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
-    };
-    let about = [text("title"), text("description")].join("\n");
-    let parts = [("context_md", about.trim().to_owned()), ("context_md", text("content_md"))]
-        .into_iter()
-        .chain(texts("decisions_made").into_iter().map(|text| ("decision", text)))
-        .chain(texts("open_questions").into_iter().map(|text| ("question", text)))
-        .chain([("handoff", text("handoff_note"))]);
+pub fn find(focus: &Query, (package_id, project_id): (&str, &str), sections: &[Section]) -> Vec<Snippet> {
     let mut found = Vec::new();
-    for (content_type, content) in parts {
-        let has = words(&content).intersection(&wanted).count();
-        if has > 0 {
-            found.push(Snippet {
-                package_id: text("package_id"),
-                project_id: text("project_id"),
-                content_type,
-                content: content.chars().take(SNIPPET_CHARACTERS).collect(),
-                score: ratio(has, wanted.len()),
-            });
+    for section in sections {
+        for passage in passages(&section.text, SNIPPET_CHARACTERS) {
+            let score = focus.coverage(passage);
+            if score > 0.0 {
+                found.push(Snippet {
+                    package_id: package_id.to_owned(),
+                    project_id: project_id.to_owned(),
+                    content_type: content_type(section.kind),
+                    content: passage.to_owned(),
+                    score,
+                });
+            }
         }
     }
+    rank(&mut found, SNIPPETS_OF_PACKAGE_MAX);
     found
-}
-
-#[expect(clippy::cast_precision_loss, reason = "word counts are small")]
-fn ratio(has: usize, of: usize) -> f64 {
-    has as f64 / of as f64
 }
 
 /// The nearest first, and no more than so many. Of two that are as near the one that came first stays first.
@@ -74,22 +61,37 @@ pub fn rank(snippets: &mut Vec<Snippet>, max: usize) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    fn section(kind: Kind, text: &str) -> Section {
+        Section { kind, text: text.to_owned() }
+    }
 
     #[test]
     fn ap_62_what_has_more_of_the_words_comes_first() {
-        let package = json!({
-            "package_id": "a", "project_id": "p", "title": "Login", "description": "bug",
-            "decisions_made": ["Fix the LOGIN bug", "ship"], "open_questions": ["Why login?"], "handoff_note": "none"
-        });
-        let mut found = find("login bug", &package.to_string());
-        rank(&mut found, 10);
+        let sections = [
+            section(Kind::Title, "Login"),
+            section(Kind::Body, "bug"),
+            section(Kind::Decision, "Fixed the LOGIN bugs"),
+            section(Kind::Decision, "ship"),
+            section(Kind::Question, "Why login?"),
+        ];
+        let focus = Query::read("login bug").unwrap();
+        let found = find(&focus, ("a", "p"), &sections);
         let seen: Vec<_> = found.iter().map(|snippet| (snippet.content_type, snippet.score)).collect();
-        assert_eq!(seen, [("context_md", 1.0), ("decision", 1.0), ("question", 0.5)]);
-        rank(&mut found, 1);
-        assert_eq!(found.len(), 1);
-        assert!(find("", &package.to_string()).is_empty());
+        assert_eq!(seen, [("decision", 1.0), ("context_md", 0.5), ("context_md", 0.5), ("question", 0.5)]);
+        let mut ranked = found;
+        rank(&mut ranked, 1);
+        assert_eq!(ranked.len(), 1);
+    }
+
+    #[test]
+    fn a_long_text_gives_its_best_passages() {
+        let filler = "nothing of it\n".repeat(100);
+        let text = format!("{filler}the login bug\n{filler}a login\n{filler}");
+        let found = find(&Query::read("login bug").unwrap(), ("a", "p"), &[section(Kind::Body, &text)]);
+        assert_eq!(found.len(), 2);
+        assert!(found[0].content.contains("the login bug") && found[1].content.contains("a login"));
+        assert!(found.iter().all(|snippet| snippet.content.chars().count() <= SNIPPET_CHARACTERS));
     }
 }

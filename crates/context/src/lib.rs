@@ -31,6 +31,7 @@ pub mod rejection;
 mod reviews;
 mod routes;
 pub mod schema;
+mod search;
 pub mod session;
 mod shape;
 mod stored;

@@ -34,8 +34,12 @@ pub const ORIENT_PACKAGES: usize = 20;
 pub const QUESTIONS_MAX: usize = 100;
 /// Packages that a digest counts; past it the oldest of the window are left out, and the summary says so.
 pub const DIGEST_PACKAGES_MAX: usize = 100_000;
-/// Newest packages of the window that a digest looks for its focus in.
-pub const FOCUS_PACKAGES_MAX: usize = 200;
+/// Packages nearest to its focus that a digest takes snippets from.
+pub const FOCUS_PACKAGES_MAX: usize = 60;
+/// Packages deposited just now, and not indexed yet, that it looks at too.
+pub const FOCUS_WAITING_MAX: usize = 60;
+/// Most snippets of one package.
+pub const SNIPPETS_OF_PACKAGE_MAX: usize = 10;
 /// Snippets of a digest without `snippets` (AP-62).
 pub const SNIPPETS_DEFAULT: usize = 25;
 /// Most snippets of a digest; past it 400 `invalid_parameter`.
@@ -44,6 +48,12 @@ pub const SNIPPETS_MAX: usize = 200;
 pub const SNIPPET_CHARACTERS: usize = 400;
 /// Projects of a digest over all projects; the rest is left out, and the summary says so.
 pub const DIGEST_PROJECTS_MAX: usize = 200;
+/// Changes of the search index that one write takes together; the rest goes into the next one.
+pub const SEARCH_CHANGES_MAX: usize = 4_096;
+/// Octets of packages that one write takes together; the one that goes past it is the last.
+pub const SEARCH_OCTETS_MAX: usize = 16 << 20;
+/// Octets of packages that are kept for the index; older ones are read from the log again.
+pub const SEARCH_RECENT_OCTETS_MAX: usize = 16 << 20;
 /// Reads of packages that go on at the same time for one answer.
 pub const READS_AT_ONCE: usize = 16;
 /// Index rows that one answer looks through; past it the list goes on behind `next_cursor`.

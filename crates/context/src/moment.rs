@@ -66,6 +66,12 @@ impl Moment {
         format!("{}Z", &self.as_str()[..WHOLE + 6])
     }
 
+    /// Its millisecond since 1970.
+    #[must_use]
+    pub fn ms(&self) -> i64 {
+        rfc3339::parse(&format!("{}Z", self.as_str())).expect("a time as it is written here can be read")
+    }
+
     /// The text of its millisecond, which sorts by time.
     #[must_use]
     pub fn in_ms(&self) -> &str {

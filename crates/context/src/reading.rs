@@ -163,7 +163,8 @@ impl Context {
         }
     }
 
-    async fn held(&self, id: &str) -> Result<Option<Held>, Fault> {
+    /// A package as it stands, damaged or not.
+    pub(crate) async fn held(&self, id: &str) -> Result<Option<Held>, Fault> {
         let (mut state, mut deposited) = (PackageState::default(), None);
         for stored in self.history(id).await? {
             let event = PackageEvent::decode(&stored)?;
@@ -242,7 +243,12 @@ fn is_listed(value: &[u8], status: Status) -> bool {
 }
 
 impl Listing<'_> {
-    fn takes(&self, held: &Held) -> bool {
+    /// Whether it leaves out packages that are not drafts.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.status.is_some() || self.package_type.is_some()
+    }
+
+    pub(crate) fn takes(&self, held: &Held) -> bool {
         let Present { status, package_type, created_by, .. } = &held.present;
         self.status.is_none_or(|wanted| wanted == *status)
             && self.package_type.is_none_or(|wanted| wanted == package_type)

@@ -14,7 +14,7 @@ use plenary_log::Fault;
 use crate::{
     Failure,
     malformed::Malformed,
-    rejection::Rejection,
+    rejection::{BlobRejection, Rejection},
     wire::{ContextError, ContextErrorDetail},
 };
 
@@ -92,13 +92,13 @@ impl From<Rejection> for Refused {
                 let text = format!("`{field}` must be an id of the agent or owner whose token is sent.");
                 at(field, Self::new(Class::Forbidden, "unauthorized", text))
             }
-            Rejection::SearchNotSupported => {
-                let text = "This server has no search.";
-                lacks("hybrid_search", Self::new(Class::NotImplemented, "search_not_supported", text))
-            }
-            Rejection::BlobTooLarge(octets_max) => {
+            Rejection::Blob(BlobRejection::TooLarge(octets_max)) => {
                 let text = format!("The body is over {octets_max} bytes.");
                 Self::new(Class::TooLarge, "body_too_large", text)
+            }
+            Rejection::Blob(rejection) => {
+                let (class, code, text) = of_blob(rejection);
+                Self::new(class, code, text)
             }
             Rejection::NotImplemented(capability) => {
                 let text = format!("This server has no {capability}.");
@@ -116,11 +116,6 @@ impl From<Rejection> for Refused {
             | Rejection::DuplicatePackageId
             | Rejection::TooManySteps
             | Rejection::SessionEnded
-            | Rejection::BlobNotFound
-            | Rejection::TooManyPuts
-            | Rejection::BlobDamaged
-            | Rejection::BlobsUnavailable
-            | Rejection::BlobsFull
             | Rejection::TooManyStreams
             | Rejection::Stopping
             | Rejection::SessionExists
@@ -171,23 +166,6 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
             "The package has gone as many steps as it may; it can only be completed.",
         ),
         Rejection::SessionEnded => (Class::Conflict, "session_ended", "The session has ended already."),
-        Rejection::BlobNotFound => {
-            (Class::NotFound, "blob_not_found", "The project has no content of this SHA-256.")
-        }
-        Rejection::TooManyPuts => {
-            (Class::Unavailable, "too_many_puts", "Too many contents are being put; nothing was kept. Retry.")
-        }
-        Rejection::BlobDamaged => (
-            Class::Internal,
-            "content_damaged",
-            "The stored content is not what its SHA-256 says; putting it again mends it.",
-        ),
-        Rejection::BlobsUnavailable => {
-            (Class::Unavailable, "unavailable", "Where contents are kept can't be reached. Retry.")
-        }
-        Rejection::BlobsFull => {
-            (Class::StorageFull, "storage_full", "Where contents are kept is full; nothing was kept.")
-        }
         Rejection::TooManyStreams => (
             Class::TooMany,
             "too_many_streams",
@@ -196,9 +174,7 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         Rejection::Stopping => {
             (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
         }
-        Rejection::SessionExists => {
-            (Class::Conflict, "session_exists", "The session id is taken by another session.")
-        }
+        Rejection::SessionExists => (Class::Conflict, "session_exists", "The session id is taken."),
         Rejection::TooManyProjects => (
             Class::Conflict,
             "too_many_projects",
@@ -218,9 +194,32 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::NotThatActor(_)
         | Rejection::InvalidTransition { .. }
         | Rejection::InvalidValidFrom(_)
-        | Rejection::SearchNotSupported
-        | Rejection::BlobTooLarge(_)
+        | Rejection::Blob(_)
         | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
+    }
+}
+
+/// What is said of a refusal about the content of a deliverable.
+fn of_blob(rejection: BlobRejection) -> (Class, &'static str, &'static str) {
+    match rejection {
+        BlobRejection::NotFound => {
+            (Class::NotFound, "blob_not_found", "The project has no content of this SHA-256.")
+        }
+        BlobRejection::TooManyPuts => {
+            (Class::Unavailable, "too_many_puts", "Too many contents are being put; nothing was kept. Retry.")
+        }
+        BlobRejection::Damaged => (
+            Class::Internal,
+            "content_damaged",
+            "The stored content is not what its SHA-256 says; putting it again mends it.",
+        ),
+        BlobRejection::Unavailable => {
+            (Class::Unavailable, "unavailable", "Where contents are kept can't be reached. Retry.")
+        }
+        BlobRejection::Full => {
+            (Class::StorageFull, "storage_full", "Where contents are kept is full; nothing was kept.")
+        }
+        BlobRejection::TooLarge(_) => (Class::TooLarge, "body_too_large", "The body is too large."),
     }
 }
 

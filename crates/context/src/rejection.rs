@@ -54,26 +54,37 @@ pub enum Rejection {
     TooManyRenames,
     /// What is stored is not what was deposited (AP-38, AP-39).
     Damaged,
-    /// There is no such content in the project.
-    BlobNotFound,
-    /// The content is larger than this many octets.
-    BlobTooLarge(u64),
-    /// Too many contents are being put.
-    TooManyPuts,
-    /// What is kept is not what its name says.
-    BlobDamaged,
-    /// Where contents are kept can't be reached.
-    BlobsUnavailable,
-    /// Where contents are kept is full.
-    BlobsFull,
+    /// About the content of a deliverable.
+    Blob(BlobRejection),
     /// The token has as many live streams as it may have.
     TooManyStreams,
     /// The server goes down; no live stream begins any more.
     Stopping,
-    /// There is no index for it (AP-60).
-    SearchNotSupported,
     /// It needs what is not there; the capability's name (AP-79).
     NotImplemented(&'static str),
+}
+
+/// A normal "no" about the content of a deliverable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlobRejection {
+    /// There is no such content in the project.
+    NotFound,
+    /// It is larger than this many octets.
+    TooLarge(u64),
+    /// Too many contents are being put.
+    TooManyPuts,
+    /// What is kept is not what its name says.
+    Damaged,
+    /// Where contents are kept can't be reached.
+    Unavailable,
+    /// Where contents are kept is full.
+    Full,
+}
+
+impl From<BlobRejection> for Rejection {
+    fn from(rejection: BlobRejection) -> Self {
+        Self::Blob(rejection)
+    }
 }
 
 impl Rejection {

@@ -274,6 +274,16 @@ pub struct Conformance {
     pub capabilities: Capabilities,
     /// The server.
     pub implementation: Implementation,
+    /// How far search is.
+    #[serde(rename = "x-search")]
+    pub search: SearchState,
+}
+
+/// How far search is; a member of ours.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SearchState {
+    /// Events that are to be looked at before every package is found; 0 in quiet times.
+    pub lag_events: u64,
 }
 
 /// What is there and what is not. An operation that needs what is not is 501.

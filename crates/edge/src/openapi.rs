@@ -120,6 +120,9 @@ fn responses(doc: &OperationDoc, generator: &mut SchemaGenerator) -> Value {
         success["content"] = json!({doc.reply_type: {"schema": reply(generator)}});
     }
     responses.insert(doc.success.as_str().into(), success);
+    if let Some(status) = doc.empty_success {
+        responses.insert(status.as_str().into(), json!({"description": reason(status)}));
+    }
     let mut codes: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
     for error in &doc.errors {
         codes.entry(error.class.status()).or_default().push(error.code);

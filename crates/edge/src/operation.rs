@@ -72,6 +72,8 @@ pub struct OperationDoc {
     pub(crate) description: &'static str,
     pub(crate) auth: Auth,
     pub(crate) success: StatusCode,
+    /// Another success, which has no body.
+    pub(crate) empty_success: Option<StatusCode>,
     pub(crate) request: Option<SchemaOf>,
     pub(crate) request_required: bool,
     pub(crate) reply: Option<SchemaOf>,
@@ -94,6 +96,7 @@ impl OperationDoc {
             description: "",
             auth: Auth::Agent,
             success: StatusCode::OK,
+            empty_success: None,
             request: None,
             request_required: false,
             reply: None,
@@ -123,6 +126,13 @@ impl OperationDoc {
     #[must_use]
     pub fn success(mut self, status: StatusCode) -> Self {
         self.success = status;
+        self
+    }
+
+    /// The status of another success, which has no body.
+    #[must_use]
+    pub fn or_empty(mut self, status: StatusCode) -> Self {
+        self.empty_success = Some(status);
         self
     }
 

@@ -6,6 +6,7 @@ mod listen;
 mod migrate;
 mod pool;
 mod reads;
+mod search;
 mod signals;
 mod tail;
 mod target;
@@ -25,7 +26,6 @@ use plenary_kernel::Position;
 use plenary_log::Opened;
 use tokio::sync::{mpsc, watch};
 
-pub use self::target::OpenError;
 use self::{
     pool::Pool,
     reads::Postgres,
@@ -33,6 +33,7 @@ use self::{
     target::{Purpose, Target},
     write::{WriteSession, Writer},
 };
+pub use self::{search::open_index, target::OpenError};
 
 /// Most own commits that wait for the feed at hand; past it the feed reads them back.
 const COMMITS_AT_HAND_MAX: usize = 256;

@@ -20,6 +20,8 @@ use crate::{
 /// The connections.
 pub(crate) struct Pool {
     target: Arc<Target>,
+    purpose: Purpose,
+    statements: &'static [&'static str],
     slots: Vec<Slot>,
     next: AtomicUsize,
 }
@@ -47,17 +49,32 @@ impl Slot {
 
 impl Pool {
     pub(crate) fn new(target: Arc<Target>, connections: usize) -> Self {
-        let slots = std::iter::repeat_with(Slot::default).take(connections.max(1)).collect();
-        Self { target, slots, next: AtomicUsize::new(0) }
+        Self::of(target, connections, Purpose::Reading, STATEMENTS)
     }
 
-    /// Runs a read. One that lost its connection is sent again once: reading twice does no harm.
+    /// Connections for another purpose, which prepare these statements.
+    pub(crate) fn of(
+        target: Arc<Target>,
+        connections: usize,
+        purpose: Purpose,
+        statements: &'static [&'static str],
+    ) -> Self {
+        let slots = std::iter::repeat_with(Slot::default).take(connections.max(1)).collect();
+        Self { target, purpose, statements, slots, next: AtomicUsize::new(0) }
+    }
+
+    /// Runs a read.
     pub(crate) async fn query(&self, sql: Sql, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Fault> {
+        self.ask(sql as usize, params).await
+    }
+
+    /// Runs the nth statement. One that lost its connection is sent again once: reading twice does no harm.
+    pub(crate) async fn ask(&self, nth: usize, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Fault> {
         let slot = &self.slots[self.next.fetch_add(1, Ordering::Relaxed) % self.slots.len()];
         let mut again = true;
         loop {
             let session = self.session(slot).await.map_err(Trouble::fault)?;
-            let statement = &session.statements[sql as usize];
+            let statement = &session.statements[nth];
             match within(ANSWER_MS_MAX, session.client.query(statement, params)).await {
                 Ok(rows) => return Ok(rows),
                 Err(trouble @ Trouble::Lost(_)) => {
@@ -80,7 +97,7 @@ impl Pool {
         if let Some(session) = slot.session() {
             return Ok(session);
         }
-        let (session, _) = backoff.attempt(self.target.session(Purpose::Reading, STATEMENTS)).await?;
+        let (session, _) = backoff.attempt(self.target.session(self.purpose, self.statements)).await?;
         let session = Arc::new(session);
         *slot.session.write().unwrap_or_else(PoisonError::into_inner) = Some(session.clone());
         Ok(session)

@@ -88,9 +88,21 @@ pub(crate) enum Purpose {
     Reading,
     Listening,
     Signalling,
+    Searching,
+    Indexing,
 }
 
 impl Purpose {
+    /// Settings beside those of every session. What is searched for is known only when it is asked, and words are
+    /// looked up in bitmaps; an index that is lost in a crash is made again from the log.
+    fn settings(self) -> &'static str {
+        match self {
+            Self::Migrating | Self::Writing | Self::Reading | Self::Listening | Self::Signalling => "",
+            Self::Searching => "SET enable_bitmapscan = on; SET plan_cache_mode = force_custom_plan",
+            Self::Indexing => "SET synchronous_commit = off",
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Migrating => "migrate",
@@ -98,6 +110,8 @@ impl Purpose {
             Self::Reading => "read",
             Self::Listening => "listen",
             Self::Signalling => "signal",
+            Self::Searching => "search",
+            Self::Indexing => "index",
         }
     }
 }
@@ -189,6 +203,7 @@ impl Target {
             }
         });
         self.fit(&client).await?;
+        within(CONNECT_MS_MAX, client.batch_execute(purpose.settings())).await?;
         Ok(client)
     }
 

@@ -74,7 +74,7 @@ pub(crate) enum Ask {
 
 /// Reads a body that passed the JSON check. `takes` are the agent's own types of request.
 pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<Ask, Refused> {
-    let members = Members::read(body).map_err(|_| not_an_object())?;
+    let members = read_members(body)?;
     let kind = text(&members, "type", "invalid_type")?;
     let kind = match &kind {
         Some(kind) => kind.as_str(),
@@ -117,7 +117,19 @@ pub(crate) fn read_start(
 
 /// The body of `POST …/configure`.
 pub(crate) fn read_configure(body: &[u8]) -> Result<Map<String, Value>, Refused> {
-    arguments(&Members::read(body).map_err(|_| not_an_object())?)
+    let members = read_members(body)?;
+    match text(&members, "type", "invalid_type")?.as_deref() {
+        None | Some("ConfigureRequest") => arguments(&members),
+        Some(_) => Err(Refused::shape("invalid_type", "only a ConfigureRequest is taken here; use /run")),
+    }
+}
+
+fn read_members(body: &[u8]) -> Result<Members<'_>, Refused> {
+    if body.trim_ascii().is_empty() {
+        let text = "The body is empty; send a JSON object.";
+        return Err(Refusal::malformed("invalid_json", text).into());
+    }
+    Members::read(body).map_err(|_| not_an_object())
 }
 
 fn inferred(members: &Members<'_>, ids: Ids<'_>) -> Option<&'static str> {

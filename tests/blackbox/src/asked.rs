@@ -23,6 +23,11 @@ impl Asked {
         Self::of("PLENARY_TEST_PHOENIX")
     }
 
+    /// A server that speaks S3 and takes any key: `PLENARY_TEST_S3`. Panics as [`Asked::postgres`] does.
+    pub fn s3() -> Self {
+        Self::of("PLENARY_TEST_S3")
+    }
+
     #[expect(clippy::print_stderr, reason = "the reader of the run must see what was left out")]
     fn of(variable: &str) -> Self {
         match env::var(variable) {

@@ -7,9 +7,11 @@ use guard::Guard;
 
 mod apt;
 mod guard;
+mod moto;
 mod phoenix;
 mod ports;
 mod postgres;
+mod python;
 pub(crate) mod rust_tools;
 
 /// A server that tests talk to.
@@ -28,10 +30,11 @@ pub(crate) struct Server {
 pub(crate) const SERVERS: &[Server] = &[
     Server { name: "PostgreSQL", ensure: postgres::ensure, start: postgres::start, measured: true },
     Server { name: "Phoenix", ensure: phoenix::ensure, start: phoenix::start, measured: false },
+    Server { name: "moto", ensure: moto::ensure, start: moto::start, measured: false },
 ];
 
 /// The variables under which tests find their servers.
-pub(crate) const SERVER_VARIABLES: &[&str] = &[postgres::VARIABLE, phoenix::VARIABLE];
+pub(crate) const SERVER_VARIABLES: &[&str] = &[postgres::VARIABLE, phoenix::VARIABLE, moto::VARIABLE];
 
 /// A server that runs until this is dropped, or until this process is gone in whatever way.
 pub(crate) struct Running {

@@ -14,10 +14,10 @@ pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "conte
 
 /// What a protocol room may build on.
 const BELOW_PROTOCOLS: &[&str] =
-    &["kernel", "log", "engine", "hub", "blobs", "telemetry", "edge", "accounts"];
+    &["kernel", "log", "retrieval", "engine", "hub", "blobs", "telemetry", "edge", "accounts"];
 
 /// The concrete backends: named by the binary, and by tests and benches.
-const BACKENDS: &[&str] = &["log-sqlite", "log-postgres"];
+const BACKENDS: &[&str] = &["log-sqlite", "log-postgres", "retrieval-tantivy"];
 
 /// The binary wires everything together and the automation measures it: both may name anything.
 const WHOLE: &[&str] = &["plenary", "xtask"];
@@ -30,7 +30,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("kernel", &[]),
     ("log", &["kernel"]),
     ("log-sqlite", &["kernel", "log"]),
-    ("log-postgres", &["kernel", "log"]),
+    ("log-postgres", &["kernel", "log", "retrieval"]),
+    ("retrieval", &["kernel"]),
+    ("retrieval-tantivy", &["kernel", "retrieval"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log", "engine"]),
     ("outward", &[]),
@@ -51,6 +53,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rusqlite", &["log-sqlite", "bench", "blackbox", "xtask"], "only a backend opens a database"),
     ("tokio-postgres", &["log-postgres", "bench", "blackbox", "xtask"], "only a backend opens a database"),
+    ("tantivy", &["retrieval-tantivy"], "only a backend keeps an index"),
     ("object_store", &["blobs"], "only the blobs know where contents are kept"),
     ("anyhow", PROGRAMS, "libraries have error types; an `anyhow` hides what can go wrong"),
     ("clap", PROGRAMS, "only programs have a command line"),
@@ -61,6 +64,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
 const REFUSED: &[(&str, &[&str], &str)] = &[
     ("kernel", &["tokio", "futures-util", "getrandom", "axum", "hyper", "http"], "the kernel is pure"),
     ("log", &["serde_json", "axum", "hyper", "http"], "the log knows octets, not protocols"),
+    ("retrieval", &["serde_json", "axum", "hyper", "http"], "retrieval knows documents, not protocols"),
     ("engine", &["axum", "hyper", "http"], "the engine does not know how a command arrived"),
     ("hub", &["axum", "hyper", "http", "tokio-tungstenite"], "the hub does not know what a reader writes to"),
 ];

@@ -11,8 +11,8 @@ use super::{Finding, RULES, items, lex, tree::Tree};
 
 const MAP: &str = "ARCHITECTURE.md";
 
-/// A function of the suite that every backend runs is a test without the attribute, if this file lists it.
-const SUITE: &str = "crates/log/src/conformance/";
+/// A function of a suite that every backend runs is a test without the attribute, if the suite's `mod.rs` lists it.
+const SUITES: [&str; 2] = ["crates/log/src/conformance/", "crates/retrieval/src/conformance/"];
 
 /// One item of the list.
 struct Invariant {
@@ -103,7 +103,8 @@ fn find(tree: &Tree, name: &str) -> Result<(), String> {
 
 /// Whether the suite makes a test of this function for each backend.
 fn in_suite(tree: &Tree, path: &str, test: &str) -> bool {
-    let list = tree.file(&format!("{SUITE}mod.rs")).filter(|_| path.starts_with(SUITE));
+    let suite = SUITES.iter().find(|suite| path.starts_with(**suite));
+    let list = suite.and_then(|suite| tree.file(&format!("{suite}mod.rs")));
     list.is_some_and(|list| lex::tokens(&list.code).iter().any(|token| token.text == test))
 }
 

@@ -59,7 +59,7 @@ const PROTOCOLS: &[Protocol] = &[
         prefix: "SC",
         last: 48,
         places: &["crates/runs/", "tests/blackbox/"],
-        complete: false,
+        complete: true,
     },
 ];
 

@@ -95,6 +95,7 @@ impl Observer for Context {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         events.iter().for_each(|event| self.observe(event));
         events.iter().for_each(|event| self.wake(event));
+        self.search().committed(events);
         Box::pin(std::future::ready(()))
     }
 }

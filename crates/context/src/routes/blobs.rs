@@ -16,7 +16,12 @@ use plenary_kernel::Class;
 
 use super::{Bearer, Path, in_project};
 use crate::{
-    Context, contents::BlobFailure, malformed::Malformed, refusals::Refused, rejection::Rejection, wire::Blob,
+    Context,
+    contents::BlobFailure,
+    malformed::Malformed,
+    refusals::Refused,
+    rejection::{BlobRejection, Rejection},
+    wire::Blob,
 };
 
 fn of_blob(id: &'static str, method: Method, summary: &'static str) -> OperationDoc {
@@ -56,11 +61,12 @@ impl From<BlobFailure> for Refused {
             BlobFailure::Body(refusal) => refusal.into(),
             BlobFailure::Blobs(fault) => {
                 tracing::error!(%fault, "a content can't be kept or given out");
-                match fault {
-                    plenary_blobs::Fault::Unavailable(_) => Rejection::BlobsUnavailable.into(),
-                    plenary_blobs::Fault::Full => Rejection::BlobsFull.into(),
-                    plenary_blobs::Fault::Damaged(_) => Rejection::BlobDamaged.into(),
-                }
+                let rejection = match fault {
+                    plenary_blobs::Fault::Unavailable(_) => BlobRejection::Unavailable,
+                    plenary_blobs::Fault::Full => BlobRejection::Full,
+                    plenary_blobs::Fault::Damaged(_) => BlobRejection::Damaged,
+                };
+                Rejection::from(rejection).into()
             }
         }
     }

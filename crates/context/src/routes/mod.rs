@@ -6,6 +6,7 @@ mod facts;
 mod packages;
 mod projects;
 mod reading;
+mod relevant;
 mod sessions;
 mod transfer;
 

@@ -7,7 +7,7 @@ use plenary_kernel::Class;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use super::{Bearer, Path, doc, in_project, json, list, text, value, writing};
+use super::{Bearer, Path, doc, in_project, json, list, relevant, text, value, writing};
 use crate::{
     Context,
     document::with_hash,
@@ -72,8 +72,10 @@ struct Packages {
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct ListQuery {
-    /// `latest`.
+    /// `latest`, or `relevant`: those nearest to `query`, each as `{package, score}`.
     mode: Option<String>,
+    /// What `mode=relevant` looks for: any of its words.
+    query: Option<String>,
     /// 1 to 1000; 5 when absent.
     limit: Option<u64>,
     /// Only those in this state.
@@ -137,8 +139,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     let list_doc = in_project("context.pull", Method::GET, packages, "List packages, newest first")
         .query::<ListQuery>()
         .reply::<Packages>()
-        .errors(Class::Malformed, &["invalid_parameter"])
-        .errors(Class::NotImplemented, &["search_not_supported"]);
+        .errors(Class::Malformed, &["invalid_parameter"]);
     let reviews_doc = in_project(
         "context.awaiting_review",
         Method::GET,
@@ -251,16 +252,18 @@ async fn pull(
     match parameters.one("mode")? {
         None | Some("latest") => {}
         Some("relevant") => {
-            context.readable(&project_id, &bearer.0.by).await?;
-            parameters.required("query")?;
-            return Err(Rejection::SearchNotSupported.into());
+            return relevant::pull(&context, bearer, &project_id, &parameters).await;
         }
         Some(_) => return Err(Malformed::parameter("mode", "latest or relevant").into()),
     }
+    let status = wanted_status(&parameters)?;
+    page(&context, bearer, &project_id, &parameters, status).await
+}
+
+pub(super) fn wanted_status(parameters: &Parameters) -> Result<Option<Status>, Malformed> {
     let wrong =
         || Malformed::parameter("status", "one of draft, complete, awaiting_review, revision_requested");
-    let status = parameters.one("status")?.map(|word| Status::parse(word).ok_or_else(wrong)).transpose()?;
-    page(&context, bearer, &project_id, &parameters, status).await
+    parameters.one("status")?.map(|word| Status::parse(word).ok_or_else(wrong)).transpose()
 }
 
 /// AP-87.

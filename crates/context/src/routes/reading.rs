@@ -4,17 +4,19 @@ use axum::{Json, extract::State};
 use http::Method;
 use plenary_edge::{Auth, Operation};
 use plenary_kernel::Class;
+use plenary_retrieval::{Query, QueryFault};
 use schemars::JsonSchema;
 
-use super::{Bearer, Path, doc, in_project};
+use super::{Bearer, Path, doc, in_project, relevant::too_long};
 use crate::{
     Context,
     bundles::Wanted,
     limits::{SNIPPETS_DEFAULT, SNIPPETS_MAX, WINDOW_DAYS_DEFAULT, WINDOW_DAYS_MAX},
+    malformed::Malformed,
     parameters::Parameters,
     refusals::Refused,
     schema::RELAY_VERSION,
-    wire::{Capabilities, Conformance, Digest, Implementation, Orientation},
+    wire::{Capabilities, Conformance, Digest, Implementation, Orientation, SearchState},
 };
 
 /// The query of an orientation.
@@ -86,7 +88,7 @@ async fn orchestrate(
     parameters: Parameters,
 ) -> Result<Json<Digest>, Refused> {
     let wanted = Wanted {
-        focus: parameters.one("focus")?.filter(|focus| !focus.trim().is_empty()),
+        focus: focus(parameters.one("focus")?)?,
         window_days: parameters.number("window_days", WINDOW_DAYS_DEFAULT, 1, WINDOW_DAYS_MAX)?,
         snippets: parameters.count("snippets", SNIPPETS_DEFAULT, 0, SNIPPETS_MAX)?,
     };
@@ -97,6 +99,15 @@ async fn orchestrate(
     Ok(Json(context.digest(one, &authority.by, &wanted).await?))
 }
 
+/// A focus that says nothing is none.
+fn focus(text: Option<&str>) -> Result<Option<Query>, Malformed> {
+    match text.map(Query::read) {
+        None | Some(Err(QueryFault::Empty)) => Ok(None),
+        Some(Ok(focus)) => Ok(Some(focus)),
+        Some(Err(QueryFault::TooLong)) => Err(too_long("focus")),
+    }
+}
+
 /// AP-78, AP-88, AP-91: what is said here is what is there.
 async fn conformance(State(context): State<Context>) -> Json<Conformance> {
     Json(Conformance {
@@ -105,11 +116,12 @@ async fn conformance(State(context): State<Context>) -> Json<Conformance> {
         capabilities: Capabilities {
             hybrid_search: false,
             semantic_search: false,
-            keyword_search: false,
+            keyword_search: true,
             realtime: true,
             blob_storage: context.blobs().is_some(),
             export: true,
         },
         implementation: Implementation { name: "Plenary", version: env!("CARGO_PKG_VERSION") },
+        search: SearchState { lag_events: u64::try_from(context.search_lag().get()).unwrap_or_default() },
     })
 }

@@ -68,10 +68,13 @@ impl House {
         let opened = open_memory();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let accounts = Accounts::new(opened.log.clone(), clock.clone(), TokenDigest::of(OPERATOR));
-        let context =
-            Context::new(opened.log.clone(), clock, accounts.clone(), Some(Blobs::in_memory()), config);
+        let index = plenary_retrieval_tantivy::open_memory().unwrap();
+        let blobs = Some(Blobs::in_memory());
+        let context = Context::new(opened.log.clone(), clock, accounts.clone(), index, blobs, config);
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone()), Arc::new(context.clone())];
         tokio::spawn(dispatch(opened.feed, Arc::new(Presence::default()), observers));
+        let indexing = context.clone();
+        tokio::spawn(async move { indexing.index().await });
         let metrics = Metrics::new();
         let router = plenary_edge::routes(plenary_accounts::operations(), &metrics)
             .unwrap()

@@ -46,7 +46,8 @@ fn docs() -> Vec<OperationDoc> {
             .errors(Class::Unauthenticated, &["missing_authorization"]),
         OperationDoc::new("thing.list", Method::GET, "/things", "List things")
             .query::<Page>()
-            .reply::<Vec<Thing>>(),
+            .reply::<Vec<Thing>>()
+            .or_empty(StatusCode::ACCEPTED),
         OperationDoc::new("part.show", Method::GET, "/things/{id}/parts/{*rest}", "Show a part")
             .path_parameter::<u64>("id", "The thing's number.")
             .reply::<Part>()

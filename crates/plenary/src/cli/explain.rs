@@ -91,6 +91,9 @@ fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
              shows those that you may read"
         }
         (404, "package_not_found") => "check the id; `plenary context pull --short` lists the latest",
+        (404, "blob_not_found") => {
+            "put it there with `plenary context blob put FILE`, or deposit with --upload"
+        }
         (404, "session_not_found") => "`plenary context session list` shows those of the project",
         (409, "ambiguous_package_id") => "say which project's with --project",
         (409, "duplicate_package_id") => {

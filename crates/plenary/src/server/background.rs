@@ -35,6 +35,8 @@ pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, parts: &Parts) {
 
 /// Starts what goes on until the server stops.
 pub(super) fn keep_going(tasks: &TaskTracker, parts: &Parts, stop: &CancellationToken) {
+    let context = parts.context.clone();
+    tasks.spawn(async move { context.index().await });
     every(tasks, stop, FLUSH_EVERY, "cursors were not written", parts, |parts| async move {
         parts.cursors.flush().await
     });
@@ -82,6 +84,18 @@ fn every<F: Future<Output = Result<(), Fault>> + Send>(
 
 /// The last writes of a server that stops; what fails is made good by the next start.
 pub(super) async fn last_words(parts: &Parts) {
+    tokio::join!(last_cursors(parts), last_index(parts));
+}
+
+async fn last_index(parts: &Parts) {
+    match timeout(LAST_WORDS, parts.context.close_search()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(fault)) => tracing::warn!(%fault, "the search index was not closed"),
+        Err(_) => tracing::warn!("the search index was not closed in time"),
+    }
+}
+
+async fn last_cursors(parts: &Parts) {
     let words = async {
         parts.cursors.flush().await?;
         if parts.log.shared() { parts.cursors.sign_off().await } else { Ok(()) }

@@ -66,7 +66,7 @@ impl Server {
     /// Opens the store, finishes what a crash left, applies the seed, and listens.
     pub(crate) async fn start(settings: Settings, operator: &OperatorToken) -> anyhow::Result<Self> {
         let telemetry = telemetry(&settings);
-        let (opened, closing) = store::open(&settings).await?;
+        let store::Store { opened, closing, index } = store::open(&settings).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let log = opened.log;
         let digest = TokenDigest::of(operator.secret());
@@ -91,8 +91,9 @@ impl Server {
             .as_ref()
             .map(|place| Blobs::open(place).with_context(|| format!("opening the place of blobs {place}")))
             .transpose()?;
+        let of_context = blobs.clone();
         let context =
-            Context::new(log.clone(), clock.clone(), accounts.clone(), blobs.clone(), settings.context);
+            Context::new(log.clone(), clock.clone(), accounts.clone(), index, of_context, settings.context);
         let agents = settings.agents.clone();
         let runs = Runs::new(log.clone(), clock, accounts.clone(), cursors.clone(), blobs, agents);
         let attaching = settings.attaching.clone();
@@ -114,7 +115,7 @@ impl Server {
         parts.sessions.resume_grace().await.context("taking up grace windows")?;
         parts.runs.resume().await.context("ending the runs that were left")?;
 
-        let metrics = metrics(&telemetry);
+        let metrics = metrics(&telemetry, &parts.context);
         parts.runs.register(&metrics);
         let listener = Listener::bind(settings.listen, settings.edge()?)?;
         let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));
@@ -187,7 +188,7 @@ fn telemetry(settings: &Settings) -> Telemetry {
     }
 }
 
-fn metrics(telemetry: &Telemetry) -> Metrics {
+fn metrics(telemetry: &Telemetry, context: &Context) -> Metrics {
     let metrics = Metrics::with_spans(telemetry.spans());
     let counts = telemetry.counts();
     metrics.register("spans_exported", "Spans that a collector has taken", counts.exported);
@@ -195,6 +196,11 @@ fn metrics(telemetry: &Telemetry) -> Metrics {
         "spans_dropped",
         "Spans that were lost: no room, or no collector took them",
         counts.dropped,
+    );
+    metrics.register(
+        "search_lag_events",
+        "Events that are to be looked at before every package is found",
+        context.search_lag().clone(),
     );
     metrics
 }

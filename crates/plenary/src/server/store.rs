@@ -1,9 +1,10 @@
-//! Which store a server runs on: SQLite in a directory, memory, or PostgreSQL.
+//! Which store a server runs on, and which index beside it: SQLite in a directory, memory, or PostgreSQL.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use plenary_log::Opened;
+use plenary_retrieval::Index;
 
 use super::Settings;
 
@@ -21,17 +22,37 @@ impl Closing {
     }
 }
 
-pub(crate) async fn open(settings: &Settings) -> anyhow::Result<(Opened, Closing)> {
+/// The search index's directory in the data directory.
+const SEARCH: &str = "search";
+
+/// A store that was opened.
+pub(crate) struct Store {
+    pub(crate) opened: Opened,
+    pub(crate) closing: Closing,
+    pub(crate) index: Arc<dyn Index>,
+}
+
+pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
     if let Some(url) = &settings.database {
-        let opened = plenary_log_postgres::open(url, plenary_log_postgres::Options::default()).await;
-        return Ok((opened.context("opening the PostgreSQL store")?, Closing(None)));
+        let options = plenary_log_postgres::Options::default();
+        let opened = plenary_log_postgres::open(url, options.clone()).await;
+        let opened = opened.context("opening the PostgreSQL store")?;
+        let index = plenary_log_postgres::open_index(url, &options).await;
+        let index = index.context("opening the search index in PostgreSQL")?;
+        return Ok(Store { opened, closing: Closing(None), index });
     }
-    let Some(directory) = &settings.data else { return Ok((plenary_log::open_memory(), Closing(None))) };
+    let Some(directory) = &settings.data else {
+        let index = plenary_retrieval_tantivy::open_memory().context("opening the search index")?;
+        return Ok(Store { opened: plenary_log::open_memory(), closing: Closing(None), index });
+    };
     let directory = directory.clone();
     let opening = move || {
         let opened = plenary_log_sqlite::open(&directory, plenary_log_sqlite::Options::default());
-        opened.with_context(|| format!("opening the store in {}", directory.display()))
+        let opened = opened.with_context(|| format!("opening the store in {}", directory.display()))?;
+        let index = plenary_retrieval_tantivy::open(&directory.join(SEARCH));
+        Ok::<_, anyhow::Error>((opened, index.context("opening the search index")?))
     };
-    let (opened, closing) = tokio::task::spawn_blocking(opening).await.context("opening the store")??;
-    Ok((opened, Closing(Some(closing))))
+    let ((opened, closing), index) =
+        tokio::task::spawn_blocking(opening).await.context("opening the store")??;
+    Ok(Store { opened, closing: Closing(Some(closing)), index })
 }

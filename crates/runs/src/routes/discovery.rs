@@ -42,7 +42,13 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
             .errors(Class::Forbidden, &["forbidden"])
             .errors(
                 Class::Unprocessable,
-                &["invalid_body", "invalid_args", "args_too_large", "invalid_idempotency_key"],
+                &[
+                    "invalid_body",
+                    "invalid_type",
+                    "invalid_args",
+                    "args_too_large",
+                    "invalid_idempotency_key",
+                ],
             )
             .errors(Class::Conflict, &["idempotency_key_reused"]);
     vec![

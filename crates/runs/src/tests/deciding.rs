@@ -20,7 +20,7 @@ fn ends(thread: &Thread) -> Vec<(FinishReason, Option<String>, Leaves)> {
 }
 
 #[test]
-fn sc_5_sc_15_a_request_without_a_thread_opens_one_and_runs_at_once() {
+fn sc_5_sc_6_sc_15_a_request_without_a_thread_opens_one_and_runs_at_once() {
     let mut thread = Thread::default();
     let begun = thread.start();
     assert!(begun.started);

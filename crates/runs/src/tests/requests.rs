@@ -17,8 +17,8 @@ fn asked(body: &Value, ids: Ids<'_>, takes: &[&str]) -> Result<Ask, (u16, &'stat
     read(&Bytes::from(body.to_string()), ids, &takes).map_err(told)
 }
 
-fn kind(body: Value) -> Result<&'static str, (u16, &'static str)> {
-    asked(&body, Ids::default(), &[]).map(|ask| match ask {
+fn kind(body: &Value) -> Result<&'static str, (u16, &'static str)> {
+    asked(body, Ids::default(), &[]).map(|ask| match ask {
         Ask::Start { .. } => "start",
         Ask::Resume { .. } => "resume",
         Ask::Cancel { .. } => "cancel",
@@ -39,7 +39,7 @@ fn sc_23_a_request_is_known_by_its_type_or_its_members() {
         (json!({"args": {}}), "configure"),
         (json!({"type": "ConfigureRequest", "args": {"a": null}}), "configure"),
     ] {
-        assert_eq!(kind(body.clone()), Ok(expected), "{body}");
+        assert_eq!(kind(&body), Ok(expected), "{body}");
     }
     let ids = Ids { run: Some(RUN), thread: None };
     assert!(matches!(asked(&json!({}), ids, &[]), Ok(Ask::Cancel { run: Some(_), .. })));
@@ -78,7 +78,7 @@ fn what_is_wrong_is_said_by_the_member_it_is_in() {
         (json!({"run_id": "7"}), 404, "run_not_found"),
         (json!({"args": "x"}), 422, "invalid_args"),
     ] {
-        assert_eq!(kind(body.clone()), Err((status, code)), "{body}");
+        assert_eq!(kind(&body), Err((status, code)), "{body}");
     }
 }
 

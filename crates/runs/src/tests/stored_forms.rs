@@ -14,13 +14,54 @@ use crate::{
     runner::{EventKind, FinishReason, Role},
 };
 
-fn samples() -> Vec<(ThreadEvent, &'static str, &'static str, &'static str)> {
-    let run = RunId::mint(&Stamp::new(TimestampMs(7), [0; 10]), 0);
-    let by: Actor = "@a.b".parse().unwrap();
-    let request = Bytes::from_static(b"{\"input\": \"hi\"}");
-    let asked = Interrupted { run, by: by.clone(), request: request.clone() };
+type Sample = (ThreadEvent, &'static str, &'static str, &'static str);
+
+const INPUT: &str = "{\"input\": \"hi\"}";
+
+fn run() -> RunId {
+    RunId::mint(&Stamp::new(TimestampMs(7), [0; 10]), 0)
+}
+
+fn by() -> Actor {
+    "@a.b".parse().unwrap()
+}
+
+fn samples() -> Vec<Sample> {
+    [asked(), said(), ended()].into_iter().flatten().collect()
+}
+
+fn asked() -> Vec<Sample> {
+    let (run, by) = (run(), by());
+    let opens = Some(Opens { agent: "echo".into(), created: TimestampMs(7), title: Some("hi".into()) });
+    let request = Bytes::from_static(INPUT.as_bytes());
+    let request_type = "ChatRequest".into();
+    let queued = RunQueued { run, by: by.clone(), request_type, depth: 1, opens, request: request.clone() };
+    let asked = Interrupted { run, by, request };
+    vec![
+        (
+            ThreadEvent::RunQueued(queued),
+            "RunQueued",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b","request_type":"ChatRequest","depth":1,"opens":{"agent":"echo","created":7,"title":"hi"}}"#,
+            INPUT,
+        ),
+        (
+            ThreadEvent::RunResumed(asked.clone()),
+            "RunResumed",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b"}"#,
+            INPUT,
+        ),
+        (
+            ThreadEvent::CancelRequested(asked),
+            "CancelRequested",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b"}"#,
+            INPUT,
+        ),
+    ]
+}
+
+fn said() -> Vec<Sample> {
     let emitted = EventEmitted {
-        run,
+        run: run(),
         id: 2,
         kind: EventKind::TextOutput,
         role: Role::Assistant,
@@ -39,45 +80,11 @@ fn samples() -> Vec<(ThreadEvent, &'static str, &'static str, &'static str)> {
         kind: EventKind::ArtifactGenerated,
         artifact: Some(artifact),
         members: Bytes::from_static(b"{}"),
-        ..emitted.clone()
+        ..emitted
     };
-    let opens = Some(Opens { agent: "echo".into(), created: TimestampMs(7), title: Some("hi".into()) });
-    let queued = RunQueued {
-        run,
-        by: by.clone(),
-        request_type: "ChatRequest".into(),
-        depth: 1,
-        opens,
-        request: request.clone(),
-    };
-    let completed = RunCompleted {
-        run,
-        id: 3,
-        depth: 1,
-        finish_reason: FinishReason::Success,
-        why: None,
-        has_result: true,
-        leaves: Leaves::Idle,
-        result: Bytes::from_static(b"hi"),
-    };
-    let failed = RunCompleted {
-        finish_reason: FinishReason::Error,
-        why: Some("no".into()),
-        has_result: false,
-        leaves: Leaves::Next,
-        result: Bytes::new(),
-        ..completed.clone()
-    };
-    let input = "{\"input\": \"hi\"}";
     vec![
         (
-            ThreadEvent::RunQueued(queued),
-            "RunQueued",
-            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b","request_type":"ChatRequest","depth":1,"opens":{"agent":"echo","created":7,"title":"hi"}}"#,
-            input,
-        ),
-        (
-            ThreadEvent::RunStarted(RunStarted { run, depth: 1, node: "0".into() }),
+            ThreadEvent::RunStarted(RunStarted { run: run(), depth: 1, node: "0".into() }),
             "RunStarted",
             r#"{"run":"00000000-0007-7000-8000-000000000000","depth":1,"node":"0"}"#,
             "",
@@ -94,18 +101,30 @@ fn samples() -> Vec<(ThreadEvent, &'static str, &'static str, &'static str)> {
             r#"{"run":"00000000-0007-7000-8000-000000000000","id":2,"kind":"ArtifactGenerated","role":"assistant","depth":1,"artifact":{"id":"art_1","name":"a.pdf","mime_type":"application/pdf","octets":9,"sha256":"ab"}}"#,
             "{}",
         ),
-        (
-            ThreadEvent::RunResumed(asked.clone()),
-            "RunResumed",
-            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b"}"#,
-            input,
-        ),
-        (
-            ThreadEvent::CancelRequested(asked),
-            "CancelRequested",
-            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b"}"#,
-            input,
-        ),
+    ]
+}
+
+fn ended() -> Vec<Sample> {
+    let completed = RunCompleted {
+        run: run(),
+        id: 3,
+        depth: 1,
+        finish_reason: FinishReason::Success,
+        why: None,
+        has_result: true,
+        leaves: Leaves::Idle,
+        result: Bytes::from_static(b"hi"),
+    };
+    let failed = RunCompleted {
+        finish_reason: FinishReason::Error,
+        why: Some("no".into()),
+        has_result: false,
+        leaves: Leaves::Next,
+        result: Bytes::new(),
+        ..completed
+    };
+    let canceled = QueuedRunCanceled { run: run(), depth: 1, by: by(), idle: false };
+    vec![
         (
             ThreadEvent::RunCompleted(completed),
             "RunCompleted",
@@ -119,7 +138,7 @@ fn samples() -> Vec<(ThreadEvent, &'static str, &'static str, &'static str)> {
             "",
         ),
         (
-            ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run, depth: 1, by, idle: false }),
+            ThreadEvent::QueuedRunCanceled(canceled),
             "QueuedRunCanceled",
             r#"{"run":"00000000-0007-7000-8000-000000000000","depth":1,"by":"@a.b","idle":false}"#,
             "",

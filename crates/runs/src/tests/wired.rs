@@ -16,9 +16,9 @@ fn ids() -> (RunId, Source) {
     (RunId::mint(&stamp, 0), Source { thread: ThreadId::mint(&stamp, 1), agent: "echo".into() })
 }
 
-fn wired(event: ThreadEvent) -> Vec<Value> {
+fn wired(event: &ThreadEvent) -> Vec<Value> {
     let (_, source) = ids();
-    source.events(&event).iter().map(|event| serde_json::from_str(&event.json).unwrap()).collect()
+    source.events(event).iter().map(|event| serde_json::from_str(&event.json).unwrap()).collect()
 }
 
 fn based(id: u64, kind: &str, role: &str, own: Value) -> Value {
@@ -26,7 +26,8 @@ fn based(id: u64, kind: &str, role: &str, own: Value) -> Value {
     let mut event = json!({
         "id": id, "run_id": run, "thread_id": source.thread, "agent": "echo", "type": kind, "role": role, "depth": 1,
     });
-    event.as_object_mut().unwrap().extend(own.as_object().cloned().unwrap());
+    let Value::Object(own) = own else { panic!("members") };
+    event.as_object_mut().unwrap().extend(own);
     event
 }
 
@@ -44,13 +45,13 @@ fn sc_22_sc_24_sc_25_every_event_has_the_base_members_and_its_own() {
     };
     let text = ThreadEvent::EventEmitted(emitted.clone());
     let own = json!({"content": "a \"b\"", "more": 100.0});
-    assert_eq!(wired(text), [based(2, "TextOutput", "assistant", own)]);
+    assert_eq!(wired(&text), [based(2, "TextOutput", "assistant", own)]);
     let bare =
         EventEmitted { kind: EventKind::CompletionCall, members: Bytes::from_static(b"{}"), ..emitted };
-    let bare = wired(ThreadEvent::EventEmitted(bare));
+    let bare = wired(&ThreadEvent::EventEmitted(bare));
     assert_eq!(bare, [based(2, "CompletionCall", "assistant", json!({}))]);
     let started = ThreadEvent::RunStarted(RunStarted { run, depth: 1, node: "0".into() });
-    assert_eq!(wired(started), [based(1, "RunStarted", "system", json!({}))]);
+    assert_eq!(wired(&started), [based(1, "RunStarted", "system", json!({}))]);
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn sc_14_sc_26_the_end_has_its_reason_and_one_string() {
         leaves: Leaves::Idle,
         result: Bytes::new(),
     };
-    let success = wired(ThreadEvent::RunCompleted(completed.clone()));
+    let success = wired(&ThreadEvent::RunCompleted(completed.clone()));
     let own = json!({"finish_reason": "success", "result": ""});
     assert_eq!(success, [based(3, "RunCompleted", "system", own)]);
     let failed = RunCompleted {
@@ -76,11 +77,11 @@ fn sc_14_sc_26_the_end_has_its_reason_and_one_string() {
         ..completed
     };
     let own = json!({"finish_reason": "error", "error": "no"});
-    assert_eq!(wired(ThreadEvent::RunCompleted(failed)), [based(3, "RunCompleted", "system", own)]);
+    assert_eq!(wired(&ThreadEvent::RunCompleted(failed)), [based(3, "RunCompleted", "system", own)]);
     let by = "operator".parse().unwrap();
     let canceled = ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run, depth: 1, by, idle: true });
     assert_eq!(
-        wired(canceled),
+        wired(&canceled),
         [
             based(1, "RunStarted", "system", json!({})),
             based(2, "RunCompleted", "system", json!({"finish_reason": "canceled"})),
@@ -112,7 +113,7 @@ fn sc_47_an_artifact_keeps_its_id_apart_from_the_events() {
         "artifact": {"id": "art_1", "name": "a.pdf", "mime_type": "application/pdf", "url": "/artifacts/art_1",
             "octets": 9, "sha256": "ab"},
     });
-    assert_eq!(wired(ThreadEvent::EventEmitted(event)), [based(2, "ArtifactGenerated", "assistant", own)]);
+    assert_eq!(wired(&ThreadEvent::EventEmitted(event)), [based(2, "ArtifactGenerated", "assistant", own)]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::house::{House, agent, types};
 
-fn demo(steps: Value) -> Value {
+fn demo(steps: &Value) -> Value {
     json!({"input": "hi", "request_metadata": {"demo": steps}})
 }
 
@@ -15,7 +15,7 @@ fn demo(steps: Value) -> Value {
 async fn sc_44_sc_45_a_run_waits_for_input_and_goes_on_in_its_stream() {
     let house = House::new().await;
     let steps = json!([{"wait_for_input": {"name": "Your name"}}]);
-    let answer = house.post(&house.acme, "/agent/echo/run?wait=result", &demo(steps)).await;
+    let answer = house.post(&house.acme, "/agent/echo/run?wait=result", &demo(&steps)).await;
     let waits = answer.ok(200);
     assert_eq!(
         (&waits["type"], &waits["request_keys"]),
@@ -40,7 +40,7 @@ async fn sc_44_sc_45_a_run_waits_for_input_and_goes_on_in_its_stream() {
 #[tokio::test]
 async fn an_answer_that_is_repeated_under_its_key_is_given_once() {
     let house = House::new().await;
-    let steps = demo(json!([{"wait_for_input": {"a": "A"}}]));
+    let steps = demo(&json!([{"wait_for_input": {"a": "A"}}]));
     let answer = house.post(&house.acme, "/agent/echo/run?wait=result", &steps).await;
     answer.ok(200);
     let run = answer.header("x-run-id");
@@ -57,7 +57,7 @@ async fn an_answer_that_is_repeated_under_its_key_is_given_once() {
 async fn sc_46_a_run_is_canceled_and_says_so() {
     let house = House::new().await;
     for steps in [json!(["slow"]), json!(["wait_for_input"])] {
-        let (run, thread) = house.ask(&demo(steps)).await;
+        let (run, thread) = house.ask(&demo(&steps)).await;
         let cancel = json!({"type": "CancelRequest", "thread_id": thread});
         house.post(&house.acme, &format!("/agent/echo/run?run_id={run}"), &cancel).await.ok(202);
         let events = house.whole("echo", &run).await;
@@ -76,7 +76,7 @@ async fn sc_46_a_run_is_canceled_and_says_so() {
 #[tokio::test]
 async fn sc_46_a_queued_run_that_is_canceled_has_a_start_and_an_end() {
     let house = House::new().await;
-    let (first, thread) = house.ask(&demo(json!(["slow"]))).await;
+    let (first, thread) = house.ask(&demo(&json!(["slow"]))).await;
     let (second, _) = house.ask(&json!({"input": "b", "thread_id": thread})).await;
     house.post(&house.acme, "/agent/echo/run", &json!({"run_id": second})).await.ok(202);
     let events = house.whole("echo", &second).await;
@@ -89,7 +89,7 @@ async fn sc_46_a_queued_run_that_is_canceled_has_a_start_and_an_end() {
 #[tokio::test(start_paused = true)]
 async fn sc_46_who_does_not_listen_is_canceled_all_the_same() {
     let house = House::new().await;
-    let (run, _) = house.ask(&demo(json!(["deaf"]))).await;
+    let (run, _) = house.ask(&demo(&json!(["deaf"]))).await;
     house.post(&house.acme, "/agent/echo/run", &json!({"run_id": run})).await.ok(202);
     let before = tokio::time::Instant::now();
     let events = house.whole("echo", &run).await;
@@ -101,7 +101,7 @@ async fn sc_46_who_does_not_listen_is_canceled_all_the_same() {
 async fn what_fails_says_why() {
     let house = House::new().await;
     for (steps, why) in [(json!([{"fail": "no paper"}]), "no paper"), (json!(["panic"]), "asked to panic")] {
-        let answer = house.post(&house.acme, "/agent/echo/run?wait=result", &demo(steps)).await;
+        let answer = house.post(&house.acme, "/agent/echo/run?wait=result", &demo(&steps)).await;
         let ended = answer.ok(200);
         assert_eq!(ended["finish_reason"], "error");
         assert!(ended["error"].as_str().unwrap().contains(why), "{ended}");
@@ -152,7 +152,7 @@ async fn past_its_time_a_run_ends_with_an_error() {
     for (steps, most) in
         [(json!(["slow"]), "5 s"), (json!(["deaf"]), "5 s"), (json!(["wait_for_input"]), "10 s")]
     {
-        let (run, _) = house.ask_of("slow", &demo(steps)).await;
+        let (run, _) = house.ask_of("slow", &demo(&steps)).await;
         let events = house.whole("slow", &run).await;
         let last = events.last().unwrap();
         assert_eq!(last["finish_reason"], "error");
@@ -163,7 +163,7 @@ async fn past_its_time_a_run_ends_with_an_error() {
 #[tokio::test]
 async fn a_server_that_stops_ends_its_runs_and_tells_why() {
     let house = House::new().await;
-    let (run, thread) = house.ask(&demo(json!(["slow"]))).await;
+    let (run, thread) = house.ask(&demo(&json!(["slow"]))).await;
     let (queued, _) = house.ask(&json!({"input": "b", "thread_id": thread})).await;
     let path = format!("/agent/echo/get_events/{run}?stream=true");
     let mut stream = house.open(&house.acme, "GET", &path, &Value::Null).await;
@@ -179,7 +179,7 @@ async fn a_server_that_stops_ends_its_runs_and_tells_why() {
 #[tokio::test]
 async fn runs_are_counted() {
     let house = House::new().await;
-    let (run, thread) = house.ask(&demo(json!(["slow"]))).await;
+    let (run, thread) = house.ask(&demo(&json!(["slow"]))).await;
     house.ask(&json!({"input": "b", "thread_id": thread})).await;
     let line = |text: &str| house.metrics.render().lines().any(|line| line == text);
     assert!(line("plenary_runs_active 1"), "{}", house.metrics.render());

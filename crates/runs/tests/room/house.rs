@@ -10,7 +10,7 @@ use plenary_blobs::Blobs;
 use plenary_edge::{Metrics, with_fallbacks};
 use plenary_engine::{Clock, SystemClock};
 use plenary_hub::{Cursors, Observer, Presence, dispatch};
-use plenary_log::{Log, open_memory};
+use plenary_log::open_memory;
 use plenary_runs::{Agent, Echo, Registry, RunLimits, Runner, Runs};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -20,7 +20,6 @@ pub(crate) const OPERATOR: &str = "plo_test";
 /// The room of one process, with the agent `@nick.echo`, whatever others a test has, and three who ask.
 pub(crate) struct House {
     pub(crate) runs: Runs,
-    pub(crate) log: Log,
     pub(crate) metrics: Metrics,
     router: Router,
     /// The token of `@acme.w`.
@@ -135,7 +134,7 @@ impl House {
             .merge(plenary_runs::routes(runs.clone(), &metrics).unwrap());
         let router = with_fallbacks(router, &metrics);
         let (acme, other, owner) = (String::new(), String::new(), String::new());
-        let mut house = Self { runs, log: opened.log, metrics, router, acme, other, owner };
+        let mut house = Self { runs, metrics, router, acme, other, owner };
         let made = house.post(OPERATOR, "/_admin/owners", &json!({"owner": "nick"})).await;
         house.owner = made.ok(201)["token"].as_str().unwrap().to_owned();
         house.acme = house.register("@acme.w").await;

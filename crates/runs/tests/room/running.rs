@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::house::{House, OPERATOR, types};
 
 #[tokio::test]
-async fn sc_33_sc_34_agents_are_listed_with_their_paths() {
+async fn sc_1_sc_9_sc_31_sc_33_sc_34_agents_are_listed_with_their_paths() {
     let house = House::new().await;
     assert_eq!(house.get(&house.acme, "/").await.ok(200), json!([["echo", "/agent/echo"]]));
     assert_eq!(house.get(&house.acme, "/_discovery").await.ok(200), json!(["/agent/echo"]));
@@ -42,7 +42,7 @@ async fn sc_35_waiting_gives_the_start_or_the_result() {
 }
 
 #[tokio::test]
-async fn sc_13_sc_14_the_echo_agent_says_what_it_is_told() {
+async fn sc_13_sc_14_sc_28_the_echo_agent_says_what_it_is_told() {
     let house = House::new().await;
     for input in ["", "hi", "é\u{1F600}\"\\\n", &"long ".repeat(40_000)] {
         let (run, _) = house.ask(&json!({"input": input})).await;
@@ -58,7 +58,7 @@ async fn sc_13_sc_14_the_echo_agent_says_what_it_is_told() {
 }
 
 #[tokio::test]
-async fn sc_39_a_request_is_streamed_in_one_call() {
+async fn sc_37_sc_39_a_request_is_streamed_in_one_call() {
     let house = House::new().await;
     let body = json!({"type": "ChatRequest", "input": "hi", "depth": 2});
     let answer = house.post(&house.acme, "/agent/echo/stream_request", &body).await;
@@ -75,7 +75,7 @@ async fn sc_39_a_request_is_streamed_in_one_call() {
 }
 
 #[tokio::test]
-async fn sc_24_sc_29_every_event_is_shown_on_request() {
+async fn sc_24_sc_29_sc_30_every_event_is_shown_on_request() {
     let house = House::new().await;
     let steps = ["tool_call", "tool_text", "tool_error", "completion_call", "nested", "unheard_of"];
     let body = json!({"input": "hi", "request_metadata": {"demo": steps}});
@@ -108,7 +108,7 @@ async fn sc_24_sc_29_every_event_is_shown_on_request() {
 }
 
 #[tokio::test]
-async fn sc_3_sc_16_runs_of_a_thread_follow_each_other() {
+async fn sc_3_sc_11_sc_16_runs_of_a_thread_follow_each_other() {
     let house = House::new().await;
     let slow = json!({"input": "a", "request_metadata": {"demo": ["slow"]}});
     let (first, thread) = house.ask(&slow).await;
@@ -182,7 +182,8 @@ async fn what_is_malformed_is_said() {
         async |path: &str, body: &str| house.send(&house.acme, "POST", path, &[], body.to_owned()).await;
     post("/agent/echo/run", "{").await.refused(400, "invalid_json");
     post("/agent/echo/run", "{\"input\":\"\",\"input\":\"\"}").await.refused(400, "invalid_json");
-    post("/agent/echo/run", "").await.refused(422, "invalid_body");
+    post("/agent/echo/run", " ").await.refused(400, "invalid_json");
+    post("/agent/echo/run", "[1]").await.refused(422, "invalid_body");
     post("/agent/echo/run?wait=later", "{\"input\":\"\"}").await.refused(422, "invalid_wait");
     let told = post("/agent/echo/run", "{\"type\":\"Sing\"}").await.refused(422, "unknown_request_type");
     assert!(told.contains("ChatRequest"), "{told}");

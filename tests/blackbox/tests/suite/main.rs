@@ -32,6 +32,7 @@ mod phoenix;
 mod presence;
 mod provisioning;
 mod reopen;
+mod runs;
 mod seed;
 mod selfservice;
 mod shapes;

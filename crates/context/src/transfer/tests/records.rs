@@ -42,7 +42,7 @@ fn ap_6_ap_77_a_review_log_has_to_lead_to_the_package() {
         (step("draft", "deposit"), step("awaiting_review", "flag"), step("complete", "review"));
     let operator = Actor::Operator;
     assert_eq!(refused(&[draft.clone(), asked.clone(), done.clone()], &operator), None);
-    assert_eq!(refused(&[done.clone()], &operator), None);
+    assert_eq!(refused(std::slice::from_ref(&done), &operator), None);
     let invalid = |field: &str| Some(("invalid_schema", field.to_owned()));
     assert_eq!(refused(&[], &operator), invalid("reviews"));
     assert_eq!(refused(&[draft.clone(), asked.clone()], &operator), invalid("reviews"));

@@ -90,6 +90,9 @@ fn said(data: &Value) -> String {
     if let Some(callsign) = text("/session/callsign") {
         return callsign.to_owned();
     }
+    if let Some(hash) = text("/blob/hash") {
+        return hash.to_owned();
+    }
     match (text("/member"), text("/role")) {
         (Some(member), role) => format!("{member} {}", role.unwrap_or_default()),
         (None, _) => String::new(),
@@ -114,6 +117,7 @@ mod tests {
         assert_eq!(moved, "2026-04-18 20:00:00 #7 ~nick x.y T\\n# (p) awaiting_review → complete");
         assert!(said(json!({"fact": {"subject": "a", "predicate": "b", "value": "c"}})).ends_with("a b: c"));
         assert!(said(json!({"session": {"callsign": "coral-heron"}})).ends_with("coral-heron"));
+        assert!(said(json!({"blob": {"hash": "sha256:00"}})).ends_with("sha256:00"));
         assert!(said(json!({"member": "@a.*", "role": "reader"})).ends_with("@a.* reader"));
         assert!(said(json!([])).ends_with("x.y "));
     }

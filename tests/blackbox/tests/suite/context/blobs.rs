@@ -251,7 +251,7 @@ async fn ap_78_a_kill_leaves_no_half_contents() {
     let (mut server, nick) = room().await;
     for round in 0..rounds(6, 2) {
         let seed = u32::try_from(round).expect("few") * 100;
-        let contents: Vec<_> = (0..8).map(|number| content(1_500_000, seed + 2 * number + 1)).collect();
+        let contents: Vec<_> = (0..8).map(|number| content(400_000, seed + 2 * number + 1)).collect();
         let puts = contents.iter().map(|content| async {
             let mut connection = Connection::open(nick.address().place()).await.ok()?;
             let request = nick.request("PUT", &path(PROJECT, &sha256(content)), &[], Some(content));
@@ -292,15 +292,42 @@ async fn ap_78_a_content_is_told_of() {
     assert_eq!(stream.event().await["blob"], kept);
 }
 
-/// Nothing but memory: contents are kept as long as everything else.
+/// A bucket that speaks S3: whole, in parts, refused, and shared by two servers that know nothing of each other's store.
 #[tokio::test]
-async fn ap_78_contents_may_be_kept_in_memory() {
-    let server = Server::builder().arg("--data").arg(":memory:").start().await;
-    let nick = server.agent("@nick.cc-laptop").await;
-    deposited(&nick, &package(&nick.handle, "one")).await;
-    let content = content(2_000_000, 1);
-    put(&nick, PROJECT, &sha256(&content), &content).await.ok(201);
-    assert!(get(&nick, PROJECT, &sha256(&content)).await.body == content);
+async fn ap_78_contents_may_be_kept_in_a_bucket() {
+    let Asked::Yes(url) = Asked::s3() else { return };
+    let bucket = format!("plenary-{}-{}", std::process::id(), blackbox::epoch_ms());
+    let address: std::net::SocketAddr =
+        url.trim_start_matches("http://").parse().expect("http://address:port");
+    let make = blackbox::render("PUT", &format!("/{bucket}"), &[], Some(b""));
+    let mut connection = Connection::open(blackbox::Place::from(address)).await.expect("the bucket's server");
+    assert_eq!(connection.round_trip(&make).await.expect("an answer").status, 200);
+    let start = || {
+        let builder = Server::builder().arg("--blobs").arg(&format!("s3://{bucket}/contents"));
+        let keys = builder.env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test");
+        keys.env("AWS_ENDPOINT_URL", &url)
+            .env("AWS_ALLOW_HTTP", "true")
+            .env("AWS_REGION", "us-east-1")
+            .start()
+    };
+    let (one, two) = (start().await, start().await);
+    for server in [&one, &two] {
+        let nick = server.agent("@nick.cc-laptop").await;
+        deposited(&nick, &package(&nick.handle, "one")).await;
+        // A part of a bucket's content has at least 5 MiB: the last one is of one part and a piece.
+        for size in [0, 1_000, WHOLE_MAX + 1, (5 << 20) + 1_000] {
+            let content = content(size, 13);
+            let name = sha256(&content);
+            get(&nick, PROJECT, &name).await.refused(404, "blob_not_found");
+            put(&nick, PROJECT, &name, &content).await.ok(201);
+            assert!(get(&nick, PROJECT, &name).await.body == content, "{size}");
+            let other = sha256(&[&content[..], b"x"].concat());
+            put(&nick, PROJECT, &other, &content).await.refused(400, "hash_mismatch");
+        }
+        let name = sha256(&content(WHOLE_MAX + 1, 13));
+        let part = nick.call("GET", &path(PROJECT, &name), &[("Range", "bytes=5-9")], None).await;
+        assert!(part.status == 206 && part.body == content(WHOLE_MAX + 1, 13)[5..10], "{part}");
+    }
 }
 
 /// AP-79: on a shared database there is no place that all processes have, unless it is said; with one, they share it.

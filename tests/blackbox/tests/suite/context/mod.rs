@@ -37,6 +37,7 @@ mod optional;
 mod projects;
 mod reading;
 mod relevance;
+mod relevant;
 mod reviews;
 mod revoked;
 mod schema;

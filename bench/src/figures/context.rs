@@ -1,0 +1,121 @@
+//! P12: how many packages a second are deposited. P13: how long it takes to find some among very many.
+//! Must not know: how they are found.
+
+use std::{net::SocketAddr, time::Duration};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::{
+    percentile,
+    send::{PUBLISHERS, Turns},
+};
+use crate::{
+    bench::Bench,
+    console,
+    load::{Drawn, HttpConnection, between, bulk, depositing, now_ns, one, request},
+    process::OPERATOR,
+    report::{Goal, Row, Series, Unit},
+    world::World,
+};
+
+/// The project of all packages.
+const PROJECT: &str = "bench";
+/// How often it is looked whether every package is found.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Packages of one bulk.
+const BULK: u64 = 20_000;
+
+pub(super) async fn deposits(bench: &mut Bench) -> Result<Vec<Row>> {
+    let (limit, server) = (bench.sqlwal()?, bench.server()?);
+    let requests = || (0..PUBLISHERS as u64).map(|nth| depositing(PROJECT, nth, OPERATOR));
+    let mut bare = World::sending(limit.address(), requests()).await?;
+    let mut world = World::sending(server.address(), requests()).await?;
+    let mut turns = Turns::default();
+    for _ in 0..bench.sizes.rounds {
+        turns.take(bench, &mut bare, &mut world, PUBLISHERS).await?;
+    }
+    let behind = lag(server.address()).await?;
+    let waited = found_all(server.address()).await?;
+    let what = "deposit of a package of 2 KiB, 64 publishers".to_owned();
+    let mut row = turns.row("P12", what, "sqlwal, 64, the same bodies", 0.50);
+    row.note +=
+        &format!("; {behind} packages behind when the last was acknowledged, all found {waited:.1} s later");
+    Ok(vec![row])
+}
+
+pub(super) async fn finding(bench: &mut Bench) -> Result<Vec<Row>> {
+    let server = bench.server()?;
+    let (at, count) = (server.address(), bench.sizes.packages);
+    console::say(&format!("    depositing {count} packages"));
+    let mut made = 0;
+    while made < count {
+        let some = made..count.min(made + BULK);
+        made = some.end;
+        bulk(at, some.map(|nth| depositing(PROJECT, nth, OPERATOR))).await?;
+    }
+    let waited = found_all(at).await?;
+    let mut rows = Vec::new();
+    let of = |path: &str| request("GET", &format!("/v1/projects/{PROJECT}/{path}"), OPERATOR, b"");
+    let relevant = |nth: u64| {
+        let words = Drawn::of(!nth).words(1 + usize::try_from(nth % 6).unwrap_or(0));
+        of(&format!("packages?mode=relevant&query={}", words.replace(' ', "+")))
+    };
+    let latest = |_: u64| of("packages?mode=latest");
+    let orient = |_: u64| of("orient?window_days=36500");
+    let ways: [(&str, Way<'_>, f64, f64); 3] = [
+        ("mode=relevant, 1 to 6 words", &relevant, 5_000.0, 20_000.0),
+        ("mode=latest", &latest, 5_000.0, 5_000.0),
+        ("orient", &orient, 5_000.0, 5_000.0),
+    ];
+    for (what, way, p50_max, p99_max) in ways {
+        let (mut p50, mut p99) = (Series::default(), Series::default());
+        for round in 0..bench.sizes.rounds as u64 {
+            let mut samples = timed(at, way, round, bench.sizes.timed).await?;
+            p50.0.push(percentile(&mut samples, 0.5)?);
+            p99.0.push(percentile(&mut samples, 0.99)?);
+        }
+        let row = |part: &str, figure, goal| Row {
+            id: "P13",
+            what: format!("{what} over {count} packages of 2 KiB, {part}"),
+            unit: Unit::Micros,
+            figure,
+            limit: None,
+            goal: Goal::AtMost(goal),
+            note: format!("all were found {waited:.1} s after the last deposit"),
+        };
+        rows.extend([row("p50", p50, p50_max), row("p99", p99, p99_max)]);
+    }
+    Ok(rows)
+}
+
+type Way<'a> = &'a dyn Fn(u64) -> Vec<u8>;
+
+/// One request after the other; how long each took, in nanoseconds.
+async fn timed(at: SocketAddr, way: Way<'_>, round: u64, count: u64) -> Result<Vec<u64>> {
+    let mut connection = HttpConnection::open(at).await?;
+    let mut samples = Vec::new();
+    for nth in 0..count {
+        let request = way(round * count + nth);
+        let begin = now_ns();
+        let (status, _) = connection.exchange(&request).await?;
+        anyhow::ensure!(status == 200, "a list was answered with {status}");
+        samples.push(u64::try_from(between(begin, now_ns()).as_nanos()).unwrap_or(u64::MAX));
+    }
+    Ok(samples)
+}
+
+async fn lag(at: SocketAddr) -> Result<u64> {
+    let body = one(at, &request("GET", "/v1/conformance", OPERATOR, b"")).await?;
+    let value: Value = serde_json::from_slice(&body)?;
+    value["x-search"]["lag_events"].as_u64().context("the lag of the search")
+}
+
+/// Waits until every package is found; for how many seconds.
+async fn found_all(at: SocketAddr) -> Result<f64> {
+    let begin = now_ns();
+    while lag(at).await? > 0 {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(between(begin, now_ns()).as_secs_f64())
+}

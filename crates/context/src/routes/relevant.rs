@@ -1,0 +1,51 @@
+//! `mode=relevant` (section 8.2): packages by a query.
+//! Must not know: how they are found.
+
+use axum::response::Response;
+use plenary_retrieval::{QUERY_OCTETS_MAX, Query, QueryFault};
+
+use super::{Bearer, list, packages::wanted_status};
+use crate::{
+    Context,
+    limits::{LATEST_DEFAULT, LIST_MAX},
+    malformed::Malformed,
+    parameters::Parameters,
+    reading::Listing,
+    refusals::Refused,
+};
+
+/// A query of more octets than one may have.
+pub(super) fn too_long(name: &str) -> Malformed {
+    Malformed::parameter(name, &format!("at most {QUERY_OCTETS_MAX} bytes"))
+}
+
+/// AP-60.
+pub(super) async fn pull(
+    context: &Context,
+    Bearer(authority): Bearer,
+    project_id: &str,
+    parameters: &Parameters,
+) -> Result<Response, Refused> {
+    let (project, _) = context.readable(project_id, &authority.by).await?;
+    let query = Query::read(parameters.one("query")?.unwrap_or_default()).map_err(|fault| match fault {
+        QueryFault::Empty => Malformed::parameter("query", "given"),
+        QueryFault::TooLong => too_long("query"),
+    })?;
+    for name in ["parent", "cursor"] {
+        if parameters.one(name)?.is_some() {
+            return Err(Malformed::parameter(name, "left out where mode is relevant").into());
+        }
+    }
+    let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;
+    let listing = Listing {
+        status: wanted_status(parameters)?,
+        package_type: parameters.one("package_type")?,
+        ..Listing::default()
+    };
+    let found = context.relevant(&project, &query, &listing, limit).await?;
+    let found: Vec<String> = found
+        .into_iter()
+        .map(|(held, score)| format!("{{\"package\":{},\"score\":{score}}}", held.text))
+        .collect();
+    Ok(list("packages", &found, None))
+}

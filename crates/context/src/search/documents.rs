@@ -1,0 +1,71 @@
+//! What of a package is searched: title, decisions, questions, handoff note, description and body (wire.md D.7).
+//! Must not know: where packages are kept.
+
+use plenary_retrieval::{Document, Kind, Section};
+use serde_json::Value;
+
+use crate::{lifecycle::Status, moment::Moment};
+
+/// The parts of a package, each with what it is.
+pub(super) fn sections(package: &Value) -> Vec<Section> {
+    let one = |name: &str| package[name].as_str().into_iter().collect::<Vec<_>>();
+    let each = |name: &str| {
+        let items = package[name].as_array().map_or(&[][..], Vec::as_slice);
+        items.iter().filter_map(Value::as_str).collect::<Vec<_>>()
+    };
+    let parts = [
+        (Kind::Title, one("title")),
+        (Kind::Body, one("description")),
+        (Kind::Body, one("content_md")),
+        (Kind::Decision, each("decisions_made")),
+        (Kind::Question, each("open_questions")),
+        (Kind::Handoff, one("handoff_note")),
+    ];
+    let sections =
+        parts.into_iter().flat_map(|(kind, texts)| texts.into_iter().map(move |text| (kind, text)));
+    sections.map(|(kind, text)| Section { kind, text: text.to_owned() }).collect()
+}
+
+/// A package as a document. `id` is its stream's.
+pub(super) fn document(id: &str, package: &[u8], status: Status, created_at: Moment) -> Document {
+    // What is kept was valid JSON when it was deposited; what is damaged has no words.
+    let package: Value = serde_json::from_slice(package).unwrap_or_default();
+    Document {
+        id: id.to_owned(),
+        project: id.split_once('/').map_or(id, |(project, _)| project).to_owned(),
+        created_at_ms: created_at.ms(),
+        is_draft: status == Status::Draft,
+        sections: sections(&package),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn ap_60_what_is_searched_of_a_package() {
+        let package = json!({
+            "title": "T", "description": "D", "content_md": "C", "decisions_made": ["d1", "d2"],
+            "open_questions": ["q"], "handoff_note": "h", "tags": ["no"], "topic": "no", "x-note": "no"
+        });
+        let at = Moment::parse("2026-04-18T20:00:00.5Z").unwrap();
+        let document = document("p/a", package.to_string().as_bytes(), Status::Draft, at);
+        let seen: Vec<_> =
+            document.sections.iter().map(|section| (section.kind, section.text.as_str())).collect();
+        let expected = [
+            (Kind::Title, "T"),
+            (Kind::Body, "D"),
+            (Kind::Body, "C"),
+            (Kind::Decision, "d1"),
+            (Kind::Decision, "d2"),
+            (Kind::Question, "q"),
+            (Kind::Handoff, "h"),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!((document.project.as_str(), document.is_draft), ("p", true));
+        assert_eq!(document.created_at_ms, 1_776_542_400_500);
+    }
+}

@@ -1,0 +1,101 @@
+//! Finding: the index says which packages, and each is read back from the log before anybody sees it.
+//! Must not know: HTTP.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::try_join_all;
+use plenary_log::Fault;
+use plenary_retrieval::{HITS_MAX, Query, Scope};
+use serde_json::Value;
+
+use super::{documents::sections, following::unavailable};
+use crate::{
+    Context,
+    focus::{self, Snippet},
+    lifecycle::Status,
+    limits::{FOCUS_PACKAGES_MAX, FOCUS_WAITING_MAX, LIST_OCTETS_MAX, READS_AT_ONCE},
+    moment::Moment,
+    reading::{Held, Listing},
+};
+
+/// Hits behind the limit that may take the place of one that is not shown.
+const SPARE: usize = 8;
+
+/// A package, and how near it is.
+pub(crate) type Relevant = (Held, f64);
+
+impl Context {
+    /// Packages of a project that have to do with a query, the nearest first (AP-60). Drafts and damage as in lists.
+    pub(crate) async fn relevant(
+        &self,
+        project: &str,
+        query: &Query,
+        listing: &Listing<'_>,
+        limit: usize,
+    ) -> Result<Vec<Relevant>, Fault> {
+        let most = if listing.is_narrow() { HITS_MAX } else { limit + SPARE };
+        let scope = Scope::project(project);
+        let hits = self.search().index.search(query, &scope, most).await.map_err(unavailable)?;
+        let (mut found, mut octets) = (Vec::<Relevant>::new(), 0);
+        let mut rest = &hits[..];
+        while !rest.is_empty() && found.len() < limit && octets < LIST_OCTETS_MAX {
+            let (chunk, behind) = rest.split_at(rest.len().min(READS_AT_ONCE).min(limit - found.len()));
+            rest = behind;
+            let reads = chunk.iter().filter(|hit| is_of(&hit.id, project)).map(|hit| async move {
+                Ok::<_, Fault>(self.held(&hit.id).await?.map(|held| (held, hit.score)))
+            });
+            for (held, score) in try_join_all(reads).await?.into_iter().flatten() {
+                if held.is_sound && listing.takes(&held) && octets < LIST_OCTETS_MAX {
+                    octets += held.text.len();
+                    found.push((held, score));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The parts of packages that have to do with a focus, the nearest first. What was deposited just now and is not
+    /// indexed yet is looked at too; drafts are shown to nobody (wire.md D.7).
+    pub(crate) async fn snippets(
+        &self,
+        query: &Query,
+        projects: BTreeSet<String>,
+        since: Moment,
+        max: usize,
+    ) -> Result<Vec<Snippet>, Fault> {
+        let search = self.search();
+        search.recent.until(self.log().head().await?).await;
+        let mut ids = search.recent.waiting(FOCUS_WAITING_MAX);
+        ids.retain(|id| id.split_once('/').is_some_and(|(project, _)| projects.contains(project)));
+        let scope = Scope { projects, since_ms: Some(since.ms()), without_drafts: true };
+        let hits = search.index.search(query, &scope, FOCUS_PACKAGES_MAX).await.map_err(unavailable)?;
+        let waiting: BTreeSet<String> = ids.iter().cloned().collect();
+        let indexed = hits.into_iter().map(|hit| hit.id).filter(|id| {
+            let is_in_scope = id.split_once('/').is_some_and(|(project, _)| scope.projects.contains(project));
+            is_in_scope && !waiting.contains(id)
+        });
+        ids.extend(indexed);
+        let mut snippets = Vec::new();
+        for chunk in ids.chunks(READS_AT_ONCE) {
+            let reads = chunk.iter().map(|id| self.held(id));
+            for held in try_join_all(reads).await?.into_iter().flatten() {
+                let present = &held.present;
+                if held.is_sound && present.status != Status::Draft && present.created_at >= since {
+                    snippets.extend(found(query, &held.text));
+                }
+            }
+        }
+        focus::rank(&mut snippets, max);
+        Ok(snippets)
+    }
+}
+
+fn is_of(id: &str, project: &str) -> bool {
+    id.split_once('/').is_some_and(|(found, _)| found == project)
+}
+
+fn found(query: &Query, package: &str) -> Vec<Snippet> {
+    let package: Value = serde_json::from_str(package).unwrap_or_default();
+    let text = |name: &str| package[name].as_str().unwrap_or_default();
+    focus::find(query, (text("package_id"), text("project_id")), &sections(&package))
+}

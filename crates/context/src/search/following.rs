@@ -1,0 +1,182 @@
+//! Following the log: from the index's own cursor, by what was committed lately or else by the log itself, in writes
+//! that take what has come together. Of the processes on one store one writes.
+//! Must not know: HTTP.
+
+use std::time::Duration;
+
+use plenary_engine::Room as _;
+use plenary_kernel::Position;
+use plenary_log::{Fault, PageSize, StoredEvent};
+use plenary_retrieval::{Change, Put};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::{Search, documents::document};
+use crate::{
+    Context,
+    lifecycle::Status,
+    limits::{SEARCH_CHANGES_MAX, SEARCH_OCTETS_MAX},
+    package::{event::PackageEvent, room::PackageRoom},
+};
+
+/// The least time between two writes, while there is little to write.
+const SPACING: Duration = Duration::from_millis(200);
+/// How often a process that does not write looks how far the index is and whether it is to write now.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long nothing is tried after a fault.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Events without packages after which the cursor is moved all the same, so that the next start need not read them.
+const ADVANCE_EVENTS: u64 = 10_000;
+
+/// What is to be written, and how far it reaches.
+struct Batch {
+    changes: Vec<Change>,
+    octets: usize,
+    until: Position,
+}
+
+impl Batch {
+    fn from(until: Position) -> Self {
+        Self { changes: Vec::new(), octets: 0, until }
+    }
+    fn is_full(&self) -> bool {
+        self.changes.len() >= SEARCH_CHANGES_MAX || self.octets >= SEARCH_OCTETS_MAX
+    }
+}
+
+impl Context {
+    /// Keeps the index up with the log, until it is closed. A fault is logged and tried again.
+    pub async fn index(&self) {
+        let search = self.search();
+        let mut closing = search.closing.subscribe();
+        let following = async {
+            loop {
+                if let Err(fault) = self.follow().await {
+                    tracing::warn!(%fault, "the search index does not follow; it is tried again");
+                }
+                sleep(PAUSE).await;
+            }
+        };
+        tokio::select! {
+            _ = closing.wait_for(|closing| *closing) => {}
+            () = following => {}
+        }
+    }
+
+    async fn follow(&self) -> Result<(), Fault> {
+        let search = self.search();
+        loop {
+            let is_ours = search.index.leads().await.map_err(unavailable)?;
+            let stands = search.index.extent().await.map_err(unavailable)?.cursor;
+            search.reached(stands, is_ours);
+            if !is_ours {
+                sleep(LOOK_EVERY).await;
+                continue;
+            }
+            let head = self.log().head().await?;
+            search.recent.seen(head);
+            if stands > head {
+                tracing::warn!(%stands, "the search index is ahead of the log and is built again from it");
+                search.index.clear().await.map_err(unavailable)?;
+                continue;
+            }
+            self.write(stands).await?;
+        }
+    }
+
+    /// Writes until somebody else does.
+    async fn write(&self, mut stands: Position) -> Result<(), Fault> {
+        let search = self.search();
+        let (mut batch, mut size) = (Batch::from(stands), PageSize::default());
+        loop {
+            let began = Instant::now();
+            self.gather(&mut batch, &mut size).await?;
+            if !search.index.leads().await.map_err(unavailable)? {
+                return Ok(());
+            }
+            let is_far = batch.until.0 - stands.0 >= ADVANCE_EVENTS;
+            if batch.changes.is_empty() && !is_far {
+                search.reached(batch.until, true);
+                // Nothing came, or the time has come to look whether this process still leads.
+                let _either = timeout(LOOK_EVERY, search.recent.news()).await;
+                continue;
+            }
+            let (is_full, until) = (batch.is_full(), batch.until);
+            let written = search.index.put(batch.changes, stands, until).await.map_err(unavailable)?;
+            let Put::Done = written else { return Ok(()) };
+            stands = until;
+            batch = Batch::from(until);
+            search.reached(until, true);
+            if !is_full {
+                sleep_until(began + SPACING).await;
+            }
+        }
+    }
+
+    /// Reads until there is no more, or enough.
+    async fn gather(&self, batch: &mut Batch, size: &mut PageSize) -> Result<(), Fault> {
+        let search = self.search();
+        while !batch.is_full() {
+            let lately = search.recent.after(batch.until, SEARCH_CHANGES_MAX);
+            let (events, until) = match lately {
+                Some(found) => found,
+                None => {
+                    let page = self.log().read_log(batch.until, size.events()).await?;
+                    size.learn(&page);
+                    let until = page.last().map_or(batch.until, |last| last.position);
+                    (page, until)
+                }
+            };
+            if until == batch.until {
+                return Ok(());
+            }
+            for event in events.iter().filter(|event| event.stream.category() == PackageRoom::CATEGORY) {
+                if let Some(change) = self.change(event).await? {
+                    batch.octets += event.payload.len();
+                    batch.changes.push(change);
+                }
+            }
+            batch.until = until;
+        }
+        Ok(())
+    }
+
+    /// What an event changes in the index.
+    async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault> {
+        let id = event.stream.id();
+        let decoded = match PackageEvent::decode(event) {
+            Ok(decoded) => decoded,
+            Err(fault) => {
+                tracing::error!(%fault, "a package's event can't be read and is not searched");
+                return Ok(None);
+            }
+        };
+        Ok(match decoded {
+            PackageEvent::PackageDeposited(event) => {
+                Some(Change::Put(document(id, &event.raw, event.status, event.created_at)))
+            }
+            // Of the states only whether it is a draft is kept there.
+            PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)
+                if moved.from == Status::Draft =>
+            {
+                let held = self.held(id).await?;
+                held.map(|held| {
+                    let at = held.present.created_at;
+                    Change::Put(document(id, held.text.as_bytes(), held.present.status, at))
+                })
+            }
+            PackageEvent::PackageFlagged(_) | PackageEvent::PackageReviewed(_) => None,
+        })
+    }
+}
+
+impl Search {
+    fn reached(&self, place: Position, leads: bool) {
+        self.recent.indexed(place, leads);
+        self.count();
+    }
+}
+
+pub(super) fn unavailable(fault: plenary_retrieval::Fault) -> Fault {
+    let plenary_retrieval::Fault::Unavailable(text) = fault;
+    Fault::Unavailable(text)
+}

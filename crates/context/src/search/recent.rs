@@ -1,0 +1,215 @@
+//! Packages' events that were committed lately and may not be in the index yet. Bounded: what falls out is read from
+//! the log again.
+//! Must not know: the index.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use plenary_engine::Room as _;
+use plenary_kernel::Position;
+use plenary_log::StoredEvent;
+use tokio::{
+    sync::{Notify, watch},
+    time::timeout,
+};
+
+use crate::{limits::SEARCH_RECENT_OCTETS_MAX, package::room::PackageRoom};
+
+/// How long is waited for what was committed to be seen.
+const SEEN_WITHIN: Duration = Duration::from_millis(200);
+
+/// What is known of the end of the log.
+#[derive(Default)]
+pub(super) struct Recent {
+    inner: Mutex<Inner>,
+    news: Notify,
+    /// How far this process has seen the log.
+    seen: watch::Sender<Position>,
+}
+
+#[derive(Default)]
+struct Inner {
+    events: VecDeque<StoredEvent>,
+    octets: usize,
+    /// Every package's event past this and up to `until` is in `events`, or was put into the index.
+    from: Option<Position>,
+    until: Position,
+    /// Everything up to here is in the index.
+    indexed: Position,
+    /// Whether this process writes the index. Of another one's cursor it is not known what lies behind it.
+    leads: bool,
+}
+
+impl Recent {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in committed events, in order and without gaps; whether some are packages'.
+    pub(super) fn push(&self, events: &[StoredEvent]) -> bool {
+        let (Some(first), Some(last)) = (events.first(), events.last()) else { return false };
+        let mut inner = self.inner();
+        inner.from.get_or_insert(Position(first.position.0.saturating_sub(1)));
+        let mut is_news = false;
+        for event in events.iter().filter(|event| event.stream.category() == PackageRoom::CATEGORY) {
+            inner.octets += octets(event);
+            inner.events.push_back(event.clone());
+            is_news = true;
+        }
+        inner.until = last.position;
+        while inner.octets > SEARCH_RECENT_OCTETS_MAX {
+            let Some(gone) = inner.events.pop_front() else { break };
+            inner.octets -= octets(&gone);
+            inner.from = Some(gone.position);
+        }
+        drop(inner);
+        self.seen(last.position);
+        if is_news {
+            self.news.notify_one();
+        }
+        is_news
+    }
+
+    /// The log is seen up to a place.
+    pub(super) fn seen(&self, place: Position) {
+        self.seen.send_if_modified(|seen| {
+            let further = place > *seen;
+            *seen = place.max(*seen);
+            further
+        });
+    }
+
+    /// Waits until a place is seen, but not for long: what was committed is seen within milliseconds.
+    pub(super) async fn until(&self, place: Position) {
+        let mut seen = self.seen.subscribe();
+        let _as_far_as_it_is = timeout(SEEN_WITHIN, seen.wait_for(|seen| *seen >= place)).await;
+    }
+
+    /// At most `max` packages' events past a place, and how far that reaches; `None` when the log must be read.
+    pub(super) fn after(&self, place: Position, max: usize) -> Option<(Vec<StoredEvent>, Position)> {
+        let inner = self.inner();
+        if inner.from.is_none_or(|from| place < from) {
+            return None;
+        }
+        let begin = inner.events.partition_point(|event| event.position <= place);
+        let found: Vec<_> = inner.events.range(begin..).take(max).cloned().collect();
+        let is_all = begin + found.len() == inner.events.len();
+        let until = if is_all { inner.until } else { found.last().map_or(place, |last| last.position) };
+        Some((found, until.max(place)))
+    }
+
+    /// Everything up to a place is in the index.
+    pub(super) fn indexed(&self, place: Position, leads: bool) {
+        let mut inner = self.inner();
+        (inner.indexed, inner.leads) = (place, leads);
+        while inner.events.front().is_some_and(|event| event.position <= place) {
+            if let Some(gone) = inner.events.pop_front() {
+                inner.octets -= octets(&gone);
+                inner.from = Some(gone.position);
+            }
+        }
+    }
+
+    /// How many events have to be looked at until everything is in the index.
+    pub(super) fn lag(&self) -> u64 {
+        let inner = self.inner();
+        let from = inner.from.filter(|_| inner.leads);
+        let unread = from.map_or(0, |from| from.0.saturating_sub(inner.indexed.0));
+        unread + inner.events.len() as u64
+    }
+
+    /// The streams' ids of what may not be in the index yet, the newest first, each once.
+    pub(super) fn waiting(&self, max: usize) -> Vec<String> {
+        let inner = self.inner();
+        let mut ids = Vec::<String>::new();
+        for event in inner.events.iter().rev() {
+            if ids.len() == max {
+                break;
+            }
+            if !ids.iter().any(|id| id == event.stream.id()) {
+                ids.push(event.stream.id().to_owned());
+            }
+        }
+        ids
+    }
+
+    /// Waits for a package's event. One that came since the last wait counts.
+    pub(super) async fn news(&self) {
+        self.news.notified().await;
+    }
+}
+
+fn octets(event: &StoredEvent) -> usize {
+    event.envelope.len() + event.payload.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::{TimestampMs, Version};
+    use plenary_log::StreamName;
+
+    use super::*;
+
+    fn event(position: u64, category: &str, octets: usize) -> StoredEvent {
+        StoredEvent {
+            position: Position(position),
+            stream: StreamName::new(category, &format!("p/{position}")),
+            version: Version(1),
+            kind: "K".into(),
+            form: 1,
+            at: TimestampMs(0),
+            envelope: bytes::Bytes::new(),
+            payload: vec![0; octets].into(),
+        }
+    }
+
+    fn after(recent: &Recent, place: u64, max: usize) -> Option<(Vec<u64>, u64)> {
+        let (events, until) = recent.after(Position(place), max)?;
+        Some((events.iter().map(|event| event.position.0).collect(), until.0))
+    }
+
+    #[test]
+    fn what_was_seen_is_given_and_what_was_not_is_read() {
+        let recent = Recent::default();
+        assert_eq!(after(&recent, 0, 9), None);
+        assert!(!recent.push(&[event(11, "sessions.session", 1)]));
+        assert!(recent.push(&[
+            event(12, "context.package", 1),
+            event(13, "t.t", 1),
+            event(14, "context.package", 1),
+            event(15, "t.t", 1),
+        ]));
+        assert_eq!(after(&recent, 9, 9), None, "nobody has seen 10");
+        assert_eq!(after(&recent, 10, 9), Some((vec![12, 14], 15)));
+        assert_eq!(
+            after(&recent, 10, 1),
+            Some((vec![12], 12)),
+            "13 is not passed over with what is left out"
+        );
+        assert_eq!(after(&recent, 14, 9), Some((vec![], 15)));
+        assert_eq!(recent.waiting(9), ["p/14", "p/12"]);
+        recent.indexed(Position(10), true);
+        assert_eq!(recent.lag(), 2);
+        recent.indexed(Position(12), true);
+        assert_eq!((recent.lag(), recent.waiting(9)), (1, vec!["p/14".to_owned()]));
+        assert_eq!(after(&recent, 12, 9), Some((vec![14], 15)));
+        recent.indexed(Position(15), true);
+        assert_eq!(recent.lag(), 0);
+    }
+
+    #[test]
+    fn past_its_octets_the_oldest_fall_out_and_are_read_again() {
+        let recent = Recent::default();
+        recent.push(&[event(1, "context.package", 1), event(2, "context.package", 1)]);
+        recent.push(&[event(3, "context.package", SEARCH_RECENT_OCTETS_MAX - 1)]);
+        assert_eq!(after(&recent, 0, 9), None);
+        assert_eq!(after(&recent, 1, 9), Some((vec![2, 3], 3)));
+        recent.indexed(Position(0), true);
+        assert_eq!(recent.lag(), 1 + 2, "one to read, two at hand");
+        recent.indexed(Position(0), false);
+        assert_eq!(recent.lag(), 2);
+    }
+}

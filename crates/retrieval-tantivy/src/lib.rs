@@ -1,0 +1,121 @@
+//! The index in Tantivy: in a directory or in memory, written by one thread of low priority, searched beside it.
+//! Must not know: what documents are about.
+
+mod fields;
+mod opening;
+mod searching;
+mod writing;
+
+use std::{path::Path, sync::Arc, thread::JoinHandle};
+
+use plenary_kernel::Position;
+use plenary_retrieval::{Answer, Change, Extent, Fault, Hit, Index, Put, Query, Scope};
+use tantivy::IndexReader;
+use tokio::sync::{mpsc, oneshot};
+
+use self::{
+    fields::Fields,
+    opening::Opened,
+    writing::{Job, Writer},
+};
+
+/// Writes that wait for the thread that writes; past it a caller waits.
+const JOBS_WAITING_MAX: usize = 4;
+/// The form of the index: words, fields and what its commits say. Another one is thrown away and built again.
+const FORM: u32 = 1;
+
+/// An index on this machine.
+pub struct Tantivy {
+    index: tantivy::Index,
+    reader: IndexReader,
+    fields: Fields,
+    jobs: mpsc::Sender<Job>,
+    thread: std::sync::Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The index in a directory, which is made where it is not. One that is damaged or of another form is thrown away, and
+/// the log says so. Reads the whole index once; blocks.
+///
+/// # Errors
+/// When the directory can be neither read nor made anew.
+pub fn open(directory: &Path) -> Result<Arc<Tantivy>, Fault> {
+    start(opening::in_directory(directory)?)
+}
+
+/// An index that nothing is kept of.
+///
+/// # Errors
+/// When no thread can be started.
+pub fn open_memory() -> Result<Arc<Tantivy>, Fault> {
+    start(opening::in_memory()?)
+}
+
+fn start(Opened { index, fields }: Opened) -> Result<Arc<Tantivy>, Fault> {
+    let reader = opening::reader(&index)?;
+    let (jobs, waiting) = mpsc::channel(JOBS_WAITING_MAX);
+    let writer = Writer::new(index.clone(), reader.clone(), fields);
+    let thread = std::thread::Builder::new().name("search-index".to_owned());
+    let thread = thread.spawn(move || writer.run(waiting)).map_err(unavailable)?;
+    Ok(Arc::new(Tantivy { index, reader, fields, jobs, thread: std::sync::Mutex::new(Some(thread)) }))
+}
+
+fn unavailable(error: impl std::fmt::Display) -> Fault {
+    Fault::Unavailable(error.to_string())
+}
+
+impl Tantivy {
+    async fn ask<T>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Fault>>) -> Job) -> Result<T, Fault> {
+        let (to, answer) = oneshot::channel();
+        self.jobs.send(job(to)).await.map_err(|_| unavailable("the writing thread has ended"))?;
+        answer.await.unwrap_or_else(|_| Err(unavailable("the write was given up")))
+    }
+}
+
+/// Runs what blocks where it may.
+async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(unavailable(error)))
+}
+
+impl Index for Tantivy {
+    fn leads(&self) -> Answer<'_, bool> {
+        // A data directory belongs to one process.
+        Box::pin(async { Ok(true) })
+    }
+
+    fn extent(&self) -> Answer<'_, Extent> {
+        let (index, reader) = (self.index.clone(), self.reader.clone());
+        Box::pin(beside(move || {
+            let cursor = opening::cursor(&index)?;
+            Ok(Extent { cursor, documents: reader.searcher().num_docs() })
+        }))
+    }
+
+    fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, Put> {
+        Box::pin(self.ask(move |reply| Job::Put { changes, from, to, reply }))
+    }
+
+    fn clear(&self) -> Answer<'_, ()> {
+        Box::pin(self.ask(|reply| Job::Clear { reply }))
+    }
+
+    fn search<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<Hit>> {
+        let (query, scope) = (query.clone(), scope.clone());
+        let (reader, fields) = (self.reader.clone(), self.fields);
+        Box::pin(beside(move || searching::search(&reader.searcher(), fields, (&query, &scope), limit)))
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            self.ask(|reply| Job::Close { reply }).await?;
+            let thread = self.thread.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+            match thread {
+                Some(thread) => {
+                    beside(move || thread.join().map_err(|_| unavailable("a bug ended it"))).await
+                }
+                None => Ok(()),
+            }
+        })
+    }
+}

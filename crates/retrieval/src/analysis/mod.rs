@@ -1,0 +1,163 @@
+//! How text becomes words: of letters and digits in any script, lower case, without accents, without English words that
+//! say nothing, in the stem of their English form. Identifiers are found by their parts and whole; scripts that are
+//! written without spaces by pairs of characters.
+//! Must not know: documents, or any index.
+
+mod script;
+mod split;
+mod stop;
+
+use std::borrow::Cow;
+
+use frostem::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::WORD_OCTETS_MAX;
+
+/// What words are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be found: single characters of scripts without spaces are words too.
+    Document,
+    /// To find: such a character is a word only where it stands alone.
+    Query,
+}
+
+/// Combining marks of Latin, Greek and Cyrillic; those of other scripts belong to their letters.
+const ACCENTS: std::ops::RangeInclusive<char> = '\u{300}'..='\u{36f}';
+/// Shorter words have no form but their own.
+const STEMMED_OCTETS_MIN: usize = 3;
+
+/// Gives each word of a text, in its order.
+pub fn words(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
+    let stemmer = Stemmer::new(Algorithm::English);
+    split::runs(&folded(text), purpose, &mut |word| {
+        let word = lower(word);
+        let word = cut(&word);
+        if stop::says_nothing(word) {
+            return;
+        }
+        let has_forms =
+            word.len() >= STEMMED_OCTETS_MIN && word.bytes().all(|octet| octet.is_ascii_lowercase());
+        if has_forms {
+            give(&stemmer.stem(word));
+        } else {
+            give(word);
+        }
+    });
+}
+
+/// Compatible forms as one, and letters without accents.
+fn folded(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.nfkd().filter(|c| !ACCENTS.contains(c)).nfc().collect())
+}
+
+fn lower(word: &str) -> Cow<'_, str> {
+    if word.bytes().all(|octet| octet.is_ascii_lowercase() || octet.is_ascii_digit()) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(word.to_lowercase())
+    }
+}
+
+fn cut(word: &str) -> &str {
+    let mut end = word.len().min(WORD_OCTETS_MAX);
+    while !word.is_char_boundary(end) {
+        end -= 1;
+    }
+    &word[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(text: &str, purpose: Purpose) -> Vec<String> {
+        let mut found = Vec::new();
+        words(text, purpose, &mut |word| found.push(word.to_owned()));
+        found
+    }
+
+    fn document(text: &str) -> Vec<String> {
+        of(text, Purpose::Document)
+    }
+
+    #[test]
+    fn forms_of_a_word_are_one_word() {
+        assert_eq!(document("Migrations migrated; migrating MIGRATE!"), ["migrat"; 4]);
+        assert_eq!(
+            document("The user's logins aren't failing, they'll work"),
+            ["user", "login", "fail", "work"]
+        );
+        assert_eq!(document("user’s O'Neil"), ["user", "o", "neil"]);
+    }
+
+    #[test]
+    fn words_that_say_nothing_are_left_out() {
+        assert!(document("What is it that we are to do with them?").is_empty());
+        assert_eq!(document("C and R"), ["c", "r"]);
+    }
+
+    #[test]
+    fn accents_and_widths_do_not_count() {
+        assert_eq!(document("Café CAFÉ cafe\u{301} naïve"), ["cafe", "cafe", "cafe", "naiv"]);
+        assert_eq!(document("ＡＢＣ１２"), document("abc12"));
+        assert_eq!(document("Übergröße"), document("ubergroße"));
+        assert_eq!(document("İstanbul"), document("istanbul"));
+    }
+
+    #[test]
+    fn identifiers_are_found_by_their_parts_and_whole() {
+        assert_eq!(document("src/main.rs"), ["src", "main", "rs"]);
+        assert_eq!(document("fix_login"), ["fix", "login"]);
+        assert_eq!(document("fixLogin"), ["fixlogin", "fix", "login"]);
+        assert_eq!(document("HTTPServer2"), ["httpserver2", "http", "server2"]);
+        assert_eq!(document("pkg-0f3a:sha256"), ["pkg", "0f3a", "sha256"]);
+        assert_eq!(document("GET /v1/packages?mode=relevant"), ["get", "v1", "packag", "mode", "relev"]);
+    }
+
+    #[test]
+    fn scripts_without_spaces_do_not_vanish() {
+        assert_eq!(document("数据库"), ["数", "数据", "据", "据库", "库"]);
+        assert_eq!(of("数据库", Purpose::Query), ["数据", "据库"]);
+        assert_eq!(of("库", Purpose::Query), ["库"]);
+        assert_eq!(of("テスト4件", Purpose::Query), ["テス", "スト", "4", "件"]);
+        assert_eq!(of("が", Purpose::Query), ["が"]);
+        assert_eq!(of("서버 배포", Purpose::Query), ["서버", "배포"]);
+        assert_eq!(document("Привет мир"), ["привет", "мир"]);
+        assert!(!document("हिन्दी").is_empty());
+    }
+
+    #[test]
+    fn a_long_word_counts_by_its_beginning() {
+        let long = "x1".repeat(WORD_OCTETS_MAX);
+        assert_eq!(document(&long), [long[..WORD_OCTETS_MAX].to_owned()]);
+        assert_eq!(document(&"é1".repeat(WORD_OCTETS_MAX))[0].len(), WORD_OCTETS_MAX);
+        assert_eq!(document(&"ж".repeat(WORD_OCTETS_MAX))[0].len(), WORD_OCTETS_MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn words_have_letters_and_digits_alone(text in "\\PC{0,200}") {
+            for purpose in [Purpose::Document, Purpose::Query] {
+                for word in of(&text, purpose) {
+                    prop_assert!(!word.is_empty() && word.len() <= WORD_OCTETS_MAX);
+                    prop_assert!(!word.contains(|c: char| c.is_whitespace() || "'\"\\:&|!*()<>-".contains(c)), "{word:?}");
+                }
+            }
+        }
+
+        #[test]
+        fn whatever_a_query_looks_for_is_in_the_text_that_it_was(text in "\\PC{0,200}") {
+            let has = document(&text);
+            for word in of(&text, Purpose::Query) {
+                prop_assert!(has.contains(&word), "{word:?} of {text:?}");
+            }
+        }
+    }
+}

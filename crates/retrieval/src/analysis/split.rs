@@ -1,0 +1,79 @@
+//! Where words begin and end.
+//! Must not know: what becomes of a word.
+
+use super::{Purpose, script::is_without_spaces};
+
+/// What follows an apostrophe and belongs to no name.
+const ENDINGS: [&str; 6] = ["s", "d", "m", "ll", "re", "ve"];
+
+/// Gives the words of a text, as they stand there.
+pub(super) fn runs(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
+    let mut rest = text;
+    while let Some(begin) = rest.find(char::is_alphanumeric) {
+        rest = &rest[begin..];
+        let spaceless = rest.starts_with(is_without_spaces);
+        let goes_on = |c: char| c.is_alphanumeric() && is_without_spaces(c) == spaceless;
+        let end = rest.find(|c| !goes_on(c)).unwrap_or(rest.len());
+        let (run, behind) = rest.split_at(end);
+        rest = behind;
+        if spaceless {
+            pairs(run, purpose, give);
+            continue;
+        }
+        let ending = behind.strip_prefix(['\'', '’']).map(|behind| {
+            let end = behind.find(|c: char| !c.is_alphanumeric()).unwrap_or(behind.len());
+            behind.split_at(end)
+        });
+        match ending {
+            // `isn't`, `don't`: all of them say nothing.
+            Some((t, behind)) if t.eq_ignore_ascii_case("t") && run.ends_with(['n', 'N']) => rest = behind,
+            Some((ending, behind)) if ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)) => {
+                rest = behind;
+                parts(run, give);
+            }
+            Some(_) | None => parts(run, give),
+        }
+    }
+}
+
+/// A word, and its parts where it is written in humps.
+fn parts(word: &str, give: &mut dyn FnMut(&str)) {
+    give(word);
+    if !word.contains(char::is_uppercase) {
+        return;
+    }
+    let (mut begin, mut before) = (0, None::<char>);
+    let mut letters = word.char_indices().peekable();
+    while let Some((at, c)) = letters.next() {
+        let next_is_lower = letters.peek().is_some_and(|(_, next)| next.is_lowercase());
+        let begins = match before {
+            Some(before) if c.is_uppercase() => {
+                before.is_lowercase() || before.is_numeric() || (before.is_uppercase() && next_is_lower)
+            }
+            _ => false,
+        };
+        if begins {
+            give(&word[begin..at]);
+            begin = at;
+        }
+        before = Some(c);
+    }
+    if begin > 0 {
+        give(&word[begin..]);
+    }
+}
+
+/// A run of a script without spaces as pairs of neighbours.
+fn pairs(run: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
+    let ends: Vec<usize> = run.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
+    let mut begin = 0;
+    for (nth, end) in ends.iter().enumerate() {
+        if purpose == Purpose::Document || ends.len() == 1 {
+            give(&run[begin..*end]);
+        }
+        if let Some(next) = ends.get(nth + 1) {
+            give(&run[begin..*next]);
+        }
+        begin = *end;
+    }
+}

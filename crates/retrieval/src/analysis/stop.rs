@@ -1,0 +1,36 @@
+//! English words that say nothing about what a text is about.
+//! Must not know: other languages, whose words all count.
+
+/// In byte order.
+const STOP: [&str; 121] = [
+    "a", "about", "above", "after", "again", "against", "all", "am", "an", "and", "any", "are", "as", "at",
+    "be", "because", "been", "before", "being", "below", "between", "both", "but", "by", "can", "could",
+    "did", "do", "does", "doing", "down", "during", "each", "few", "for", "from", "further", "had", "has",
+    "have", "having", "he", "her", "here", "hers", "herself", "him", "himself", "his", "how", "i", "if",
+    "in", "into", "is", "it", "its", "itself", "just", "me", "more", "most", "my", "myself", "no", "nor",
+    "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "ours", "out", "over", "own",
+    "same", "she", "should", "so", "some", "such", "than", "that", "the", "their", "theirs", "them", "then",
+    "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "very", "was",
+    "we", "were", "what", "when", "where", "which", "while", "who", "whom", "why", "will", "with", "would",
+    "you", "your",
+];
+
+/// Longest of them.
+const OCTETS_MAX: usize = 8;
+
+/// Whether a word in lower case is one of them.
+pub(super) fn says_nothing(word: &str) -> bool {
+    word.len() <= OCTETS_MAX && STOP.binary_search(&word).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_in_byte_order() {
+        assert!(STOP.is_sorted());
+        assert!(STOP.iter().all(|word| word.len() <= OCTETS_MAX && says_nothing(word)));
+        assert!(!says_nothing("login"));
+    }
+}

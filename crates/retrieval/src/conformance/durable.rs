@@ -1,0 +1,21 @@
+//! An index outlives its handle.
+//! Must not know: any backend.
+
+use plenary_kernel::Position;
+
+use super::{Place, body, found, put};
+use crate::Extent;
+
+/// Documents and cursor are as they were.
+pub async fn a_reopened_index_goes_on_where_it_stood<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, [body("a", "login"), body("b", "login page")]).await;
+    index.close().await.expect("it closes");
+    drop(index);
+    let index = place.open().await;
+    assert_eq!(index.extent().await.expect("it answers"), Extent { cursor: Position(2), documents: 2 });
+    assert_eq!(found(&*index, "login").await, ["a", "b"]);
+    put(&*index, [body("c", "login")]).await;
+    assert_eq!(found(&*index, "login").await.len(), 3);
+}

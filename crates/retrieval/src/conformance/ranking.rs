@@ -1,0 +1,100 @@
+//! What is nearer comes first.
+//! Must not know: any backend.
+
+use super::{Place, body, document, found, put};
+use crate::{HITS_MAX, Kind, Query, Scope};
+
+/// A word weighs by where it stands.
+pub async fn titles_come_before_decisions_questions_and_bodies<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    let filler = "alpha beta gamma delta epsilon";
+    let of = |id, kind| {
+        document(id, &[(kind, "login"), (Kind::Body, filler), (Kind::Title, "zeta"), (Kind::Decision, "eta")])
+    };
+    put(
+        &*index,
+        [
+            of("body", Kind::Body),
+            of("handoff", Kind::Handoff),
+            of("title", Kind::Title),
+            of("decision", Kind::Decision),
+            body("other", filler),
+        ],
+    )
+    .await;
+    assert_eq!(found(&*index, "login").await, ["title", "decision", "handoff", "body"]);
+}
+
+/// Words are alternatives, and each one counts.
+pub async fn what_has_more_of_the_words_comes_first<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(
+        &*index,
+        [
+            body("one", "token alpha beta gamma"),
+            body("three", "login token expiry gamma"),
+            body("two", "login token beta gamma"),
+            body("none", "alpha beta gamma delta"),
+        ],
+    )
+    .await;
+    assert_eq!(found(&*index, "login token expiry").await, ["three", "two", "one"]);
+}
+
+/// What few documents have says more.
+pub async fn a_rare_word_counts_more<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    let common = (0..30).map(|nth| body(&format!("c{nth}"), "project status alpha beta"));
+    put(&*index, common.chain([body("rare", "kestrel notes alpha beta")])).await;
+    assert_eq!(found(&*index, "project kestrel").await[0], "rare");
+}
+
+/// A word among few says more than among many.
+pub async fn a_short_text_comes_before_a_long_one<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    let long: Vec<String> = (0..300).map(|nth| format!("filler{nth}")).collect();
+    put(
+        &*index,
+        [body("long", &format!("login {}", long.join(" "))), body("short", "login page"), body("x", "none")],
+    )
+    .await;
+    assert_eq!(found(&*index, "login").await, ["short", "long"]);
+}
+
+/// Equal texts go by time.
+pub async fn of_two_as_near_the_newer_comes_first<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    let of = |id, at| super::Document { created_at_ms: at, ..body(id, "login page") };
+    put(&*index, [of("old", 1_000), of("new", 3_000), of("middle", 2_000)]).await;
+    assert_eq!(found(&*index, "login").await, ["new", "middle", "old"]);
+}
+
+/// A limit cuts from the end, and none is past the index's own.
+pub async fn the_limit_keeps_the_nearest<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    let far = (0..HITS_MAX + 20).map(|nth| body(&format!("far{nth}"), "login alpha beta gamma delta"));
+    put(&*index, far.chain([document("near", &[(Kind::Title, "login")])])).await;
+    let query = Query::read("login").expect("it is a query");
+    let hits = index.search(&query, &Scope::project("p"), 1).await.expect("it answers");
+    assert_eq!(hits.iter().map(|hit| hit.id.as_str()).collect::<Vec<_>>(), ["near"]);
+    let hits = index.search(&query, &Scope::project("p"), usize::MAX).await.expect("it answers");
+    assert_eq!(hits.len(), HITS_MAX);
+    assert!(index.search(&query, &Scope::project("p"), 0).await.expect("it answers").is_empty());
+}
+
+/// Scores are above 0 and fall.
+pub async fn scores_fall<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, (1..20).map(|nth| body(&format!("d{nth}"), &"login alpha ".repeat(nth)))).await;
+    let query = Query::read("login alpha").expect("it is a query");
+    let hits = index.search(&query, &Scope::project("p"), 100).await.expect("it answers");
+    assert_eq!(hits.len(), 19);
+    assert!(hits.is_sorted_by(|a, b| a.score >= b.score) && hits.iter().all(|hit| hit.score > 0.0));
+}

@@ -1,0 +1,64 @@
+//! A search stays within its scope.
+//! Must not know: any backend.
+
+use std::collections::BTreeSet;
+
+use super::{Place, body, found, found_in, put};
+use crate::{Document, Scope};
+
+fn of_project(id: &str, project: &str) -> Document {
+    Document { project: project.to_owned(), ..body(id, "login page") }
+}
+
+fn scope(projects: &[&str]) -> Scope {
+    Scope { projects: projects.iter().map(|name| (*name).to_owned()).collect(), ..Scope::default() }
+}
+
+/// However near they are.
+pub async fn other_projects_are_not_searched<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, [of_project("a", "p"), of_project("b", "q")]).await;
+    assert_eq!(found(&*index, "login").await, ["a"]);
+    assert!(found_in(&*index, "login", &scope(&["r"])).await.is_empty());
+    assert!(
+        found_in(&*index, "login", &Scope { projects: BTreeSet::new(), ..Scope::default() }).await.is_empty()
+    );
+}
+
+/// Each of them.
+pub async fn several_projects_are_searched_at_once<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, (0..40).map(|nth| of_project(&format!("d{nth}"), &format!("p{nth}")))).await;
+    let names: Vec<String> = (10..30).map(|nth| format!("p{nth}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(found_in(&*index, "login", &scope(&names)).await.len(), 20);
+}
+
+/// A window's own beginning is in it.
+pub async fn a_window_and_drafts_are_left_out<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    let at = |id, created_at_ms| Document { created_at_ms, ..body(id, "login") };
+    let draft = Document { is_draft: true, ..at("draft", 9_000) };
+    put(&*index, [at("old", 999), at("edge", 1_000), at("new", 2_000), at("ancient", -5), draft]).await;
+    assert_eq!(found(&*index, "login").await, ["draft", "new", "edge", "old", "ancient"]);
+    let window = Scope { since_ms: Some(1_000), ..Scope::project("p") };
+    assert_eq!(found_in(&*index, "login", &window).await, ["draft", "new", "edge"]);
+    let finished = Scope { without_drafts: true, ..window };
+    assert_eq!(found_in(&*index, "login", &finished).await, ["new", "edge"]);
+    put(&*index, [at("draft", 9_000)]).await;
+    assert_eq!(found_in(&*index, "login", &finished).await, ["draft", "new", "edge"]);
+}
+
+/// Names are compared as they are.
+pub async fn odd_names_stay_apart<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    let names = ["p", "P", "p p", "p'q", "p%2Fq", "p:*", "pé", "p|q", "~p", "{p}", "\"p\"", "p\\"];
+    put(&*index, names.iter().map(|name| of_project(&format!("{name}/a"), name))).await;
+    for name in names {
+        assert_eq!(found_in(&*index, "login", &scope(&[name])).await, [format!("{name}/a")], "{name}");
+    }
+}

@@ -1,0 +1,59 @@
+//! Several handles on one index at once.
+//! Must not know: any backend.
+
+use std::time::Duration;
+
+use plenary_kernel::Position;
+
+use super::{Place, body, found, put};
+use crate::{Change, Index, Put};
+
+/// How long a lead may stay where it was after its holder went.
+const LEAD_MAX: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// There is one index.
+pub async fn both_handles_find_what_either_wrote<P: Place>() {
+    let place = P::fresh().await;
+    let (one, other) = (place.open().await, place.open().await);
+    put(&*one, [body("a", "login")]).await;
+    put(&*other, [body("b", "login page")]).await;
+    for index in [&one, &other] {
+        assert_eq!(found(&**index, "login").await, ["a", "b"]);
+        assert_eq!(index.extent().await.expect("it answers").cursor, Position(2));
+    }
+}
+
+/// However often they try.
+pub async fn of_two_writers_one_wins<P: Place>() {
+    let place = P::fresh().await;
+    let (one, other) = (place.open().await, place.open().await);
+    for round in 0..20_u64 {
+        let write = |index: std::sync::Arc<dyn Index>, id: &'static str| async move {
+            let changes = vec![Change::Put(body(id, "login"))];
+            index.put(changes, Position(round), Position(round + 1)).await.expect("it answers")
+        };
+        let came = tokio::join!(write(one.clone(), "a"), write(other.clone(), "b"));
+        assert!(
+            matches!(came, (Put::Done, Put::Moved(_)) | (Put::Moved(_), Put::Done)),
+            "in round {round}: {came:?}"
+        );
+    }
+}
+
+/// And never two.
+pub async fn one_leads_and_the_next_takes_over<P: Place>() {
+    let place = P::fresh().await;
+    let (one, other) = (place.open().await, place.open().await);
+    assert!(one.leads().await.expect("it answers"));
+    assert!(!other.leads().await.expect("it answers"));
+    assert!(one.leads().await.expect("it answers"));
+    one.close().await.expect("it closes");
+    drop(one);
+    let waiting = async {
+        while !other.leads().await.expect("it answers") {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::time::timeout(LEAD_MAX, waiting).await.expect("the other one leads");
+}

@@ -1,0 +1,95 @@
+//! What may stand in texts and queries.
+//! Must not know: any backend.
+
+use super::{Place, body, document, found, put};
+use crate::{Kind, Query, QueryFault, Scope};
+
+/// As the analysis says.
+pub async fn forms_accents_and_identifiers_are_found<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(
+        &*index,
+        [
+            body("path", "see src/main.rs"),
+            body("snake", "call fix_login there"),
+            body("camel", "call renderFooter there"),
+            body("accent", "the Café"),
+            body("form", "migrations were applied"),
+        ],
+    )
+    .await;
+    for (query, id) in [
+        ("main", "path"),
+        ("src/main.rs", "path"),
+        ("login", "snake"),
+        ("fix_login", "snake"),
+        ("footer", "camel"),
+        ("renderfooter", "camel"),
+        ("cafe", "accent"),
+        ("migrating", "form"),
+    ] {
+        assert_eq!(found(&*index, query).await, [id], "{query}");
+    }
+}
+
+/// Also those without spaces.
+pub async fn every_script_is_found<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    let texts =
+        ["数据库迁移", "テスト結果", "서버배포", "Привет мир", "שלום עולם", "مرحبا", "ฐานข้อมูล", "हिन्दी"];
+    put(&*index, texts.iter().map(|text| body(text, text))).await;
+    for text in texts {
+        assert_eq!(found(&*index, text).await, [text]);
+    }
+    assert_eq!(found(&*index, "迁移").await, ["数据库迁移"]);
+    assert_eq!(found(&*index, "库").await, ["数据库迁移"]);
+}
+
+/// Whatever it looks like.
+pub async fn text_of_users_is_no_syntax<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, [document("a", &[(Kind::Title, "near or not: title'; \\ login")])]).await;
+    for query in [
+        "login AND NOT near",
+        "title:login^9",
+        "\"login",
+        "log* login*",
+        "(login | near",
+        "login & !near",
+        "login:*A <-> near",
+        "'; DROP TABLE login; --",
+        "\\ login \\'",
+        "NEAR/3 login",
+        "{login} [TO ~2",
+        "login\u{0}near",
+    ] {
+        assert_eq!(found(&*index, query).await, ["a"], "{query}");
+    }
+}
+
+/// It is no fault.
+pub async fn a_query_without_words_finds_nothing<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, [body("a", "the of ? login")]).await;
+    for query in ["the of", "???", "' \\ \" & | ! *"] {
+        assert!(found(&*index, query).await.is_empty(), "{query}");
+    }
+    assert_eq!(Query::read(""), Err(QueryFault::Empty));
+}
+
+/// With as many words as it may have, and more.
+pub async fn a_large_document_is_taken<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    let words: Vec<String> = (0..120_000).map(|nth| format!("word{nth}")).collect();
+    let text = format!("{} {} {}", words.join(" "), "again ".repeat(9_000), "x".repeat(100_000));
+    put(&*index, [document("a", &[(Kind::Title, "kestrel"), (Kind::Body, &text)])]).await;
+    for query in ["kestrel", "word0", "word9999"] {
+        let hits = index.search(&Query::read(query).expect("it is a query"), &Scope::project("p"), 9).await;
+        assert_eq!(hits.expect("it answers").len(), 1, "{query}");
+    }
+}

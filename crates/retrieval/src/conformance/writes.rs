@@ -1,0 +1,89 @@
+//! What is written is found, once, and the cursor goes with it.
+//! Must not know: any backend.
+
+use plenary_kernel::Position;
+
+use super::{Place, body, found, put};
+use crate::{Change, Extent, Put};
+
+/// What was put is found by the next search.
+pub async fn what_is_put_is_found_and_counted<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    assert_eq!(index.extent().await.expect("it answers"), Extent::default());
+    assert!(found(&*index, "login").await.is_empty());
+    assert!(index.leads().await.expect("it answers"));
+    put(&*index, [body("a", "the login page"), body("b", "a rate limit")]).await;
+    assert_eq!(found(&*index, "login").await, ["a"]);
+    assert_eq!(index.extent().await.expect("it answers"), Extent { cursor: Position(2), documents: 2 });
+    assert_eq!(index.put(Vec::new(), Position(2), Position(90)).await, Ok(Put::Done));
+    assert_eq!(index.extent().await.expect("it answers").cursor, Position(90));
+    index.close().await.expect("it closes");
+}
+
+/// A document takes the place of another one of its id.
+pub async fn a_document_is_replaced_by_its_id<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, [body("a", "the login page")]).await;
+    put(&*index, [body("a", "a rate limit")]).await;
+    assert!(found(&*index, "login").await.is_empty());
+    assert_eq!(found(&*index, "rate").await, ["a"]);
+    assert_eq!(index.extent().await.expect("it answers").documents, 1);
+}
+
+/// Within one write, too.
+pub async fn the_last_change_of_a_document_counts<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, [body("a", "first"), body("b", "other"), body("a", "second")]).await;
+    assert_eq!(found(&*index, "first second").await, ["a"]);
+    assert!(found(&*index, "first").await.is_empty());
+    let changes = vec![Change::Put(body("c", "third")), Change::Delete("c".to_owned())];
+    assert_eq!(index.put(changes, Position(3), Position(4)).await, Ok(Put::Done));
+    assert!(found(&*index, "third").await.is_empty());
+    assert_eq!(index.extent().await.expect("it answers").documents, 2);
+}
+
+/// What was deleted is gone, and what was never there is no fault.
+pub async fn a_deleted_document_is_not_found<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, [body("a", "login"), body("b", "login")]).await;
+    let changes = vec![Change::Delete("a".to_owned()), Change::Delete("x".to_owned())];
+    assert_eq!(index.put(changes, Position(2), Position(3)).await, Ok(Put::Done));
+    assert_eq!(found(&*index, "login").await, ["b"]);
+    assert_eq!(index.extent().await.expect("it answers").documents, 1);
+}
+
+/// A write from another place than the cursor's writes nothing.
+pub async fn the_cursor_is_compared_and_set<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, [body("a", "login")]).await;
+    let late = vec![Change::Put(body("b", "login"))];
+    assert_eq!(index.put(late, Position(0), Position(1)).await, Ok(Put::Moved(Position(1))));
+    assert_eq!(found(&*index, "login").await, ["a"]);
+}
+
+/// Nothing is left, and everything may be put again.
+pub async fn a_cleared_index_begins_anew<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, [body("a", "login")]).await;
+    index.clear().await.expect("it is cleared");
+    assert_eq!(index.extent().await.expect("it answers"), Extent::default());
+    assert!(found(&*index, "login").await.is_empty());
+    put(&*index, [body("a", "login")]).await;
+    assert_eq!(found(&*index, "login").await, ["a"]);
+}
+
+/// A write may be large.
+pub async fn many_documents_in_one_write<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    put(&*index, (0..3_000).map(|nth| body(&format!("d{nth}"), &format!("word w{nth}")))).await;
+    assert_eq!(found(&*index, "w2999").await, ["d2999"]);
+    assert_eq!(found(&*index, "word").await.len(), 100);
+    assert_eq!(index.extent().await.expect("it answers").documents, 3_000);
+}

@@ -1,0 +1,141 @@
+//! A document as an index counts it: its different words, and how often each stands in sections of which weight.
+//! Must not know: any index.
+
+use std::collections::HashMap;
+
+use crate::{
+    DOCUMENT_LEXEME_OCTETS_MAX, DOCUMENT_WORDS_MAX, Document,
+    analysis::{Purpose, words},
+};
+
+/// What a word weighs, by its section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// Titles.
+    A,
+    /// Decisions.
+    B,
+    /// Questions and handoff notes.
+    C,
+    /// The body.
+    D,
+}
+
+/// All weights, the heaviest first.
+pub const WEIGHTS: [Weight; 4] = [Weight::A, Weight::B, Weight::C, Weight::D];
+
+impl Weight {
+    /// As how many words of the body one word counts.
+    #[must_use]
+    pub const fn factor(self) -> u32 {
+        match self {
+            Self::A => 5,
+            Self::B => 3,
+            Self::C => 2,
+            Self::D => 1,
+        }
+    }
+}
+
+/// A word and how often it stands in sections of each weight, in the order of [`WEIGHTS`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// The word as it is indexed.
+    pub text: String,
+    /// How often.
+    pub counts: [u32; 4],
+}
+
+impl Word {
+    /// How often it counts, weighted.
+    #[must_use]
+    pub fn weighted(&self) -> u32 {
+        WEIGHTS.iter().zip(self.counts).fold(0, |sum, (weight, count)| sum + weight.factor() * count)
+    }
+}
+
+/// The words of a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lexemes {
+    /// Each word once, in the order in which they first stand there.
+    pub words: Vec<Word>,
+}
+
+impl Lexemes {
+    /// The words of a document, up to its limits. The heavier sections come first, so that a long body takes no room
+    /// from them.
+    #[must_use]
+    pub fn of(document: &Document) -> Self {
+        let (mut found, mut nth) = (Vec::<Word>::new(), HashMap::<String, usize>::new());
+        let (mut count, mut octets) = (0, 0);
+        for weight in WEIGHTS {
+            for section in document.sections.iter().filter(|section| section.kind.weight() == weight) {
+                words(&section.text, Purpose::Document, &mut |word| {
+                    if count == DOCUMENT_WORDS_MAX {
+                        return;
+                    }
+                    let at = match nth.get(word) {
+                        Some(at) => *at,
+                        None if octets + word.len() > DOCUMENT_LEXEME_OCTETS_MAX => return,
+                        None => {
+                            octets += word.len();
+                            nth.insert(word.to_owned(), found.len());
+                            found.push(Word { text: word.to_owned(), counts: [0; 4] });
+                            found.len() - 1
+                        }
+                    };
+                    count += 1;
+                    found[at].counts[weight as usize] += 1;
+                });
+            }
+        }
+        Self { words: found }
+    }
+
+    /// How long the document is: its words, weighted.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.weighted())).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Kind, Section};
+
+    fn document(sections: &[(Kind, &str)]) -> Document {
+        Document {
+            id: "a".to_owned(),
+            project: "p".to_owned(),
+            created_at_ms: 0,
+            is_draft: false,
+            sections: sections
+                .iter()
+                .map(|(kind, text)| Section { kind: *kind, text: (*text).to_owned() })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn words_count_by_the_weight_of_their_section() {
+        let lexemes = Lexemes::of(&document(&[
+            (Kind::Body, "login login"),
+            (Kind::Handoff, "login"),
+            (Kind::Title, "Login"),
+        ]));
+        assert_eq!(lexemes.words, [Word { text: "login".to_owned(), counts: [1, 0, 1, 2] }]);
+        assert_eq!(lexemes.length(), 5 + 2 + 2);
+    }
+
+    #[test]
+    fn past_its_limits_a_document_keeps_what_weighs_most() {
+        let many: Vec<String> = (0..DOCUMENT_LEXEME_OCTETS_MAX / 4).map(|nth| format!("w{nth}")).collect();
+        let lexemes = Lexemes::of(&document(&[(Kind::Body, &many.join(" ")), (Kind::Title, "login")]));
+        let octets: usize = lexemes.words.iter().map(|word| word.text.len()).sum();
+        assert!(octets <= DOCUMENT_LEXEME_OCTETS_MAX && octets > DOCUMENT_LEXEME_OCTETS_MAX - 8, "{octets}");
+        assert_eq!(lexemes.words[0].text, "login");
+        let lexemes = Lexemes::of(&document(&[(Kind::Body, &"word ".repeat(DOCUMENT_WORDS_MAX + 9))]));
+        assert_eq!(lexemes.length(), DOCUMENT_WORDS_MAX as u64);
+    }
+}

@@ -1,0 +1,30 @@
+//! Retrieval: what a document and a query are, how text becomes words, and what every index of them can do.
+//! It knows documents, sections and queries. Must not know: any protocol, any engine or database.
+
+pub mod analysis;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod document;
+mod index;
+mod lexemes;
+mod passages;
+mod query;
+
+pub use document::{Change, Document, Kind, Section};
+pub use index::{Answer, Extent, Fault, Hit, Index, Put, Scope};
+pub use lexemes::{Lexemes, WEIGHTS, Weight, Word};
+pub use passages::passages;
+pub use query::{Query, QueryFault};
+
+/// Longest query, in octets; past it [`QueryFault::TooLong`].
+pub const QUERY_OCTETS_MAX: usize = 4_096;
+/// Most different words of a query; those behind them are not looked for.
+pub const QUERY_WORDS_MAX: usize = 64;
+/// Longest word, in octets; of a longer one the beginning counts.
+pub const WORD_OCTETS_MAX: usize = 64;
+/// Most words of a document, each as often as it stands there; those behind them are not indexed.
+pub const DOCUMENT_WORDS_MAX: usize = 65_536;
+/// Octets of the different words of a document; past it no new ones are indexed.
+pub const DOCUMENT_LEXEME_OCTETS_MAX: usize = 256 << 10;
+/// Most hits of one search; an index gives no more, whatever it is asked for.
+pub const HITS_MAX: usize = 1_000;

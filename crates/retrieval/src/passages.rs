@@ -1,0 +1,37 @@
+//! A long text in parts that can be shown.
+//! Must not know: what is looked for.
+
+/// The parts of a text, each of at most so many characters, cut where a paragraph, a line or a word ends if one does in
+/// the second half of the part.
+pub fn passages(text: &str, characters_max: usize) -> Vec<&str> {
+    let (mut parts, mut rest) = (Vec::new(), text.trim());
+    while !rest.is_empty() {
+        let end = rest.char_indices().nth(characters_max).map_or(rest.len(), |(at, _)| at);
+        let end = if end == rest.len() { end } else { cut(&rest[..end]) };
+        let (part, behind) = rest.split_at(end);
+        parts.push(part.trim_end());
+        rest = behind.trim_start();
+    }
+    parts
+}
+
+fn cut(part: &str) -> usize {
+    let half = part.len() / 2;
+    let behind = |mark: &str| part.rfind(mark).filter(|at| *at >= half);
+    let place = behind("\n\n").or_else(|| behind("\n")).or_else(|| behind(" "));
+    place.filter(|at| *at > 0).unwrap_or(part.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_end_where_paragraphs_lines_or_words_do() {
+        assert_eq!(passages("one two three", 8), ["one two", "three"]);
+        assert_eq!(passages("one\ntwo 3", 8), ["one\ntwo", "3"]);
+        assert_eq!(passages("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(passages("ééééé", 2), ["éé", "éé", "é"]);
+        assert!(passages(" \n", 4).is_empty());
+    }
+}

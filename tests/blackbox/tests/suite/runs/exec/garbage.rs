@@ -1,0 +1,130 @@
+//! Programs that do not speak the protocol well: D.8 (a line that is no event is logged and ignored; stderr is drained
+//! and is never an event).
+
+use serde_json::json;
+
+use crate::runs::speak::{Gates, PUPPET, chat, finish, outcome, playing, said, types, whole};
+
+/// Octets as the script's `hex` takes them.
+fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+/// Lines that are no events leave no trace in the run, and end nothing.
+#[tokio::test]
+async fn sc_24_lines_that_are_no_events_are_ignored() {
+    let (_server, nick) = playing().await;
+    for line in [
+        "hello",
+        "",
+        "   ",
+        "{",
+        "[]",
+        "null",
+        "5",
+        "\"TextOutput\"",
+        "{}",
+        r#"{"type":null}"#,
+        r#"{"type":5}"#,
+        r#"{"type":"Unheard"}"#,
+        r#"{"type":"textoutput","content":"x"}"#,
+        r#"{"type":"TextOutput"}"#,
+        r#"{"type":"TextOutput","content":5}"#,
+        r#"{"type":"TextOutput","content":null}"#,
+        r#"{"type":"TextOutput","content":"a"} {"type":"TextOutput","content":"b"}"#,
+        r#"{"type":"TextOutput","content":"x","content":"y"}"#,
+        r#"{"type":"ToolCall","function_name":"f","args":"x"}"#,
+        r#"{"type":"WaitForInput"}"#,
+        r#"{"type":"WaitForInput","request_keys":[]}"#,
+        r#"{"type":"ChatRequest","input":"x"}"#,
+        r#"data: {"type":"TextOutput","content":"x"}"#,
+    ] {
+        let events = outcome(&nick, PUPPET, &format!("text a\nline {line}\ntext b\ndone ok")).await;
+        assert_eq!(
+            types(&events),
+            ["RunStarted", "TextOutput", "TextOutput", "RunCompleted"],
+            "{line}: {events:?}"
+        );
+        assert_eq!((said(&events), finish(&events)), (vec!["a", "b"], "success"), "{line}");
+    }
+}
+
+/// Octets that are no text.
+#[tokio::test]
+async fn sc_24_octets_that_are_no_text_are_ignored() {
+    let (_server, nick) = playing().await;
+    let lines: [&[u8]; 5] = [
+        b"{\"type\":\"TextOutput\",\"content\":\"\xff\xfe\"}\n",
+        b"\xff\n",
+        b"\0\0\0\n",
+        b"{\"type\":\"TextOutput\",\"content\":\"a\0b\"}\n",
+        b"\xef\xbb\xbf\n",
+    ];
+    for line in lines {
+        let events = outcome(&nick, PUPPET, &format!("text a\nhex {}\ntext b\ndone ok", hex(line))).await;
+        assert_eq!((said(&events), finish(&events)), (vec!["a", "b"], "success"), "{line:?}");
+    }
+}
+
+/// A line may come in pieces, and several lines at once; CR before LF is white space of JSON.
+#[tokio::test]
+async fn sc_24_lines_come_in_pieces() {
+    let (_server, nick) = playing().await;
+    let gates = Gates::new();
+    let event = json!({"type": "TextOutput", "content": "tor\u{e9}n"}).to_string();
+    let at = event.find('\u{e9}').expect("it is there") + 1;
+    let (head, tail) = event.as_bytes().split_at(at);
+    let two = format!("{event}\r\n{event}\n");
+    let script = format!(
+        "hex {}\n{}{}hex {}0a\nhex {}\ndone ok",
+        hex(head),
+        gates.mark("half"),
+        gates.gate("go"),
+        hex(tail),
+        hex(two.as_bytes())
+    );
+    let run = chat(&nick, PUPPET, &script).await;
+    gates.reached("half").await;
+    gates.open("go");
+    let events = whole(&nick, &run).await;
+    assert_eq!(said(&events), ["tor\u{e9}n"; 3]);
+}
+
+/// A line past any limit is dropped to its end, and the one after it is read.
+#[tokio::test]
+async fn sc_24_a_huge_line_is_dropped() {
+    let (server, nick) = playing().await;
+    assert_eq!(said(&outcome(&nick, PUPPET, "huge 500000\ndone ok").await)[0].len(), 500_000);
+    let before = server.resident_kib();
+    let events = outcome(&nick, PUPPET, "huge 50000000\ntext b\ndone ok").await;
+    assert_eq!(said(&events).last(), Some(&"b"), "{:?}", types(&events));
+    assert_eq!(finish(&events), "success");
+    let grown = server.resident_kib().saturating_sub(before);
+    assert!(grown < 40 * 1024, "50 MB of one line cost {grown} KiB");
+}
+
+/// stderr is drained and never an event.
+#[tokio::test]
+async fn sc_24_stderr_is_no_event() {
+    let (server, nick) = playing().await;
+    let event = json!({"type": "TextOutput", "content": "from stderr"});
+    let before = server.resident_kib();
+    let script = format!("err {event}\nerrflood 20000\nerr {event}\ntext a\ndone ok");
+    let events = outcome(&nick, PUPPET, &script).await;
+    assert_eq!((said(&events), finish(&events)), (vec!["a"], "success"), "20 MB of it block nothing");
+    let grown = server.resident_kib().saturating_sub(before);
+    assert!(grown < 40 * 1024, "20 MB of stderr cost {grown} KiB");
+    assert!(server.logged().len() < 5_000_000, "and do not fill the server's log");
+}
+
+/// D.8: what comes after RunCompleted is dropped.
+#[tokio::test]
+async fn sc_19_nothing_comes_after_the_end() {
+    let (_server, nick) = playing().await;
+    let run = chat(&nick, PUPPET, "text a\ndone ok\ntext late\nfinish error\nask a=A?").await;
+    let events = whole(&nick, &run).await;
+    assert_eq!((said(&events), finish(&events)), (vec!["a"], "success"));
+    let again = crate::runs::speak::chat_on(&nick, &run, "text next\ndone ok").await;
+    assert_eq!(said(&whole(&nick, &again).await), ["next"], "and is not of the next run");
+    assert_eq!(whole(&nick, &run).await, events);
+}

@@ -1,0 +1,83 @@
+//! Programs that take too much: time, events, octets. A run past a limit ends `error`, and the server goes on.
+
+use std::time::{Duration, Instant};
+
+use super::gone;
+use crate::runs::speak::{
+    PUPPET, chat, events_of, finish, hosted, list, outcome, puppet, resume, said, serving, status_becomes,
+    types, whole,
+};
+use crate::runs::sse::Events;
+
+async fn limited(limits: &str) -> (blackbox::Server, blackbox::Agent) {
+    let lines = format!("{}\n{limits}", puppet(&["lines"]));
+    let server = serving(&[hosted(PUPPET, &lines)]).await;
+    let nick = server.agent("@nick.ann").await;
+    (server, nick)
+}
+
+/// A run that takes too long ends, and its program with it.
+#[tokio::test]
+async fn sc_26_time_is_limited() {
+    let (_server, nick) = limited("time_max = \"1s\"").await;
+    for script in ["hang", "deaf\nhang"] {
+        let began = Instant::now();
+        let events = outcome(&nick, PUPPET, &format!("pid\n{script}")).await;
+        assert_eq!(finish(&events), "error", "{script}");
+        assert!(began.elapsed() < Duration::from_secs(15), "{script}: {:?}", began.elapsed());
+        gone(said(&events)[0]).await;
+    }
+    assert_eq!(finish(&outcome(&nick, PUPPET, "text quick").await), "success");
+}
+
+/// Waiting for a person is counted apart from working.
+#[tokio::test]
+async fn sc_44_waiting_has_a_limit_of_its_own() {
+    let (_server, nick) = limited("time_max = \"1h\"\nwaiting_max = \"1s\"").await;
+    let began = Instant::now();
+    let events = outcome(&nick, PUPPET, "ask a=A?\ntext never").await;
+    assert_eq!(types(&events), ["RunStarted", "WaitForInput", "RunCompleted"]);
+    assert!(["error", "canceled"].contains(&finish(&events)), "{events:?}");
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    let (_server, nick) = limited("time_max = \"2s\"").await;
+    let run = chat(&nick, PUPPET, "ask a=A?\ntext thanks").await;
+    status_becomes(&nick, &run, "waiting").await;
+    blackbox::strike_after(Duration::from_millis(2_500)).await;
+    resume(&nick, &run, serde_json::json!({"a": "late"})).await;
+    assert_eq!(finish(&whole(&nick, &run).await), "success", "a person may take longer than a program");
+}
+
+/// A run may tell only so much.
+#[tokio::test]
+async fn sc_26_events_and_octets_are_limited() {
+    let (_server, nick) = limited("events_max = 50").await;
+    let run = chat(&nick, PUPPET, "many 500 t\nhang").await;
+    let events = whole(&nick, &run).await;
+    assert_eq!(finish(&events), "error");
+    assert!(events.len() <= 60 && said(&events).len() >= 40, "{}", events.len());
+    let (_server, nick) = limited("octets_max = 20000").await;
+    let run = chat(&nick, PUPPET, "flood").await;
+    let events = whole(&nick, &run).await;
+    assert_eq!(finish(&events), "error");
+    assert!((5..=21).contains(&said(&events).len()), "{}", said(&events).len());
+    assert_eq!(list(nick.get(&events_of(&run, "?since=0")).await.ok(200)), events);
+}
+
+/// A program that floods meets the limit, costs bounded memory, and holds no other run up.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sc_26_a_flood_holds_nobody_up() {
+    let (server, nick) = limited("octets_max = 30000000").await;
+    let before = server.resident_kib();
+    let flood = chat(&nick, PUPPET, "flood").await;
+    let mut stalled = Events::get(&nick, &events_of(&flood, "?stream=true")).await;
+    for _ in 0..5 {
+        assert_eq!(finish(&outcome(&nick, PUPPET, "text quick").await), "success");
+    }
+    let ended = status_becomes(&nick, &flood, "error").await;
+    assert_eq!(ended["finish_reason"], "error");
+    let grown = server.resident_kib().saturating_sub(before);
+    assert!(grown < 150 * 1024, "30 MB of events cost {grown} KiB");
+    let events = stalled.rest().await;
+    assert_eq!(finish(&events), "error", "who was not read meanwhile gets all of it");
+    assert_eq!(u64::try_from(events.len()).ok(), ended["last_event_id"].as_u64());
+}

@@ -1,0 +1,175 @@
+//! `GET …/get_events` without a stream: SC-12, SC-36, SC-38, SC-42; D.8.
+
+use blackbox::{Caller, PATIENCE};
+use serde_json::{Value, json};
+
+use super::speak::{
+    ECHO, Gates, PUPPET, Run, at, cancel, chat, chat_on, echoing, events_of, finish, ids, known, list,
+    playing, poll, refused, said, status_becomes, types, whole,
+};
+
+async fn poll_as(who: &Caller, run: &Run, reader: &str) -> Vec<Value> {
+    list(who.call("GET", &events_of(run, ""), &[("X-Reader", reader)], None).await.ok(200))
+}
+
+/// SC-36: what is queued since the last call, each event once, then nothing.
+#[tokio::test]
+async fn sc_36_a_poll_drains() {
+    let (_server, nick) = echoing().await;
+    let run = chat(&nick, ECHO, "hello there").await;
+    let all = whole(&nick, &run).await;
+    assert_eq!(poll(&nick, &run).await, all, "streams consume nothing");
+    assert_eq!(poll(&nick, &run).await, Vec::<Value>::new(), "an empty array when there is nothing (4.2)");
+    let explicit = list(nick.get(&events_of(&run, "?stream=false")).await.ok(200));
+    assert!(explicit.is_empty());
+    assert_eq!(known(&nick, &run).await, all, "with since everything is still there");
+}
+
+/// SC-12, SC-36: polls while the run goes on bring all of it, in pieces, without gap or repeat.
+#[tokio::test]
+async fn sc_12_sc_36_polls_bring_everything_once() {
+    let (_server, nick) = playing().await;
+    let gates = Gates::new();
+    let script = format!("text a\n{}text b\n{}text c", gates.gate("a"), gates.gate("b"));
+    let run = chat(&nick, PUPPET, &script).await;
+    let mut heard: Vec<Value> = Vec::new();
+    let polls = async {
+        for text in ["a", "b", "c"] {
+            while !said(&heard).contains(&text) {
+                heard.extend(poll(&nick, &run).await);
+            }
+            gates.open(text);
+        }
+        while heard.last().is_none_or(|event| event["type"] != "RunCompleted") {
+            heard.extend(poll(&nick, &run).await);
+        }
+    };
+    tokio::time::timeout(PATIENCE, polls).await.expect("the run is over in time");
+    assert_eq!(heard, whole(&nick, &run).await);
+}
+
+/// D.8: `X-Reader` names a reader; each has a queue of its own.
+#[tokio::test]
+async fn sc_36_readers_do_not_take_from_each_other() {
+    let (server, nick) = echoing().await;
+    let run = chat(&nick, ECHO, "x").await;
+    let all = whole(&nick, &run).await;
+    for reader in ["a", "b", "0123456789-._~!"] {
+        assert_eq!(poll_as(&nick, &run, reader).await, all, "{reader}");
+        assert!(poll_as(&nick, &run, reader).await.is_empty(), "{reader}");
+    }
+    assert_eq!(poll(&nick, &run).await, all, "the reader without a name is another one");
+    // What the operator reads is not taken from the requester.
+    assert_eq!(poll_as(&server.operator(), &run, "a").await, all);
+    // Whoever invents readers without end is stopped, or costs nothing.
+    for number in 0..300 {
+        let response =
+            nick.call("GET", &events_of(&run, ""), &[("X-Reader", &format!("r{number}"))], None).await;
+        assert!([200, 429].contains(&response.status), "{response}");
+    }
+    let long = "x".repeat(4_000);
+    let response = nick.call("GET", &events_of(&run, ""), &[("X-Reader", &long)], None).await;
+    assert!([200, 400, 422, 431].contains(&response.status), "{response}");
+}
+
+/// SC-38: later events only, and nothing is consumed.
+#[tokio::test]
+async fn sc_38_since_gives_later_events_and_consumes_nothing() {
+    let (_server, nick) = echoing().await;
+    let run = chat(&nick, ECHO, "one two three").await;
+    let all = whole(&nick, &run).await;
+    for after in 0..=all.len() {
+        let since = if after == 0 { 0 } else { ids(&all)[after - 1] };
+        for _ in 0..2 {
+            let later = list(nick.get(&events_of(&run, &format!("?since={since}"))).await.ok(200));
+            assert_eq!(later, all[after..], "since {since}");
+        }
+    }
+    assert!(list(nick.get(&events_of(&run, "?since=9007199254740991")).await.ok(200)).is_empty());
+    assert_eq!(poll(&nick, &run).await, all, "the queue is as it was");
+}
+
+/// 4.4 no. 2: the run in the query is the run in the path.
+#[tokio::test]
+async fn sc_12_the_run_may_stand_in_the_query() {
+    let (_server, nick) = echoing().await;
+    let run = chat(&nick, ECHO, "x").await;
+    let all = whole(&nick, &run).await;
+    let path = at(ECHO, &format!("get_events?run_id={}", run.id));
+    assert_eq!(list(nick.get(&format!("{path}&since=0")).await.ok(200)), all);
+    assert_eq!(list(nick.get(&path).await.ok(200)), all);
+    assert!(poll(&nick, &run).await.is_empty(), "it is one queue");
+    let thread = at(ECHO, &format!("get_events?thread_id={}", run.thread));
+    assert_eq!(list(nick.get(&thread).await.ok(200)), all);
+}
+
+/// SC-42, SC-48: all events of a thread in order, and the view never consumes.
+#[tokio::test]
+async fn sc_42_sc_48_a_thread_has_all_events_in_order() {
+    let (_server, nick) = echoing().await;
+    let first = chat(&nick, ECHO, "one").await;
+    let second = chat_on(&nick, &first, "two").await;
+    let third = chat_on(&nick, &first, "three").await;
+    let mut all = Vec::new();
+    for run in [&first, &second, &third] {
+        all.extend(whole(&nick, run).await);
+    }
+    let view = at(ECHO, &format!("get_events/{}", first.thread));
+    for _ in 0..2 {
+        assert_eq!(list(nick.get(&view).await.ok(200)), all);
+    }
+    assert_eq!(poll(&nick, &second).await, whole(&nick, &second).await, "the queues are as they were");
+    assert_eq!(types(&all).iter().filter(|kind| **kind == "RunStarted").count(), 3);
+}
+
+/// The view of a thread shows a run while it goes on.
+#[tokio::test]
+async fn sc_42_a_thread_shows_what_is_there_so_far() {
+    let (_server, nick) = playing().await;
+    let run = chat(&nick, PUPPET, "text a\nask name=Name?\ntext b").await;
+    status_becomes(&nick, &run, "waiting").await;
+    let view = at(PUPPET, &format!("get_events/{}", run.thread));
+    let events = list(nick.get(&view).await.ok(200));
+    assert_eq!(types(&events), ["RunStarted", "TextOutput", "WaitForInput"]);
+    cancel(&nick, &run).await;
+    assert_eq!(finish(&whole(&nick, &run).await), "canceled");
+}
+
+/// D.8: what is unknown, or of another agent, is 404.
+#[tokio::test]
+async fn sc_12_unknown_runs_are_404() {
+    let (server, nick) = playing().await;
+    let other = server.agent("@other.bob").await;
+    let here = chat(&nick, ECHO, "x").await;
+    let foreign = chat(&other, ECHO, "x").await;
+    let there = chat(&nick, PUPPET, "text x").await;
+    for run in [&here, &there] {
+        whole(&nick, run).await;
+    }
+    let absent = "00000000-0000-4000-8000-000000000000";
+    let mut answers = Vec::new();
+    for id in [absent, &there.id, &there.thread, &foreign.id, &foreign.thread] {
+        for path in [
+            format!("get_events/{id}"),
+            format!("get_events/{id}?since=0"),
+            format!("get_events/{id}?stream=true"),
+            format!("get_events?run_id={id}"),
+            format!("get_events?thread_id={id}"),
+            format!("runs/{id}"),
+        ] {
+            let response = nick.get(&at(ECHO, &path)).await;
+            refused(&response, 404);
+            answers.push(response.fingerprint().replace(id, "ID"));
+        }
+    }
+    answers.sort();
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "absent and foreign look alike: {answers:?}");
+    for id in ["x", "", "%2e%2e", &here.id.to_uppercase(), "0"] {
+        let response = nick.get(&at(ECHO, &format!("get_events/{id}"))).await;
+        assert!([200, 404, 422].contains(&response.status), "{response}");
+    }
+    // A run is no thread and a thread no run.
+    refused(&nick.get(&at(ECHO, &format!("runs/{}", here.thread))).await, 404);
+    assert_eq!(json!(here.id), nick.get(&at(ECHO, &format!("runs/{}", here.id))).await.ok(200)["run_id"]);
+}

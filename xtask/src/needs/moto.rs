@@ -1,0 +1,54 @@
+//! A private moto server, which speaks S3, takes any key, and keeps everything in memory.
+//! Must not know: what the tests do with it.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{Running, python::Program};
+
+/// Where tests find it.
+pub(super) const VARIABLE: &str = "PLENARY_TEST_S3";
+
+const PROGRAM: Program = Program {
+    name: "moto",
+    variable: VARIABLE,
+    directory: "moto",
+    requirements: &[
+        "moto==5.2.5",
+        "Flask==3.1.3",
+        "flask-cors==6.0.5",
+        "py-partiql-parser==0.6.3",
+        "PyYAML==6.0.3",
+    ],
+    constraints: include_str!("../../moto-constraints.txt"),
+    size: "about 140 MB on disk, half a minute",
+    up: "Running on http",
+    start_max: Duration::from_secs(60),
+    tell: |command, _, port| {
+        command.args(["-m", "moto.server", "-H", "127.0.0.1", "-p", &port.to_string()]);
+        Ok(())
+    },
+};
+
+/// Installs it when it is absent, or another release than the one wanted.
+pub(super) fn ensure() -> Result<()> {
+    PROGRAM.ensure()
+}
+
+/// Starts it.
+pub(super) fn start() -> Result<Running> {
+    PROGRAM.start()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_requirements_are_among_the_constraints() {
+        let pinned: Vec<&str> = PROGRAM.constraints.lines().collect();
+        assert!(PROGRAM.requirements.iter().all(|wanted| pinned.contains(wanted)));
+        assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
+    }
+}

