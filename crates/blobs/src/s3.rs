@@ -19,6 +19,7 @@ use object_store::{
         HttpResponseBody, HttpService,
     },
 };
+use plenary_outward::client_config;
 use tokio::time::timeout;
 
 use crate::OpenFault;
@@ -53,7 +54,7 @@ struct Connector;
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
         let failed = |source| object_store::Error::Generic { store: "S3", source };
-        let tls = plenary_roots::client_config(None).or_else(|_| plenary_roots::plain_config());
+        let tls = client_config(true, None, "in SSL_CERT_FILE").or_else(|_| client_config(false, None, ""));
         let tls = tls.map_err(|fault| failed(Box::new(fault)))?;
         // Whether plain HTTP is allowed is decided where the address is: `AWS_ALLOW_HTTP`.
         let connector =

@@ -1,5 +1,4 @@
 //! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events over
-//! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events over
 //! WebSocket, frames, channels and context over HTTP and Server-Sent Events, exports and backups. Used by the command line
 //! and by tests.
 //! Must not know: the server's crates, terminals, files but for a CA bundle and backups, where identities come from.
@@ -23,8 +22,9 @@ mod reply;
 mod retry;
 mod secret;
 pub mod sessions;
-mod sse;
 pub mod transfer;
+
+use plenary_outward::sse;
 
 pub use base_url::BaseUrl;
 pub use client::{Builder, Client};

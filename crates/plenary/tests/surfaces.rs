@@ -105,6 +105,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("context.get", "`context pull ID`, which stands beside context.pull"),
     ("run.agents", "spoken over HTTP; there is no command of this room yet"),
     ("run.artifact", "spoken over HTTP; there is no command of this room yet"),
+    ("run.attach", "for agents, which speak for themselves"),
     ("run.configure", "spoken over HTTP; there is no command of this room yet"),
     ("run.describe", "spoken over HTTP; there is no command of this room yet"),
     ("run.discovery", "spoken over HTTP; there is no command of this room yet"),

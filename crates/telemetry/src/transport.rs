@@ -10,16 +10,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use http::{Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::{TokioExecutor, TokioTimer},
-};
+use http::{Request, Response, StatusCode};
+use http_body_util::Full;
 use opentelemetry_http::{Bytes, HttpClient, HttpError};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
-use plenary_roots::RootsFault;
+use plenary_outward::{Pool, client_config, deepest, retry_after, within};
 use prost::Message;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -31,13 +26,11 @@ const ANSWER_OCTETS_MAX: usize = 64 << 10;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Longest pause between two attempts that we choose ourselves.
 const PAUSE_MAX: Duration = Duration::from_millis(1_600);
-/// How long an unused connection is kept.
-const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
 
 /// The way to the collector.
 #[derive(Debug)]
 pub(crate) struct Transport {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    pool: Pool,
     timeout: Duration,
     said: Arc<Said>,
 }
@@ -73,30 +66,12 @@ enum Attempt {
     Refused,
 }
 
-/// A lack of authorities is mended by a variable of OpenTelemetry's own.
-fn said(fault: &RootsFault) -> String {
-    match fault {
-        RootsFault::NoBundle => "this system has no bundle of certificate authorities; name one in \
-                                 OTEL_EXPORTER_OTLP_CERTIFICATE"
-            .to_owned(),
-        RootsFault::File { .. } | RootsFault::Tls(_) => fault.to_string(),
-    }
-}
-
 impl Transport {
     pub(crate) fn new(settings: &Settings) -> Result<Self, Fault> {
         let secure = settings.endpoint.scheme_str() == Some("https");
-        let certificate = settings.certificate.as_deref();
-        let tls =
-            if secure { plenary_roots::client_config(certificate) } else { plenary_roots::plain_config() };
-        let tls = tls.map_err(|fault| Fault::Tls(said(&fault)))?;
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_CONNECTION_TIME)
-            .build(connector);
-        Ok(Self { client, timeout: settings.timeout, said: Arc::default() })
+        let tls = client_config(secure, settings.certificate.as_deref(), "in OTEL_EXPORTER_OTLP_CERTIFICATE")
+            .map_err(|fault| Fault::Tls(fault.to_string()))?;
+        Ok(Self { pool: Pool::new(tls), timeout: settings.timeout, said: Arc::default() })
     }
 
     /// Where it leaves what the collector says.
@@ -106,8 +81,8 @@ impl Transport {
 
     async fn attempt(&self, request: Request<Full<Bytes>>, by: Instant) -> Attempt {
         let exchange = async {
-            let (head, body) = self.client.request(request).await?.into_parts();
-            let body = Limited::new(body, ANSWER_OCTETS_MAX).collect().await?.to_bytes();
+            let (head, body) = self.pool.send(request).await?.into_parts();
+            let body = within(body, ANSWER_OCTETS_MAX).await?;
             Ok::<_, HttpError>(Response::from_parts(head, body))
         };
         let response = match timeout_at(by, exchange).await {
@@ -133,7 +108,11 @@ impl Transport {
             StatusCode::SERVICE_UNAVAILABLE,
             StatusCode::GATEWAY_TIMEOUT,
         ];
-        if busy.contains(&status) { Attempt::Again(retry_after(&response)) } else { Attempt::Refused }
+        if busy.contains(&status) {
+            Attempt::Again(retry_after(response.headers()))
+        } else {
+            Attempt::Refused
+        }
     }
 
     fn read_answer(&self, answer: &Response<Bytes>) {
@@ -169,19 +148,4 @@ impl HttpClient for Transport {
             }
         }
     }
-}
-
-/// Whole seconds; a date is as good as nothing said.
-fn retry_after(response: &Response<Bytes>) -> Option<Duration> {
-    let value = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?;
-    value.parse().ok().map(Duration::from_secs)
-}
-
-/// The cause below the client's own words, such as "Connection refused".
-fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut deepest = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    deepest.to_string()
 }

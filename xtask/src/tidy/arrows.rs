@@ -33,16 +33,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("log-postgres", &["kernel", "log", "retrieval"]),
     ("retrieval", &["kernel"]),
     ("retrieval-tantivy", &["kernel", "retrieval"]),
-    ("embeddings", &[]),
+    ("embeddings", &["outward"]),
     ("retrieval-vectors", &["kernel", "retrieval", "embeddings"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log", "engine"]),
-    ("roots", &[]),
-    ("blobs", &["roots"]),
-    ("telemetry", &["kernel", "roots"]),
+    ("outward", &[]),
+    ("blobs", &["outward"]),
+    ("telemetry", &["kernel", "outward"]),
     ("edge", &["kernel", "telemetry"]),
     ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge"]),
-    ("client", &["kernel", "roots"]),
+    ("client", &["kernel", "outward"]),
+    // Between a room and the programs that it runs: another kind of agent is another file here.
+    ("hosts", &["kernel", "log", "hub", "edge", "accounts", "outward", "runs"]),
     // It holds the server to the documents, so it must not share the server's own idea of them.
     ("blackbox", &[]),
     // It measures the real binary from outside, and its bare limits must owe the server nothing.

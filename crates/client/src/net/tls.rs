@@ -1,9 +1,8 @@
-//! Which certificate authorities are trusted.
+//! Which certificate authorities are trusted, and the TLS configuration made of them.
 //! Must not know: connections.
 
 use std::{path::PathBuf, sync::Arc};
 
-use plenary_roots::RootsFault;
 use rustls::ClientConfig;
 
 use crate::{Error, Result};
@@ -20,17 +19,9 @@ pub enum Roots {
 
 impl Roots {
     pub(crate) fn client_config(&self) -> Result<Arc<ClientConfig>> {
-        let file = match self {
-            Self::System => None,
-            Self::File(path) => Some(path.as_path()),
-        };
-        let config = plenary_roots::client_config(file).map_err(|fault| match fault {
-            RootsFault::NoBundle => Error::Invalid(
-                "no bundle of certificate authorities on this system; name one with --cacert".into(),
-            ),
-            RootsFault::File { .. } | RootsFault::Tls(_) => Error::Invalid(fault.to_string()),
-        })?;
-        Ok(Arc::new(config))
+        let file = if let Self::File(path) = self { Some(path.as_path()) } else { None };
+        let config = plenary_outward::client_config(true, file, "with --cacert");
+        config.map(Arc::new).map_err(|fault| Error::Invalid(fault.to_string()))
     }
 }
 

@@ -1,7 +1,6 @@
 //! A server that speaks the OpenAI form of embeddings, with a few more attempts while it is only busy or away.
 //! Must not know: what the texts are of.
 
-mod roots;
 mod wire;
 
 use std::{
@@ -12,12 +11,8 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::{TokioExecutor, TokioTimer},
-};
+use http_body_util::Full;
+use plenary_outward::{Pool, client_config, deepest, retry_after, within};
 use tokio::time::{sleep, timeout};
 
 use crate::{Embedder, Fault, Purpose, normalise};
@@ -34,12 +29,10 @@ const ATTEMPTS_MAX: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// Longest pause that is made, whatever the server asks for.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
-/// How long an unused connection is kept.
-const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
 
 /// The way to the server.
 pub struct OpenAi {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    pool: Pool,
     endpoint: Uri,
     asked_for: String,
     name: String,
@@ -64,13 +57,9 @@ enum Attempt {
 impl OpenAi {
     /// Makes no request yet: a server that is away at the start is a passing trouble.
     pub fn new(endpoint: &Uri, model: &str, key: Option<&str>) -> Result<Self, Fault> {
-        let tls = roots::client_config(endpoint.scheme_str() == Some("https"))?;
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_CONNECTION_TIME)
-            .build(connector);
+        let secure = endpoint.scheme_str() == Some("https");
+        let tls = client_config(secure, None, "in SSL_CERT_FILE");
+        let tls = tls.map_err(|fault| Fault::Unusable(fault.to_string()))?;
         let key = key.filter(|key| !key.is_empty()).map(|key| {
             let mut value = HeaderValue::try_from(format!("Bearer {key}"))
                 .map_err(|_| Fault::Unusable(format!("{} cannot stand in a header", crate::KEY_VARIABLE)))?;
@@ -78,7 +67,7 @@ impl OpenAi {
             Ok(value)
         });
         Ok(Self {
-            client,
+            pool: Pool::new(tls),
             name: format!("openai:{}/{model}", endpoint.authority().map_or("", |host| host.as_str())),
             endpoint: endpoint.clone(),
             asked_for: model.to_owned(),
@@ -120,21 +109,20 @@ impl OpenAi {
             headers.insert(header::AUTHORIZATION, key.clone());
         }
         let response = self
-            .client
-            .request(request)
+            .pool
+            .send(request)
             .await
             .map_err(|error| Attempt::Again(format!("cannot be reached: {}", deepest(&error)), None))?;
         let status = response.status();
         if !status.is_success() {
             let later = status.is_server_error()
                 || [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT].contains(&status);
-            let seconds = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-            let pause = seconds.and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
+            let pause = retry_after(response.headers());
             let why = format!("answered {status}");
             return Err(if later { Attempt::Again(why, pause) } else { Attempt::Refused(why) });
         }
-        let body = Limited::new(response.into_body(), ANSWER_OCTETS_MAX).collect().await;
-        let body = body.map_err(|_| Attempt::Again("broke its answer off".into(), None))?.to_bytes();
+        let body = within(response.into_body(), ANSWER_OCTETS_MAX).await;
+        let body = body.map_err(|why| Attempt::Again(format!("broke its answer off: {why}"), None))?;
         wire::answer(&body, count).map_err(Attempt::Refused)
     }
 
@@ -179,13 +167,4 @@ impl Embedder for OpenAi {
         }
         Ok(vectors)
     }
-}
-
-/// The cause below the client's own words, such as "Connection refused".
-fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut deepest = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    deepest.to_string()
 }

@@ -5,6 +5,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::{Context as _, bail};
+use plenary_hosts::Around;
+use plenary_kernel::AgentHandle;
 use plenary_runs::{Agent, Echo, Registry, RunLimits, Runner};
 use serde::Deserialize;
 use toml::Table;
@@ -71,37 +73,47 @@ pub(super) struct AgentTable {
 }
 
 /// Every agent of a configuration.
-pub(super) fn registry(runs: &RunsTable, tables: &BTreeMap<String, AgentTable>) -> anyhow::Result<Registry> {
+pub(super) fn registry(
+    runs: &RunsTable,
+    tables: &BTreeMap<String, AgentTable>,
+    around: &Around,
+) -> anyhow::Result<Registry> {
     let limits = runs.limits.over(RunLimits::default()).context("[runs]")?;
     let default_owner = runs.owner.as_deref().unwrap_or(OWNER);
-    let agent = |name: &str, owner: Option<&str>, runner, limits| -> anyhow::Result<Agent> {
+    let handle = |name: &str, owner: Option<&str>| -> anyhow::Result<AgentHandle> {
         let owner = owner.unwrap_or(default_owner);
-        let handle = format!("@{owner}.{name}").parse();
-        Ok(Agent { handle: handle.context("its name or its owner is none")?, runner, limits })
+        format!("@{owner}.{name}").parse().context("its name or its owner is none")
     };
     let mut agents = Vec::new();
     for (name, table) in tables {
         let made = || {
             let limits = table.limits.over(limits)?;
-            agent(name, table.owner.as_deref(), runner(table)?, limits)
+            let handle = handle(name, table.owner.as_deref())?;
+            let runner = runner(table, &handle, around)?;
+            anyhow::Ok(Agent { handle, runner, limits })
         };
         agents.push(made().with_context(|| format!("[agents.{name}]"))?);
     }
     if runs.echo.unwrap_or(true) && !tables.contains_key(ECHO) {
-        agents.push(agent(ECHO, None, Arc::new(Echo::default()), limits).context("[runs]")?);
+        let handle = handle(ECHO, None).context("[runs]")?;
+        agents.push(Agent { handle, runner: Arc::new(Echo::default()), limits });
     }
     Ok(Registry::new(agents)?)
 }
 
 /// What carries out the runs of an agent of this kind.
-fn runner(table: &AgentTable) -> anyhow::Result<Arc<dyn Runner>> {
+fn runner(table: &AgentTable, handle: &AgentHandle, around: &Around) -> anyhow::Result<Arc<dyn Runner>> {
     match table.kind.as_str() {
         "echo" => {
             nothing_more(&table.rest)?;
             let own = table.purpose.as_ref().map(Echo::with_purpose);
             Ok(Arc::new(own.unwrap_or_default()))
         }
-        kind => bail!("there is no kind of agent {kind:?}; there is: echo"),
+        kind => {
+            let mut own = table.rest.clone();
+            own.extend(table.purpose.clone().map(|purpose| ("purpose".to_owned(), purpose.into())));
+            Ok(plenary_hosts::runner(kind, handle, own, around)?)
+        }
     }
 }
 
@@ -116,6 +128,8 @@ fn nothing_more(rest: &Table) -> anyhow::Result<()> {
 mod tests {
     use std::time::Duration;
 
+    use plenary_hosts::{Attaching, NoTools};
+
     use super::*;
 
     #[derive(Default, Deserialize)]
@@ -127,7 +141,8 @@ mod tests {
 
     fn read(text: &str) -> anyhow::Result<Registry> {
         let file: File = toml::from_str(text)?;
-        registry(&file.runs, &file.agents)
+        let around = Around { toolbox: Arc::new(NoTools), attaching: Attaching::default() };
+        registry(&file.runs, &file.agents, &around)
     }
 
     #[test]
@@ -155,6 +170,11 @@ mod tests {
     fn what_is_wrong_with_an_agent_is_said() {
         for (text, said) in [
             ("[agents.a]\nkind = \"magic\"", "magic"),
+            ("[agents.a]\nkind = \"exec\"", "[agents.a]: missing field `command`"),
+            ("[agents.a]\nkind = \"exec\"\ncommand = []", "`command`"),
+            ("[agents.a]\nkind = \"exec\"\ncommand = [\"x\"]\nshell = true", "shell"),
+            ("[agents.a]\nkind = \"connected\"\nattach_wait = \"soon\"", "`attach_wait`"),
+            ("[agents.a]\nkind = \"remote\"\nurl = \"ftp://x\"", "`url`"),
             ("[agents.a]\nkind = \"echo\"\ncommand = []", "command"),
             ("[agents.A]\nkind = \"echo\"", "[agents.A]"),
             ("[agents.a]\nkind = \"echo\"\ntime_max = \"soon\"", "time_max"),

@@ -30,6 +30,7 @@ pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, parts: &Parts) {
         Arc::new(parts.frames.clone()),
         Arc::new(parts.context.clone()),
         Arc::new(parts.runs.clone()),
+        Arc::new(parts.attaching.clone()),
     ];
     tasks.spawn(hand_out(feed, parts.presence.clone(), observers));
 }

@@ -21,6 +21,7 @@ use plenary_context::{Context, Indexes};
 use plenary_edge::{Listener, Metrics};
 use plenary_engine::{Clock, SystemClock};
 use plenary_frames::Frames;
+use plenary_hosts::Attaching;
 use plenary_hub::{Closing, Cursors, Presence};
 use plenary_log::{Fault, Log};
 use plenary_runs::Runs;
@@ -57,6 +58,7 @@ pub(crate) struct Parts {
     pub(crate) frames: Frames,
     pub(crate) context: Context,
     pub(crate) runs: Runs,
+    pub(crate) attaching: Attaching,
     pub(crate) presence: Arc<Presence>,
     pub(crate) cursors: Arc<Cursors>,
 }
@@ -97,7 +99,9 @@ impl Server {
             Context::new(log.clone(), clock.clone(), accounts.clone(), indexes, of_context, settings.context);
         let agents = settings.agents.clone();
         let runs = Runs::new(log.clone(), clock, accounts.clone(), cursors.clone(), blobs, agents);
-        let parts = Parts { log, accounts, sessions, frames, channels, context, runs, presence, cursors };
+        let attaching = settings.attaching.clone();
+        let parts =
+            Parts { log, accounts, sessions, frames, channels, context, runs, attaching, presence, cursors };
 
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         background::dispatch(&tasks, opened.feed, &parts);
@@ -150,7 +154,12 @@ impl Server {
         self.parts.context.close();
         self.stop.cancel();
         // Whoever follows a run hears of its end before the connection goes.
-        let (stopped, ()) = tokio::join!(self.serving, self.parts.runs.stop());
+        let runs = async {
+            self.parts.runs.stop().await;
+            // Not before: who carries out a run is told of its end.
+            self.parts.attaching.close();
+        };
+        let (stopped, ()) = tokio::join!(self.serving, runs);
         let stopped = stopped.context("the listener")?;
         if stopped.cut > 0 {
             tracing::warn!(connections = stopped.cut, "connections did not end in time and were cut");

@@ -4,12 +4,14 @@ use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use anyhow::{Context as _, bail};
 use plenary_blobs::Place;
 use plenary_edge::{Origin, TrustedNet};
+use plenary_hosts::{Around, Attaching, NoTools};
 use serde::Deserialize;
 
 use super::agents::{AgentTable, RunsTable, registry};
@@ -48,6 +50,8 @@ pub(crate) struct Settings {
     pub(crate) embeddings: Option<plenary_embeddings::Source>,
     /// The agents that it runs.
     pub(crate) agents: plenary_runs::Registry,
+    /// Who of them attaches itself.
+    pub(crate) attaching: Attaching,
     /// Where spans go; absent when nowhere.
     pub(crate) telemetry: Option<plenary_telemetry::Settings>,
 }
@@ -169,6 +173,7 @@ impl ContextTable {
 impl Settings {
     /// On a store of its own that keeps nothing, at any free port of this machine.
     pub(crate) fn ephemeral() -> Self {
+        let around = around();
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             data: None,
@@ -185,7 +190,8 @@ impl Settings {
             frames: plenary_frames::Config::default(),
             context: plenary_context::Config::default(),
             embeddings: None,
-            agents: registry(&RunsTable::default(), &BTreeMap::new()).unwrap_or_default(),
+            agents: registry(&RunsTable::default(), &BTreeMap::new(), &around).unwrap_or_default(),
+            attaching: around.attaching,
             telemetry: None,
         }
     }
@@ -211,6 +217,7 @@ impl Settings {
         let named = args.embeddings.clone().or(file.embeddings).filter(|text| !text.is_empty());
         let database = args.database.clone().or(file.database);
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), database.is_some())?;
+        let around = around();
         let settings = Self {
             blobs,
             listen: args.listen.or(file.listen).unwrap_or(LISTEN),
@@ -227,7 +234,8 @@ impl Settings {
             frames: file.frames.config(args.frames_rate)?,
             context: file.context.config(file.blob_octets_max),
             embeddings: named.as_deref().map(super::model::parse).transpose()?,
-            agents: registry(&file.runs, &file.agents)?,
+            agents: registry(&file.runs, &file.agents, &around)?,
+            attaching: around.attaching,
             telemetry: telemetry(),
         };
         Ok(settings)
@@ -304,6 +312,11 @@ fn blobs(said: Option<String>, data: Option<&Path>, has_database: bool) -> anyho
         (None, Some(directory)) => Ok(Some(Place::Directory(directory.join("blobs")))),
         (None, None) => Ok(Some(Place::Memory)),
     }
+}
+
+/// What the agents share.
+fn around() -> Around {
+    Around { toolbox: Arc::new(NoTools), attaching: Attaching::default() }
 }
 
 fn trusted(proxies: &[String]) -> anyhow::Result<Vec<TrustedNet>> {

@@ -14,6 +14,7 @@ use plenary_edge::{
     ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, consistent, openapi,
     with_fallbacks,
 };
+use plenary_hosts::connected::Door;
 use plenary_log::Log;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -80,6 +81,7 @@ pub(super) fn router(
             &docs,
         ),
     }));
+    let door = Door { attaching: parts.attaching.clone(), accounts: parts.accounts.clone() };
     let router = Router::new()
         .merge(plenary_edge::routes(operations(), metrics)?.with_state(surface))
         .merge(
@@ -89,7 +91,8 @@ pub(super) fn router(
         .merge(plenary_channels::routes(parts.channels.clone(), origin, metrics)?)
         .merge(plenary_context::routes(parts.context.clone(), metrics)?)
         .merge(plenary_frames::routes(parts.frames.clone(), metrics)?)
-        .merge(plenary_runs::routes(parts.runs.clone(), metrics)?);
+        .merge(plenary_runs::routes(parts.runs.clone(), metrics)?)
+        .merge(plenary_hosts::connected::routes(door, metrics)?);
     Ok(with_fallbacks(router, metrics))
 }
 
@@ -103,7 +106,16 @@ pub(crate) fn descriptions() -> Vec<OperationDoc> {
     let frames = plenary_frames::operations().into_iter().map(|operation| operation.doc().clone());
     let context = plenary_context::operations().into_iter().map(|operation| operation.doc().clone());
     let runs = plenary_runs::operations().into_iter().map(|operation| operation.doc().clone());
-    surface.chain(accounts).chain(sessions).chain(frames).chain(channels).chain(context).chain(runs).collect()
+    let hosts = plenary_hosts::connected::operations().into_iter().map(|operation| operation.doc().clone());
+    surface
+        .chain(accounts)
+        .chain(sessions)
+        .chain(frames)
+        .chain(channels)
+        .chain(context)
+        .chain(runs)
+        .chain(hosts)
+        .collect()
 }
 
 fn operations() -> Vec<Operation<Surface>> {

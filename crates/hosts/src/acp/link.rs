@@ -1,0 +1,229 @@
+//! A process with one session: JSON-RPC 2.0, one message a line.
+//! Must not know: runs and their events.
+
+use std::{sync::Arc, time::Duration};
+
+use plenary_runs::RunRequest;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt},
+    process::{Child, ChildStdout},
+    sync::mpsc,
+    time::timeout,
+};
+
+use crate::{
+    key::said,
+    program::{
+        Program, ending,
+        lines::{Line, Lines},
+        process::{self, Group, Started},
+        stderr::{self, LastWords},
+    },
+    spoken::Foreign,
+};
+
+/// Most messages that wait for a program that does not read; past it the run ends with an error.
+const MESSAGES_WAITING_MAX: usize = 64;
+/// How long the program may take to begin a session: it may have to be fetched first.
+const OPENING_TIME: Duration = Duration::from_secs(60);
+/// The version that is spoken here.
+const VERSION: u64 = 1;
+/// Of JSON-RPC: there is no such method.
+const METHOD_NOT_FOUND: i64 = -32_601;
+
+/// A message from the program.
+#[derive(Debug, PartialEq)]
+pub(super) enum Message {
+    /// Something happened.
+    Notice { method: String, params: Value },
+    /// It asks, and wants an answer under this id.
+    Request { id: Value, method: String, params: Value },
+    /// It answers what was asked under this number, or says why not.
+    Answer { id: u64, result: Result<Value, String> },
+}
+
+#[derive(Deserialize)]
+struct Read {
+    #[serde(default)]
+    id: Option<Value>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    params: Value,
+    #[serde(default)]
+    result: Option<Value>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+/// A line as a message.
+pub(super) fn read(line: &[u8]) -> Result<Message, &'static str> {
+    let read: Read = serde_json::from_slice(line).map_err(|_| "it is no JSON-RPC message")?;
+    match (read.method, read.id) {
+        (Some(method), Some(id)) => Ok(Message::Request { id, method, params: read.params }),
+        (Some(method), None) => Ok(Message::Notice { method, params: read.params }),
+        (None, id) => {
+            let id = id.as_ref().and_then(Value::as_u64).ok_or("it is neither a request nor an answer")?;
+            let result = match read.error {
+                Some(error) => Err(said(&error)),
+                None => Ok(read.result.unwrap_or_default()),
+            };
+            Ok(Message::Answer { id, result })
+        }
+    }
+}
+
+/// A session of a process of its own. Dropped, the process is killed with whatever it started.
+#[derive(Debug)]
+pub(super) struct Link {
+    child: Child,
+    exited: bool,
+    group: Arc<Group>,
+    lines: Lines<ChildStdout>,
+    heard: LastWords,
+    to_program: mpsc::Sender<String>,
+    foreign: Foreign,
+    asked: u64,
+    /// The session's own id.
+    session: String,
+}
+
+impl Link {
+    /// Starts the program and begins a session.
+    pub(super) async fn open(program: &Program, request: &RunRequest) -> Result<Self, String> {
+        let Started { child, stdin, stdout, stderr, group } = process::start(program)?;
+        let (to_program, lines) = mpsc::channel(MESSAGES_WAITING_MAX);
+        tokio::spawn(write(lines, stdin));
+        let mut link = Self {
+            child,
+            exited: false,
+            group: Arc::new(group),
+            lines: Lines::new(stdout),
+            heard: stderr::drain(stderr, request),
+            to_program,
+            foreign: Foreign::of_run(request),
+            asked: 0,
+            session: String::new(),
+        };
+        match timeout(OPENING_TIME, link.begin(program)).await {
+            Ok(Ok(())) => Ok(link),
+            Ok(Err(None)) => Err(link.gone().await),
+            Ok(Err(Some(why))) => Err(format!("the agent began no session: {why}")),
+            Err(_) => Err(format!("the agent began no session within {} s", OPENING_TIME.as_secs())),
+        }
+    }
+
+    /// The handshake; `None` when the program ended.
+    async fn begin(&mut self, program: &Program) -> Result<(), Option<String>> {
+        let capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false});
+        let info = json!({"name": "plenary", "title": "Plenary", "version": env!("CARGO_PKG_VERSION")});
+        let params =
+            json!({"protocolVersion": VERSION, "clientCapabilities": capabilities, "clientInfo": info});
+        let greeting = self.call("initialize", params).await?;
+        if greeting["protocolVersion"].as_u64() != Some(VERSION) {
+            let why =
+                format!("it speaks version {} of the protocol, not {VERSION}", greeting["protocolVersion"]);
+            return Err(Some(why));
+        }
+        let directory = program.directory.clone().unwrap_or_default();
+        let directory = std::path::absolute(&directory).or_else(|_| std::env::current_dir());
+        let directory = directory.map_err(|error| Some(format!("there is no directory: {error}")))?;
+        let params = json!({"cwd": directory.to_string_lossy(), "mcpServers": []});
+        let session = self.call("session/new", params).await?;
+        let id = session["sessionId"].as_str().ok_or_else(|| Some("its session has no id".to_owned()))?;
+        id.clone_into(&mut self.session);
+        Ok(())
+    }
+
+    async fn call(&mut self, method: &str, params: Value) -> Result<Value, Option<String>> {
+        let asked = self.ask(method, params).map_err(Some)?;
+        loop {
+            match self.next().await {
+                None => return Err(None),
+                Some(Message::Answer { id, result }) if id == asked => return result.map_err(Some),
+                Some(Message::Request { id, .. }) => self.refuse(&id).map_err(Some)?,
+                Some(Message::Answer { .. } | Message::Notice { .. }) => {}
+            }
+        }
+    }
+
+    /// Asks something; the number of the answer.
+    pub(super) fn ask(&mut self, method: &str, params: Value) -> Result<u64, String> {
+        self.asked += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}))?;
+        Ok(self.asked)
+    }
+
+    /// Tells something that wants no answer.
+    pub(super) fn tell(&self, method: &str, params: Value) -> Result<(), String> {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+    }
+
+    /// Answers a request.
+    pub(super) fn answer(&self, id: &Value, result: Value) -> Result<(), String> {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
+    }
+
+    /// Answers a request that nothing here answers.
+    pub(super) fn refuse(&self, id: &Value) -> Result<(), String> {
+        let error = json!({"code": METHOD_NOT_FOUND, "message": "this client does not offer that"});
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}))
+    }
+
+    fn send(&self, message: &Value) -> Result<(), String> {
+        let sent = self.to_program.try_send(message.to_string());
+        sent.map_err(|_| "the agent does not read its input".to_owned())
+    }
+
+    /// These members, with the session's id.
+    pub(super) fn of_session(&self, mut members: Map<String, Value>) -> Value {
+        members.insert("sessionId".into(), self.session.as_str().into());
+        members.into()
+    }
+
+    /// The next message; `None` when the program has closed its output. May be dropped while it waits: nothing is lost.
+    pub(super) async fn next(&mut self) -> Option<Message> {
+        loop {
+            let line = tokio::select! {
+                biased;
+                line = self.lines.next() => line,
+                _ = self.child.wait(), if !self.exited => {
+                    // What it left running must not hold its output open.
+                    self.exited = true;
+                    self.group.kill();
+                    continue;
+                }
+            };
+            match line? {
+                Line::TooLong => self.foreign.note("it is longer than a message may be", b""),
+                Line::Whole(line) if line.trim_ascii().is_empty() => {}
+                Line::Whole(line) => match read(&line) {
+                    Ok(message) => return Some(message),
+                    Err(why) => self.foreign.note(why, &line),
+                },
+            }
+        }
+    }
+
+    /// Its processes, to stop them while they are listened to.
+    pub(super) fn group(&self) -> Arc<Group> {
+        self.group.clone()
+    }
+
+    /// How a program that closed its output ended, for people.
+    pub(super) async fn gone(mut self) -> String {
+        ending::how(&mut self.child, &self.group, self.heard, "an answer").await
+    }
+}
+
+/// Writes messages until the program takes no more, or nobody has more for it.
+async fn write(mut lines: mpsc::Receiver<String>, mut stdin: impl AsyncWrite + Unpin) {
+    while let Some(mut line) = lines.recv().await {
+        line.push('\n');
+        if stdin.write_all(line.as_bytes()).await.is_err() || stdin.flush().await.is_err() {
+            break;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `kind = "acp"`: a coding agent that speaks the Agent Client Protocol (version 1) on its standard input and output. A
+//! thread is a session of a process of its own, which is kept while the thread rests.
+//! Must not know: which agent it is.
+
+mod link;
+mod parked;
+mod permission;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod turn;
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use plenary_runs::{Card, Ended, Run, RunRequest, Runner, Running};
+use serde::Deserialize;
+
+use self::{
+    link::Link,
+    parked::Parked,
+    turn::{Over, Turn},
+};
+use crate::{ConfigFault, config, program::Program, until_canceled};
+
+/// Most processes of one agent that are kept for threads that rest; past it the one that rested longest is stopped.
+pub const RESTING_MAX: usize = 32;
+/// How long a process is kept for its thread unless it is said.
+const REST: Duration = Duration::from_secs(15 * 60);
+
+/// The table of an agent of this kind.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The program and its arguments; no shell reads them.
+    pub command: Vec<String>,
+    /// Where it runs, and the directory of its sessions; the server's own unless said otherwise.
+    #[serde(default)]
+    pub directory: Option<PathBuf>,
+    /// Variables that it gets beside the server's own, of which those named `PLENARY_…` are taken away.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// How long a process is kept for its thread between two runs, such as `15m`.
+    #[serde(default)]
+    pub rest: Option<String>,
+    /// What it is for, one line.
+    #[serde(default)]
+    pub purpose: String,
+    /// Its tools, for information.
+    #[serde(default)]
+    pub tools: Vec<String>,
+}
+
+/// A coding agent.
+#[derive(Debug)]
+pub struct Acp {
+    settings: Settings,
+    program: Program,
+    rest: Duration,
+    resting: Mutex<Parked>,
+}
+
+impl Acp {
+    /// An agent of these settings.
+    ///
+    /// # Errors
+    /// When there is no program to start, or a member can't be read.
+    pub fn new(settings: Settings) -> Result<Self, ConfigFault> {
+        let program = Program::new(&settings.command, settings.directory.as_ref(), &settings.env)?;
+        let rest = settings.rest.as_deref().map(|text| config::duration("rest", text)).transpose()?;
+        Ok(Self { settings, program, rest: rest.unwrap_or(REST), resting: Mutex::default() })
+    }
+
+    async fn carry_out(&self, request: &RunRequest, run: Run) -> Ended {
+        let Run { output, mut input } = run;
+        let Some(text) = request.input.clone() else {
+            return Ended::error("the request has no `input` to prompt the agent with");
+        };
+        let link = tokio::select! {
+            biased;
+            () = until_canceled(&mut input) => return Ended::canceled(),
+            link = self.link(request) => link,
+        };
+        let mut link = match link {
+            Ok(link) => link,
+            Err(why) => return Ended::error(why),
+        };
+        let over = Turn::new(&mut link, output).carry_out(&text, &mut input).await;
+        match over {
+            Over::Ended(ended) => {
+                self.resting().park(request.thread_id, link, self.rest);
+                ended
+            }
+            Over::Lost(ended) => ended,
+            Over::Gone => Ended::error(link.gone().await),
+        }
+    }
+
+    /// The session of a thread: where it rests, else a new one.
+    async fn link(&self, request: &RunRequest) -> Result<Link, String> {
+        let resting = self.resting().wake(request.thread_id);
+        if let Some(resting) = resting
+            && let Some(link) = resting.await
+        {
+            return Ok(link);
+        }
+        Link::open(&self.program, request).await
+    }
+
+    fn resting(&self) -> MutexGuard<'_, Parked> {
+        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Runner for Acp {
+    fn card(&self) -> Card {
+        Card {
+            purpose: self.settings.purpose.clone(),
+            operations: Vec::new(),
+            tools: self.settings.tools.clone(),
+            request_types: Vec::new(),
+        }
+    }
+
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running {
+        Box::pin(async move { self.carry_out(&request, run).await })
+    }
+}

@@ -1,0 +1,70 @@
+//! Sessions that rest between the runs of their threads.
+//! Must not know: what is asked of them.
+
+use std::{collections::HashMap, time::Duration};
+
+use plenary_runs::id::ThreadId;
+use tokio::{sync::oneshot, task::JoinHandle, time::sleep};
+
+use super::{
+    RESTING_MAX,
+    link::{Link, Message},
+};
+
+/// The sessions of one agent that rest. Dropped, their processes end.
+#[derive(Debug, Default)]
+pub(super) struct Parked {
+    parked: u64,
+    resting: HashMap<ThreadId, Resting>,
+}
+
+#[derive(Debug)]
+struct Resting {
+    /// The lower, the longer.
+    number: u64,
+    wake: oneshot::Sender<()>,
+    link: JoinHandle<Option<Link>>,
+}
+
+impl Parked {
+    /// Lets a session rest, for at most so long.
+    pub(super) fn park(&mut self, thread: ThreadId, mut link: Link, rest: Duration) {
+        self.resting.retain(|_, resting| !resting.link.is_finished());
+        if self.resting.len() >= RESTING_MAX
+            && let Some(longest) = self.resting.iter().min_by_key(|(_, resting)| resting.number)
+        {
+            let longest = *longest.0;
+            self.resting.remove(&longest);
+        }
+        self.parked += 1;
+        let (wake, woken) = oneshot::channel();
+        let link = tokio::spawn(async move {
+            let is_wanted = tokio::select! {
+                woken = woken => woken.is_ok(),
+                () = listen(&mut link) => false,
+                () = sleep(rest) => false,
+            };
+            is_wanted.then_some(link)
+        });
+        self.resting.insert(thread, Resting { number: self.parked, wake, link });
+    }
+
+    /// The session of a thread, where it still rests.
+    pub(super) fn wake(&mut self, thread: ThreadId) -> Option<impl Future<Output = Option<Link>> + use<>> {
+        let Resting { wake, link, .. } = self.resting.remove(&thread)?;
+        // It may just have ended; then there is no link.
+        let _ = wake.send(());
+        Some(async move { link.await.ok().flatten() })
+    }
+}
+
+/// Keeps the program from waiting for a reader, until it ends.
+async fn listen(link: &mut Link) {
+    while let Some(message) = link.next().await {
+        if let Message::Request { id, .. } = message
+            && link.refuse(&id).is_err()
+        {
+            return;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Real programs that speak the protocol as far as a test needs it.
+
+use plenary_runs::{Ears, EventKind};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::testing::{request, run};
+
+/// A shell that shakes hands as session `s`, and answers each prompt with a turn of its own. `$id` is the prompt's.
+fn agent(turn: &str) -> Arc<Acp> {
+    let script = format!(
+        r#"say() {{ printf '%s\n' "$1"; }}
+        told() {{ say "{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{{\"sessionId\":\"s\",\"update\":$1}}}}"; }}
+        text() {{ told "{{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{{\"type\":\"text\",\"text\":\"$1\"}}}}"; }}
+        stop() {{ say "{{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{{\"stopReason\":\"$1\"}}}}"; }}
+        read -r line; say '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":1}}}}'
+        read -r line; say '{{"jsonrpc":"2.0","id":2,"result":{{"sessionId":"s"}}}}'
+        id=3; turns=1
+        while read -r prompt; do {turn}
+        id=$((id + 1)); turns=$((turns + 1)); done"#
+    );
+    let settings = json!({"command": ["sh", "-c", script]});
+    Arc::new(Acp::new(serde_json::from_value(settings).unwrap()).unwrap())
+}
+
+fn start(agent: &Arc<Acp>) -> (JoinHandle<Ended>, Ears) {
+    let request = request(&json!({"input": "hi"}));
+    let (run, ears) = run(&request);
+    (tokio::spawn(agent.clone().run(request, run)), ears)
+}
+
+async fn events(ears: &mut Ears) -> Vec<(EventKind, Value)> {
+    let mut events = Vec::new();
+    while let Some(event) = ears.event().await {
+        events.push((event.kind, event.members().into()));
+    }
+    events
+}
+
+#[tokio::test]
+async fn a_thread_is_a_session_and_a_turn_a_run() {
+    let agent = agent(r#"text "turn "; text $turns; stop end_turn"#);
+    for turn in ["turn 1", "turn 2"] {
+        let (running, mut ears) = start(&agent);
+        assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": turn}))]);
+        assert_eq!(running.await.unwrap(), Ended::success());
+    }
+}
+
+#[tokio::test]
+async fn sc_29_tools_are_told_and_garbage_is_ignored() {
+    let turn = r#"text a; say garbage; say '{"id":99,"result":1}'; say '{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file"}'
+        read -r refusal
+        told '{"sessionUpdate":"tool_call","toolCallId":"c","title":"list","rawInput":{"of":1}}'
+        told '{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed"}'
+        told '{"sessionUpdate":"tool_call","toolCallId":"d","title":"show","status":"completed","content":[{"type":"content","content":{"type":"text","text":"all"}}]}'
+        case "$refusal" in *-32601*) text b;; esac; stop refusal"#;
+    let (running, mut ears) = start(&agent(turn));
+    let wanted = [
+        (EventKind::TextOutput, json!({"content": "a"})),
+        (EventKind::ToolCall, json!({"function_name": "list", "args": {"of": 1}})),
+        (EventKind::ToolError, json!({"content": "list failed"})),
+        (EventKind::ToolCall, json!({"function_name": "show", "args": {}})),
+        (EventKind::ToolResult, json!({"function_name": "show", "text_result": "all"})),
+        (EventKind::TextOutput, json!({"content": "b"})),
+    ];
+    assert_eq!(events(&mut ears).await, wanted);
+    assert!(running.await.unwrap().why.unwrap().contains("refused"));
+}
+
+const ASKS: &str = r#"say '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"toolCall":{"title":"rm?"},"options":[{"optionId":"y","name":"Yes"},{"optionId":"n","name":"No"}]}}'
+    read -r answer
+    case "$answer" in *'"optionId":"n"'*) text no;; *cancelled*) text canceled;; *) text other;; esac; stop end_turn"#;
+
+#[tokio::test]
+async fn sc_45_a_permission_is_a_question_and_an_odd_answer_is_none() {
+    let (running, mut ears) = start(&agent(ASKS));
+    for answer in [json!({"permission": "maybe"}), json!({"other": "y"}), json!({"permission": "No"})] {
+        let asked = ears.event().await.unwrap();
+        let text = asked.members()["request_keys"]["permission"].as_str().unwrap().to_owned();
+        assert_eq!(text, "rm? Answer with one of: y (Yes), n (No)");
+        ears.resume(answer.as_object().cloned().unwrap());
+    }
+    assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": "no"}))]);
+    assert_eq!(running.await.unwrap(), Ended::success());
+}
+
+#[tokio::test]
+async fn sc_46_who_is_canceled_and_does_not_listen_is_killed_and_the_thread_begins_anew() {
+    let agent = agent(r#"text $turns; case $turns in 1) trap '' TERM; sleep 600;; esac; stop end_turn"#);
+    for _ in 0..2 {
+        let (running, mut ears) = start(&agent);
+        ears.delta().await.unwrap();
+        ears.cancel();
+        let said = events(&mut ears).await;
+        assert_eq!(said, [(EventKind::TextOutput, json!({"content": "1"}))], "a session of its own");
+        assert_eq!(running.await.unwrap(), Ended::canceled());
+    }
+}
+
+#[tokio::test]
+async fn sc_26_a_program_that_ends_says_how() {
+    let (running, mut ears) = start(&agent("text a; echo no more >&2; exit 3"));
+    assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": "a"}))]);
+    let why = running.await.unwrap().why.unwrap();
+    assert!(why.contains("exit code 3") && why.contains("no more"), "{why}");
+    let settings = json!({"command": ["true"]});
+    let agent = Arc::new(Acp::new(serde_json::from_value(settings).unwrap()).unwrap());
+    let (running, _ears) = start(&agent);
+    assert!(running.await.unwrap().why.unwrap().contains("exit code 0"));
+    let settings = json!({"command": []});
+    assert!(Acp::new(serde_json::from_value(settings).unwrap()).is_err());
+}
+
+#[tokio::test]
+async fn past_its_limit_the_session_that_rested_longest_ends() {
+    let agent = agent("text $turns; stop end_turn");
+    let mut first = None;
+    for n in 0..=RESTING_MAX as u64 {
+        let mut request = request(&json!({"input": "hi"}));
+        let stamp = plenary_kernel::Stamp::new(plenary_kernel::TimestampMs(100 + n), [0; 10]);
+        request.thread_id = plenary_runs::id::ThreadId::mint(&stamp, 0);
+        first.get_or_insert_with(|| request.clone());
+        let (ours, _ears) = run(&request);
+        assert_eq!(agent.clone().run(request, ours).await, Ended::success());
+    }
+    let request = first.unwrap();
+    let (ours, mut ears) = run(&request);
+    assert_eq!(agent.clone().run(request, ours).await, Ended::success());
+    assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": "1"}))], "anew");
+}

@@ -1,0 +1,65 @@
+//! Calls of tools as the agent reports them, as events.
+//! Must not know: how reports arrive.
+
+use std::collections::HashMap;
+
+use plenary_runs::Event;
+use serde_json::{Map, Value};
+
+use super::turn::TEXT_OCTETS_MAX;
+
+/// Most calls of a run that go on; past it further ones are left out.
+const CALLS_MAX: usize = 256;
+
+/// The calls that go on, by id, with their titles.
+#[derive(Debug, Default)]
+pub(super) struct Tools(HashMap<String, String>);
+
+impl Tools {
+    /// What a `tool_call` or `tool_call_update` comes to.
+    pub(super) fn heard(&mut self, update: &Value) -> Vec<Event> {
+        let Some(id) = update["toolCallId"].as_str() else { return Vec::new() };
+        let mut events = Vec::new();
+        let title = update["title"].as_str();
+        let begins = update["sessionUpdate"] == "tool_call" && !self.0.contains_key(id);
+        if begins && self.0.len() < CALLS_MAX {
+            let title = title.unwrap_or(id);
+            let args = update["rawInput"].as_object().cloned();
+            events.push(Event::tool_call(title, &args.unwrap_or_else(Map::new)));
+            self.0.insert(id.to_owned(), title.to_owned());
+        }
+        let Some(known) = self.0.get_mut(id) else { return events };
+        if let Some(title) = title {
+            title.clone_into(known);
+        }
+        let ended = match update["status"].as_str() {
+            Some("completed") => Event::tool_result(known, &text(update)),
+            Some("failed") => {
+                let text = text(update);
+                Event::tool_error(&if text.is_empty() { format!("{known} failed") } else { text })
+            }
+            _ => return events,
+        };
+        self.0.remove(id);
+        events.push(ended);
+        events
+    }
+}
+
+/// What a call gave, as text.
+fn text(update: &Value) -> String {
+    let blocks = update["content"].as_array().into_iter().flatten();
+    let texts: Vec<String> = blocks
+        .filter_map(|block| match block["type"].as_str()? {
+            "content" => block["content"]["text"].as_str().map(str::to_owned),
+            "diff" => Some(format!("changed {}", block["path"].as_str()?)),
+            _ => None,
+        })
+        .collect();
+    let mut text = match &update["rawOutput"] {
+        raw if texts.is_empty() && !raw.is_null() => raw.to_string(),
+        _ => texts.join("\n"),
+    };
+    text.truncate(text.floor_char_boundary(TEXT_OCTETS_MAX));
+    text
+}

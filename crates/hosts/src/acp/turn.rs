@@ -1,0 +1,210 @@
+//! One prompt, from the caller's words to the stop reason.
+//! Must not know: processes, but for stopping one that does not listen.
+
+use std::{collections::VecDeque, future::pending, pin::Pin};
+
+use plenary_runs::{Asked, Ended, Event, Input, NotTaken, Output};
+use serde_json::{Map, Value, json};
+
+use super::{
+    link::{Link, Message},
+    permission::{Question, cancelled},
+    tools::Tools,
+};
+
+/// Longest text that is put out as one event, in octets; a longer one goes out in several.
+pub(super) const TEXT_OCTETS_MAX: usize = 128 << 10;
+/// Most questions that wait to be asked; past it they are answered with `cancelled`.
+const QUESTIONS_MAX: usize = 16;
+
+/// How a turn ended.
+#[derive(Debug)]
+pub(super) enum Over {
+    /// The session goes on.
+    Ended(Ended),
+    /// The session is not to be used again.
+    Lost(Ended),
+    /// The program is gone.
+    Gone,
+}
+
+/// The end of a turn without an answer.
+#[derive(Debug)]
+enum Cut {
+    /// The log takes nothing more.
+    Over,
+    /// The program can't be spoken to.
+    Deaf(String),
+}
+
+impl From<String> for Cut {
+    fn from(why: String) -> Self {
+        Self::Deaf(why)
+    }
+}
+
+/// A turn that goes on.
+pub(super) struct Turn<'a> {
+    link: &'a mut Link,
+    output: Output,
+    /// What was said and not put out.
+    text: String,
+    tools: Tools,
+    /// The first of them is the caller's now.
+    questions: VecDeque<Question>,
+    is_canceled: bool,
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn new(link: &'a mut Link, output: Output) -> Self {
+        let (tools, questions) = (Tools::default(), VecDeque::new());
+        Self { link, output, text: String::new(), tools, questions, is_canceled: false }
+    }
+
+    pub(super) async fn carry_out(&mut self, text: &str, input: &mut Input) -> Over {
+        match self.go_on(text, input).await {
+            Ok(over) => over,
+            Err(Cut::Over) => Over::Lost(Ended::canceled()),
+            Err(Cut::Deaf(why)) => Over::Lost(Ended::error(why)),
+        }
+    }
+
+    async fn go_on(&mut self, text: &str, input: &mut Input) -> Result<Over, Cut> {
+        let prompt = Map::from_iter([("prompt".to_owned(), json!([{"type": "text", "text": text}]))]);
+        let prompt = self.link.ask("session/prompt", self.link.of_session(prompt))?;
+        let group = self.link.group();
+        let mut stopping: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
+        loop {
+            let message = tokio::select! {
+                biased;
+                asked = input.wait(), if !self.is_canceled => {
+                    match asked {
+                        Asked::Resume(answer) => self.answered(&answer).await?,
+                        Asked::Cancel => {
+                            self.cancel()?;
+                            let group = group.clone();
+                            stopping = Some(Box::pin(async move { group.stop().await }));
+                        }
+                    }
+                    continue;
+                }
+                () = async { match &mut stopping { Some(stopped) => stopped.await, None => pending().await } } => {
+                    self.put_out().await?;
+                    return Ok(Over::Lost(Ended::canceled()));
+                }
+                message = self.link.next() => message,
+            };
+            match message {
+                Some(Message::Answer { id, result }) if id == prompt => {
+                    self.put_out().await?;
+                    return Ok(Over::Ended(ended(result)));
+                }
+                Some(Message::Notice { method, params }) if method == "session/update" => {
+                    self.update(&params["update"]).await?;
+                }
+                Some(Message::Request { id, method, params }) if method == "session/request_permission" => {
+                    self.question(Question::new(id, &params)).await?;
+                }
+                Some(Message::Request { id, .. }) => self.link.refuse(&id)?,
+                Some(Message::Answer { .. } | Message::Notice { .. }) => {}
+                None => {
+                    self.put_out().await?;
+                    return Ok(Over::Gone);
+                }
+            }
+        }
+    }
+
+    async fn update(&mut self, update: &Value) -> Result<(), Cut> {
+        match update["sessionUpdate"].as_str() {
+            Some("agent_message_chunk") => {
+                let text = update["content"]["text"].as_str().unwrap_or_default();
+                self.output.emit_delta(text);
+                self.text.push_str(text);
+                if self.text.len() >= TEXT_OCTETS_MAX { self.put_out().await } else { Ok(()) }
+            }
+            Some("tool_call" | "tool_call_update") => {
+                self.put_out().await?;
+                for event in self.tools.heard(update) {
+                    self.say(event).await?;
+                }
+                Ok(())
+            }
+            // Thoughts, plans, modes, and what later versions may have.
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts out the text that was said so far.
+    async fn put_out(&mut self) -> Result<(), Cut> {
+        let text = std::mem::take(&mut self.text);
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let (piece, more) = rest.split_at(rest.floor_char_boundary(TEXT_OCTETS_MAX));
+            rest = more;
+            self.say(Event::text(piece)).await?;
+        }
+        Ok(())
+    }
+
+    async fn say(&mut self, event: Event) -> Result<(), Cut> {
+        match self.output.emit(event).await {
+            Ok(()) => Ok(()),
+            Err(NotTaken::Over) => Err(Cut::Over),
+            Err(fault @ NotTaken::TooLarge) => {
+                tracing::warn!(%fault, "what a coding agent reports is left out");
+                Ok(())
+            }
+        }
+    }
+
+    async fn question(&mut self, question: Question) -> Result<(), Cut> {
+        if self.is_canceled || self.questions.len() >= QUESTIONS_MAX {
+            return Ok(self.link.answer(&question.id, cancelled())?);
+        }
+        self.questions.push_back(question);
+        if self.questions.len() == 1 { self.ask().await } else { Ok(()) }
+    }
+
+    /// Asks the caller the first question, if there is one.
+    async fn ask(&mut self) -> Result<(), Cut> {
+        let Some(keys) = self.questions.front().map(Question::request_keys) else { return Ok(()) };
+        self.put_out().await?;
+        self.say(Event::wait_for_input(&keys)).await
+    }
+
+    /// What is no answer to the question permits nothing; it is asked again.
+    async fn answered(&mut self, answer: &Map<String, Value>) -> Result<(), Cut> {
+        if let Some((id, outcome)) =
+            self.questions.front().and_then(|question| Some((question.id.clone(), question.outcome(answer)?)))
+        {
+            self.questions.pop_front();
+            self.link.answer(&id, outcome)?;
+        }
+        self.ask().await
+    }
+
+    fn cancel(&mut self) -> Result<(), Cut> {
+        self.is_canceled = true;
+        self.link.tell("session/cancel", self.link.of_session(Map::new()))?;
+        for question in self.questions.drain(..) {
+            self.link.answer(&question.id, cancelled())?;
+        }
+        Ok(())
+    }
+}
+
+/// What the answer to a prompt means.
+fn ended(result: Result<Value, String>) -> Ended {
+    match result {
+        Err(why) => Ended::error(why),
+        Ok(answer) => match answer["stopReason"].as_str() {
+            Some("end_turn") => Ended::success(),
+            Some("cancelled") => Ended::canceled(),
+            Some("refusal") => Ended::error("the agent refused"),
+            Some("max_tokens") => Ended::error("the agent reached its most tokens"),
+            Some("max_turn_requests") => Ended::error("the agent reached its most requests in one turn"),
+            _ => Ended::error("the agent stopped without a reason"),
+        },
+    }
+}

@@ -1,0 +1,52 @@
+//! The tables of a configuration, read strictly.
+//! Must not know: any kind.
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+/// Why an agent can't be made of its table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigFault {
+    /// There is no such kind.
+    #[error("there is no kind of agent {0:?}; there are: acp, connected, echo, exec, openai, remote")]
+    UnknownKind(String),
+    /// The table has a member that the kind does not know, lacks one, or has one of another type.
+    #[error("{0}")]
+    Table(String),
+    /// A member has a value that can't be.
+    #[error("`{member}` {wrong}")]
+    Member {
+        /// Which.
+        member: &'static str,
+        /// What is wrong with it.
+        wrong: String,
+    },
+}
+
+impl ConfigFault {
+    pub(crate) fn member(member: &'static str, wrong: impl Into<String>) -> Self {
+        Self::Member { member, wrong: wrong.into() }
+    }
+}
+
+/// A table as a kind's own type, which refuses what it does not know.
+pub(crate) fn read<T: DeserializeOwned>(table: toml::Table) -> Result<T, ConfigFault> {
+    table.try_into().map_err(|error: toml::de::Error| ConfigFault::Table(error.message().to_owned()))
+}
+
+/// A time as `30s`, `500ms`, `5m` or `1h`.
+pub(crate) fn duration(member: &'static str, text: &str) -> Result<Duration, ConfigFault> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let unit_ms: Option<u64> = match unit {
+        "ms" => Some(1),
+        "s" => Some(1_000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    };
+    let ms = number.parse().ok().zip(unit_ms).and_then(|(number, unit): (u64, u64)| number.checked_mul(unit));
+    ms.map(Duration::from_millis)
+        .ok_or_else(|| ConfigFault::member(member, "is no time; write e.g. 30s or 5m"))
+}

@@ -1,0 +1,86 @@
+//! Which instances of one agent are attached, and which of them gets a run: where its thread is, else the least busy.
+//! Must not know: connections.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use plenary_kernel::AgentHandle;
+use plenary_runs::RunRequest;
+use tokio::{
+    sync::{mpsc, watch},
+    time::{Instant, timeout_at},
+};
+
+use super::instance::{Instance, Place};
+use crate::threads::Threads;
+
+/// The attached instances of one agent.
+#[derive(Debug)]
+pub(super) struct Desk {
+    /// Whose token attaches.
+    pub(super) handle: AgentHandle,
+    present: Mutex<Present>,
+    /// How many have attached so far.
+    arrived: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Present {
+    next: u64,
+    instances: BTreeMap<u64, Arc<Instance>>,
+    /// A thread stays where it is for as long as that is there.
+    threads: Threads<u64>,
+}
+
+impl Desk {
+    pub(super) fn new(handle: AgentHandle) -> Self {
+        Self { handle, present: Mutex::default(), arrived: watch::Sender::new(0) }
+    }
+
+    fn present(&self) -> MutexGuard<'_, Present> {
+        self.present.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on the instance gets runs, through `frames`.
+    pub(super) fn attach(&self, frames: mpsc::Sender<String>) -> Arc<Instance> {
+        let mut present = self.present();
+        present.next += 1;
+        let instance = Arc::new(Instance::new(present.next, frames));
+        present.instances.insert(instance.number, instance.clone());
+        drop(present);
+        self.arrived.send_modify(|arrived| *arrived += 1);
+        instance
+    }
+
+    /// It gets no more, and what it had hears no more of it.
+    pub(super) fn detach(&self, instance: &Instance) {
+        self.present().instances.remove(&instance.number);
+        instance.gone();
+    }
+
+    /// A place for a run, as soon as an instance is there; `None` when none came in time.
+    pub(super) async fn place(&self, request: &RunRequest, wait: Duration) -> Option<Place> {
+        let by = Instant::now() + wait;
+        let mut arrived = self.arrived.subscribe();
+        loop {
+            arrived.borrow_and_update();
+            if let Some(place) = self.take(request) {
+                return Some(place);
+            }
+            timeout_at(by, arrived.changed()).await.ok()?.ok()?;
+        }
+    }
+
+    fn take(&self, request: &RunRequest) -> Option<Place> {
+        let mut present = self.present();
+        let home = present.threads.get(request.thread_id).and_then(|number| present.instances.get(number));
+        let least = || present.instances.values().min_by_key(|instance| instance.busy());
+        let instance = home.or_else(least)?.clone();
+        let place = instance.take(request)?;
+        present.threads.learn(request.thread_id, instance.number);
+        Some(place)
+    }
+}

@@ -1,0 +1,131 @@
+//! One attached instance: the runs that it carries out, and what it says of them.
+//! Must not know: its connection.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use plenary_runs::{RunRequest, Said};
+use serde::Deserialize;
+use tokio::sync::mpsc;
+
+use super::HEARD_MAX;
+use crate::spoken::{self, Foreign};
+
+/// What an instance says of a run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// A piece of text that is still being made.
+    Piece(String),
+    /// An event, or the end.
+    Said(Said),
+}
+
+/// An instance that is attached.
+#[derive(Debug)]
+pub(super) struct Instance {
+    pub(super) number: u64,
+    frames: mpsc::Sender<String>,
+    /// By run id; `None` when it is gone.
+    runs: Mutex<Option<HashMap<String, mpsc::Sender<Heard>>>>,
+}
+
+impl Instance {
+    pub(super) fn new(number: u64, frames: mpsc::Sender<String>) -> Self {
+        Self { number, frames, runs: Mutex::new(Some(HashMap::new())) }
+    }
+
+    fn runs(&self) -> MutexGuard<'_, Option<HashMap<String, mpsc::Sender<Heard>>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many runs it carries out.
+    pub(super) fn busy(&self) -> usize {
+        self.runs().as_ref().map_or(usize::MAX, HashMap::len)
+    }
+
+    /// Gives it a run; `None` when it is gone.
+    pub(super) fn take(self: &Arc<Self>, request: &RunRequest) -> Option<Place> {
+        let run_id = request.run_id.to_string();
+        let (tell, heard) = mpsc::channel(HEARD_MAX);
+        self.runs().as_mut()?.insert(run_id.clone(), tell);
+        Some(Place { instance: self.clone(), run_id, heard })
+    }
+
+    /// It is gone: its runs hear no more of it.
+    pub(super) fn gone(&self) {
+        *self.runs() = None;
+    }
+
+    /// Hands on one frame. Waits where the run is slower than its instance.
+    pub(super) async fn hear(&self, frame: &[u8], foreign: &mut Foreign) {
+        let named = match spoken::whose(frame) {
+            Ok(Some(Some(run_id))) => run_id,
+            Ok(_) => return foreign.note("it names no run", frame),
+            Err(why) => return foreign.note(&why, frame),
+        };
+        let run = self.runs().as_ref().and_then(|runs| runs.get(&named).cloned());
+        let Some(run) = run else {
+            return foreign.note("it names a run that the instance does not have", frame);
+        };
+        match read(frame) {
+            // A run that is over listens no more.
+            Ok(heard) => drop(run.send(heard).await),
+            Err(why) => foreign.note(&why, frame),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Piece {
+    #[serde(rename = "type")]
+    kind: PieceKind,
+    content: String,
+}
+
+#[derive(Deserialize)]
+enum PieceKind {
+    TextDelta,
+}
+
+fn read(frame: &[u8]) -> Result<Heard, std::borrow::Cow<'static, str>> {
+    match serde_json::from_slice(frame) {
+        Ok(Piece { kind: PieceKind::TextDelta, content }) => Ok(Heard::Piece(content)),
+        Err(_) => spoken::read(frame).map(Heard::Said),
+    }
+}
+
+/// A run at an instance, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    instance: Arc<Instance>,
+    run_id: String,
+    heard: mpsc::Receiver<Heard>,
+}
+
+impl Place {
+    /// Sends a frame; false when the instance is gone.
+    pub(super) async fn tell(&self, frame: String) -> bool {
+        self.instance.frames.send(frame).await.is_ok()
+    }
+
+    /// What the instance says next; `None` when it is gone and all is heard.
+    pub(super) async fn heard(&mut self) -> Option<Heard> {
+        self.heard.recv().await
+    }
+
+    /// Which instance it is.
+    #[cfg(test)]
+    pub(super) fn number(&self) -> u64 {
+        self.instance.number
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(runs) = self.instance.runs().as_mut() {
+            runs.remove(&self.run_id);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The connection of one instance: frames out, frames in, pings, and its end.
+//! Must not know: runs.
+
+use std::time::Duration;
+
+use axum::{
+    Error,
+    extract::ws::{CloseFrame, Message, WebSocket},
+};
+use bytes::Bytes;
+use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
+use plenary_accounts::{Accounts, Principal, Watch};
+use plenary_kernel::AgentHandle;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior, interval_at, timeout},
+};
+
+use super::{
+    FRAME_OCTETS_MAX, FRAMES_WAITING_MAX, KEEPALIVE_TIME, SILENCE_TIME, STALLED_TIME, desk::Desk,
+    instance::Instance,
+};
+use crate::spoken::Foreign;
+
+/// How long the closing handshake may take.
+const CLOSING_TIME: Duration = Duration::from_secs(2);
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The instance is gone, or went.
+    Gone,
+    /// The server closes, with code and reason.
+    Close(u16, &'static str),
+}
+
+const SHUTDOWN: End = End::Close(1012, "the server restarts; attach again");
+const REVOKED: End = End::Close(1008, "the token is not valid any more");
+const SILENT: End = End::Close(1008, "no pong came");
+const STALLED: End = End::Close(1013, "frames are not read; attach again");
+const BINARY: End = End::Close(1003, "one JSON object a text frame");
+const TOO_LONG: End = End::Close(1009, "the frame is too long");
+const FAULT: End = End::Close(1011, "the token can't be checked now; attach again");
+
+/// Serves an instance until its connection ends.
+pub(super) async fn attached(
+    desk: &Desk,
+    accounts: &Accounts,
+    principal: &Principal,
+    watch: &Watch<AgentHandle>,
+    mut socket: WebSocket,
+) {
+    let (frames, outgoing) = mpsc::channel(FRAMES_WAITING_MAX);
+    let instance = desk.attach(frames);
+    tracing::info!(agent = %desk.handle, instance = instance.number, "an instance is attached");
+    let end = {
+        let (write, read) = (&mut socket).split();
+        tokio::select! {
+            end = hear(read, &instance, desk.handle.name()) => end,
+            end = tell(write, outgoing) => end,
+            end = allowed(accounts, principal, watch) => end,
+        }
+    };
+    desk.detach(&instance);
+    tracing::info!(agent = %desk.handle, instance = instance.number, ?end, "an instance is gone");
+    if let End::Close(code, reason) = end {
+        close(&mut socket, code, reason).await;
+    }
+}
+
+/// Reads frames until there are no more.
+pub(super) async fn hear(
+    mut read: impl Stream<Item = Result<Message, Error>> + Unpin,
+    instance: &Instance,
+    agent: &str,
+) -> End {
+    let mut foreign = Foreign::new(agent.into(), format!("instance {}", instance.number));
+    loop {
+        let Ok(heard) = timeout(SILENCE_TIME, read.next()).await else { return SILENT };
+        match heard {
+            Some(Ok(Message::Text(text))) if text.len() > FRAME_OCTETS_MAX => return TOO_LONG,
+            Some(Ok(Message::Text(text))) => instance.hear(text.as_bytes(), &mut foreign).await,
+            Some(Ok(Message::Binary(_))) => return BINARY,
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Gone,
+        }
+    }
+}
+
+/// Writes frames, and pings, until one is not taken.
+pub(super) async fn tell(
+    mut write: impl Sink<Message, Error = Error> + Unpin,
+    mut outgoing: mpsc::Receiver<String>,
+) -> End {
+    let mut beat = interval_at(Instant::now() + KEEPALIVE_TIME, KEEPALIVE_TIME);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let message = tokio::select! {
+            Some(frame) = outgoing.recv() => Message::Text(frame.into()),
+            _ = beat.tick() => Message::Ping(Bytes::new()),
+        };
+        match timeout(STALLED_TIME, write.send(message)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return End::Gone,
+            Err(_) => return STALLED,
+        }
+    }
+}
+
+/// Waits until the token is not valid any more, or the server stops.
+async fn allowed(accounts: &Accounts, principal: &Principal, watch: &Watch<AgentHandle>) -> End {
+    // What happened before the watch began is not told.
+    let mut recheck = true;
+    loop {
+        let marks = watch.mailbox().take();
+        if marks.closing.is_some() {
+            return SHUTDOWN;
+        }
+        if recheck || marks.recheck {
+            match accounts.is_valid(principal).await {
+                Ok(true) => {}
+                Ok(false) => return REVOKED,
+                Err(fault) => {
+                    tracing::warn!(%fault, "the token of an instance could not be checked");
+                    return FAULT;
+                }
+            }
+        }
+        recheck = false;
+        watch.mailbox().woken().await;
+    }
+}
+
+/// The closing handshake: the peer's answer is awaited, for a while, so that the close is a clean one.
+async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {
+    let frame = CloseFrame { code, reason: reason.into() };
+    let handshake = async {
+        if socket.send(Message::Close(Some(frame))).await.is_ok() {
+            while let Some(Ok(_)) = socket.next().await {}
+        }
+    };
+    let _ = timeout(CLOSING_TIME, handshake).await;
+}

@@ -1,0 +1,197 @@
+//! Instances without connections, and connections without instances.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::{Error, extract::ws::Message};
+use futures_util::{Sink, StreamExt as _, stream};
+use plenary_runs::{Ears, Event};
+use serde_json::{Value, json};
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::{instance::Instance, pump::End, *};
+use crate::{
+    spoken::Foreign,
+    testing::{request, run},
+};
+
+fn connected(attach_wait: &str) -> Arc<Connected> {
+    let settings = serde_json::from_value(json!({"attach_wait": attach_wait})).unwrap();
+    Arc::new(Connected::new(settings, &"@nick.tool".parse().unwrap(), &Attaching::default()).unwrap())
+}
+
+fn start(agent: &Arc<Connected>, request: &RunRequest) -> (JoinHandle<Ended>, Ears) {
+    let (run, ears) = run(request);
+    (tokio::spawn(agent.clone().run(request.clone(), run)), ears)
+}
+
+/// An instance as its connection holds it.
+struct Attached {
+    instance: Arc<Instance>,
+    frames: mpsc::Receiver<String>,
+}
+
+impl Attached {
+    fn to(agent: &Connected) -> Self {
+        let (frames, outgoing) = mpsc::channel(FRAMES_WAITING_MAX);
+        Self { instance: agent.desk.attach(frames), frames: outgoing }
+    }
+
+    async fn asked(&mut self) -> Value {
+        serde_json::from_str(&self.frames.recv().await.unwrap()).unwrap()
+    }
+
+    async fn says(&self, frame: Value) {
+        let mut foreign = Foreign::new("tool".into(), "a test".into());
+        self.instance.hear(frame.to_string().as_bytes(), &mut foreign).await;
+    }
+
+    async fn ends(&self, asked: &Value) {
+        self.says(json!({"type": "RunCompleted", "run_id": asked["run_id"], "finish_reason": "success"}))
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn a_run_goes_out_and_its_events_come_back() {
+    let agent = connected("1h");
+    let mut attached = Attached::to(&agent);
+    let (running, mut ears) = start(&agent, &request(&json!({"input": "hi"})));
+    let asked = attached.asked().await;
+    assert_eq!((&asked["type"], &asked["input"]), (&json!("ChatRequest"), &json!("hi")));
+    attached.says(json!({"type": "TextDelta", "run_id": asked["run_id"], "content": "He"})).await;
+    attached.says(json!({"type": "TextOutput", "run_id": "another", "content": "no"})).await;
+    attached.says(json!({"type": "TextOutput", "content": "no"})).await;
+    attached.says(json!({"type": "TextOutput", "run_id": asked["run_id"], "content": "Hello"})).await;
+    attached
+        .says(json!({"type": "WaitForInput", "run_id": asked["run_id"], "request_keys": {"a": "A?"}}))
+        .await;
+    assert_eq!(ears.delta().await.unwrap().text, "He");
+    assert_eq!(ears.event().await.as_ref().and_then(Event::content).as_deref(), Some("Hello"));
+    ears.event().await.unwrap();
+    ears.resume(json!({"a": 1}).as_object().cloned().unwrap());
+    let answer = attached.asked().await;
+    assert_eq!((&answer["type"], &answer["request_keys"]), (&json!("ResumeWithInput"), &json!({"a": 1})));
+    attached.ends(&asked).await;
+    assert_eq!(running.await.unwrap(), Ended::success());
+    assert_eq!(attached.instance.busy(), 0);
+}
+
+#[tokio::test]
+async fn the_least_busy_gets_a_run_and_a_thread_stays_where_it_is() {
+    let agent = connected("1h");
+    let (one, two) = (Attached::to(&agent), Attached::to(&agent));
+    let ask = || request(&json!({"input": "hi"}));
+    let home = ask();
+    let first = agent.desk.place(&home, agent.wait).await.unwrap();
+    let mut other = ask();
+    other.thread_id = plenary_runs::id::ThreadId::mint(
+        &plenary_kernel::Stamp::new(plenary_kernel::TimestampMs(9), [1; 10]),
+        0,
+    );
+    other.run_id = plenary_runs::id::RunId::mint(
+        &plenary_kernel::Stamp::new(plenary_kernel::TimestampMs(9), [2; 10]),
+        0,
+    );
+    let second = agent.desk.place(&other, agent.wait).await.unwrap();
+    assert_eq!((first.number(), second.number()), (one.instance.number, two.instance.number));
+    drop(second);
+    // The second one is idle, but the thread is at the first.
+    let again = agent.desk.place(&home, agent.wait).await.unwrap();
+    assert_eq!(again.number(), one.instance.number);
+    agent.desk.detach(&one.instance);
+    assert_eq!(agent.desk.place(&home, agent.wait).await.unwrap().number(), two.instance.number);
+}
+
+#[tokio::test]
+async fn who_vanishes_before_it_said_anything_leaves_its_run_to_the_next() {
+    let agent = connected("1h");
+    let mut one = Attached::to(&agent);
+    let (running, mut ears) = start(&agent, &request(&json!({"input": "hi"})));
+    one.asked().await;
+    agent.desk.detach(&one.instance);
+    let mut two = Attached::to(&agent);
+    let asked = two.asked().await;
+    two.says(json!({"type": "TextOutput", "run_id": asked["run_id"], "content": "half"})).await;
+    assert_eq!(ears.event().await.as_ref().and_then(Event::content).as_deref(), Some("half"));
+    agent.desk.detach(&two.instance);
+    let why = running.await.unwrap().why.unwrap();
+    assert!(why.contains("went away"), "{why}");
+}
+
+#[tokio::test]
+async fn past_the_instances_that_are_tried_the_run_ends() {
+    let agent = connected("1h");
+    let (running, _ears) = start(&agent, &request(&json!({"input": "hi"})));
+    for _ in 0..INSTANCES_TRIED_MAX {
+        let mut attached = Attached::to(&agent);
+        attached.asked().await;
+        agent.desk.detach(&attached.instance);
+    }
+    let why = running.await.unwrap().why.unwrap();
+    assert!(why.contains("before they said anything"), "{why}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_an_instance_a_run_waits_for_one_and_then_ends() {
+    let agent = connected("30s");
+    let (running, _ears) = start(&agent, &request(&json!({"input": "hi"})));
+    let why = running.await.unwrap().why.unwrap();
+    assert!(why.contains("no instance") && why.contains("30 s"), "{why}");
+    let (running, ears) = start(&agent, &request(&json!({"input": "hi"})));
+    ears.cancel();
+    assert_eq!(running.await.unwrap(), Ended::canceled());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_is_told_to_cancel_and_is_not_waited_for_longer_than_that() {
+    let agent = connected("1h");
+    let mut attached = Attached::to(&agent);
+    let (running, ears) = start(&agent, &request(&json!({"input": "hi"})));
+    attached.asked().await;
+    ears.cancel();
+    assert_eq!(attached.asked().await["type"], "CancelRequest");
+    assert_eq!(running.await.unwrap(), Ended::canceled());
+}
+
+/// A connection that takes nothing.
+struct Stuck;
+
+impl Sink<Message> for Stuck {
+    type Error = Error;
+
+    fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Pending
+    }
+
+    fn start_send(self: Pin<&mut Self>, _: Message) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Pending
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Pending
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_silent_stuck_or_past_its_limits_is_closed() {
+    let agent = connected("1h");
+    let instance = Attached::to(&agent).instance;
+    let silent = pump::hear(stream::pending(), &instance, "tool").await;
+    assert_eq!(silent, End::Close(1008, "no pong came"));
+    let hear = async |message: Message| {
+        pump::hear(stream::iter([Ok(message)]).chain(stream::pending()), &instance, "tool").await
+    };
+    let too_long = hear(Message::Text("x".repeat(FRAME_OCTETS_MAX + 1).into())).await;
+    assert_eq!(too_long, End::Close(1009, "the frame is too long"));
+    let binary = hear(Message::Binary(vec![1].into())).await;
+    assert_eq!(binary, End::Close(1003, "one JSON object a text frame"));
+    let (_frames, outgoing) = mpsc::channel(FRAMES_WAITING_MAX);
+    assert!(matches!(pump::tell(Stuck, outgoing).await, End::Close(1013, _)));
+}

@@ -1,0 +1,36 @@
+//! The end of a program: of one that has said all, and of one that ended without a word.
+//! Must not know: what it said before.
+
+use std::time::Duration;
+
+use plenary_runs::Ended;
+use tokio::{
+    process::{Child, ChildStdout},
+    time::timeout,
+};
+
+use crate::program::{ending, lines::Lines, process::Group, stderr::LastWords};
+
+/// How long a program may go on after its RunCompleted, with its input closed.
+const EXIT_AFTER_COMPLETION: Duration = Duration::from_secs(5);
+
+/// The run is over; its program gets a little time to end by itself, beside whatever comes next. What it writes
+/// meanwhile is dropped (wire.md D.8).
+pub(super) fn let_go(mut child: Child, group: Group, mut said: Lines<ChildStdout>, heard: LastWords) {
+    tokio::spawn(async move {
+        let ended = async {
+            tokio::select! {
+                _ = child.wait() => {}
+                never = said.drain() => match never {},
+            }
+        };
+        // Killed with its group either way.
+        let _ = timeout(EXIT_AFTER_COMPLETION, ended).await;
+        drop((group, heard));
+    });
+}
+
+/// What becomes of a run whose program said no RunCompleted.
+pub(super) async fn without_completion(mut child: Child, group: Group, heard: LastWords) -> Ended {
+    Ended::error(ending::how(&mut child, &group, heard, "RunCompleted").await)
+}

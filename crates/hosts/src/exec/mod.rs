@@ -1,0 +1,149 @@
+//! `kind = "exec"`: a program of this machine for each run, one JSON object a line both ways (wire.md D.8).
+//! Must not know: what the program does.
+
+mod ending;
+mod said;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use plenary_runs::{Asked, Card, Ended, Input, Run, RunRequest, Runner, Running};
+use serde::Deserialize;
+use tokio::sync::mpsc;
+
+use self::said::Listener;
+use crate::{
+    ConfigFault,
+    program::{
+        Program,
+        lines::Lines,
+        process::{self, Group, Started},
+        stderr,
+    },
+    spoken,
+};
+
+/// Most lines that wait for a program that does not read; past it answers are lost, which a line in the log says.
+const LINES_WAITING_MAX: usize = 32;
+
+/// The table of an agent of this kind.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The program and its arguments; no shell reads them.
+    pub command: Vec<String>,
+    /// Where it runs; the server's own directory unless said otherwise.
+    #[serde(default)]
+    pub directory: Option<PathBuf>,
+    /// Variables that it gets beside the server's own, of which those named `PLENARY_…` are taken away.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// What it is for, one line.
+    #[serde(default)]
+    pub purpose: String,
+    /// Its tools, for information.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// The types of request that it takes beside `ChatRequest`; `*` is any.
+    #[serde(default = "any_request")]
+    pub request_types: Vec<String>,
+}
+
+/// A program gets every request as it is, so it takes any.
+fn any_request() -> Vec<String> {
+    vec!["*".into()]
+}
+
+/// An agent that is a program.
+#[derive(Debug)]
+pub struct Exec {
+    settings: Settings,
+    program: Program,
+}
+
+impl Exec {
+    /// An agent of these settings.
+    ///
+    /// # Errors
+    /// When there is no program to start.
+    pub fn new(settings: Settings) -> Result<Self, ConfigFault> {
+        let program = Program::new(&settings.command, settings.directory.as_ref(), &settings.env)?;
+        Ok(Self { settings, program })
+    }
+}
+
+impl Runner for Exec {
+    fn card(&self) -> Card {
+        Card {
+            purpose: self.settings.purpose.clone(),
+            operations: Vec::new(),
+            tools: self.settings.tools.clone(),
+            request_types: self.settings.request_types.clone(),
+        }
+    }
+
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running {
+        Box::pin(async move { self.carry_out(&request, run).await })
+    }
+}
+
+impl Exec {
+    async fn carry_out(&self, request: &RunRequest, run: Run) -> Ended {
+        let Started { mut child, stdin, stdout, stderr, group } = match process::start(&self.program) {
+            Ok(started) => started,
+            Err(why) => return Ended::error(why),
+        };
+        let Run { output, mut input } = run;
+        let (to_program, lines) = mpsc::channel(LINES_WAITING_MAX);
+        // The first of the queue, so there is place.
+        let _ = to_program.try_send(request.line());
+        let heard = stderr::drain(stderr, request);
+        let mut listener = Listener::new(Lines::new(stdout), output, request);
+        let said = {
+            let listening = listener.listen();
+            let told = process::told(lines, stdin);
+            let asked = asked(&mut input, &to_program, &group, request);
+            let gone = process::gone(&mut child, &group);
+            tokio::pin!(listening, told, asked, gone);
+            tokio::select! {
+                biased;
+                said = &mut listening => said,
+                said = &mut asked => Some(said),
+                () = &mut gone => None,
+                never = &mut told => match never {},
+            }
+        };
+        match said {
+            Some(ended) => {
+                ending::let_go(child, group, listener.into_lines(), heard);
+                ended
+            }
+            None => ending::without_completion(child, group, heard).await,
+        }
+    }
+}
+
+/// Hands what is asked of the run to its program; ends only when the program had to be killed.
+async fn asked(
+    input: &mut Input,
+    to_program: &mpsc::Sender<String>,
+    group: &Group,
+    request: &RunRequest,
+) -> Ended {
+    loop {
+        match input.wait().await {
+            Asked::Resume(request_keys) => {
+                if to_program.try_send(spoken::resume(&request_keys, request)).is_err() {
+                    tracing::warn!(agent = %request.agent, run = %request.run_id, "the program does not read its input; an answer was lost");
+                }
+            }
+            Asked::Cancel => {
+                // A program that does not read is told by the signal.
+                let _ = to_program.try_send(spoken::cancel(request));
+                group.stop().await;
+                return Ended::canceled();
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a program says on its standard output, handed on line by line until its RunCompleted.
+//! Must not know: processes.
+
+use std::borrow::Cow;
+
+use plenary_runs::{Ended, NotTaken, Output, RunRequest, Said};
+use tokio::io::AsyncRead;
+
+use crate::{
+    program::lines::{Line, Lines},
+    spoken::{self, Foreign},
+};
+
+/// Listens to one program for one run.
+pub(super) struct Listener<R> {
+    lines: Lines<R>,
+    output: Output,
+    run_id: String,
+    foreign: Foreign,
+}
+
+impl<R: AsyncRead + Unpin> Listener<R> {
+    pub(super) fn new(lines: Lines<R>, output: Output, request: &RunRequest) -> Self {
+        Self { lines, output, run_id: request.run_id.to_string(), foreign: Foreign::of_run(request) }
+    }
+
+    /// Hands on events until the run's end; `None` when the output ended without one.
+    pub(super) async fn listen(&mut self) -> Option<Ended> {
+        while let Some(line) = self.lines.next().await {
+            if let Some(ended) = self.heard(line).await {
+                return Some(ended);
+            }
+        }
+        None
+    }
+
+    /// What it would have said further.
+    pub(super) fn into_lines(self) -> Lines<R> {
+        self.lines
+    }
+
+    async fn heard(&mut self, line: Line) -> Option<Ended> {
+        let Line::Whole(line) = line else {
+            self.foreign.note("it is longer than an event can be", &[]);
+            return None;
+        };
+        if line.trim_ascii().is_empty() {
+            return None;
+        }
+        match self.read(&line) {
+            Ok(Said::Event(event)) => match self.output.emit(event).await {
+                Ok(()) => None,
+                Err(NotTaken::TooLarge) => {
+                    self.foreign.note("it is too large", &line);
+                    None
+                }
+                // The room has its own word for this end.
+                Err(NotTaken::Over) => Some(Ended::canceled()),
+            },
+            Ok(Said::Ended(ended)) => Some(ended),
+            Ok(Said::Started) => None,
+            Err(why) => {
+                self.foreign.note(&why, &line);
+                None
+            }
+        }
+    }
+
+    fn read(&self, line: &[u8]) -> Result<Said, Cow<'static, str>> {
+        if spoken::whose(line)?.is_some_and(|named| named.as_deref() != Some(self.run_id.as_str())) {
+            return Err("it names another run".into());
+        }
+        spoken::read(line)
+    }
+}

@@ -1,0 +1,176 @@
+//! Real programs, heard through both ends of a run.
+
+use std::time::Duration;
+
+use plenary_runs::{Ears, Event, EventKind, FinishReason};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::testing::{request, run};
+
+fn shell(script: &str) -> Arc<Exec> {
+    let table = toml::Table::from_iter([(
+        "command".to_owned(),
+        toml::Value::from(vec!["sh".to_owned(), "-c".into(), script.into()]),
+    )]);
+    Arc::new(Exec::new(crate::config::read(table).unwrap()).unwrap())
+}
+
+fn start(exec: Arc<Exec>, body: &Value) -> (JoinHandle<Ended>, Ears) {
+    let request = request(body);
+    let (run, ears) = run(&request);
+    (tokio::spawn(exec.run(request, run)), ears)
+}
+
+/// What a program says to `{"input":"hi"}`, and how its run ends.
+async fn played(script: &str) -> (Vec<Event>, Ended) {
+    let (run, mut ears) = start(shell(script), &json!({"input": "hi"}));
+    let mut events = Vec::new();
+    while let Some(event) = ears.event().await {
+        events.push(event);
+    }
+    (events, run.await.unwrap())
+}
+
+fn contents(events: &[Event]) -> Vec<String> {
+    events.iter().filter_map(Event::content).collect()
+}
+
+const SUCCESS: &str = r#"echo '{"type":"RunCompleted","finish_reason":"success","result":"done"}'"#;
+
+#[tokio::test]
+async fn a_program_gets_the_request_on_its_first_line_and_its_lines_are_events() {
+    let script = format!(
+        r#"read -r line; printf '{{"type":"TextOutput","content":%s}}\n' "$(printf '%s' "$line" | sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$/"/')"; {SUCCESS}; echo '{{"type":"TextOutput","content":"late"}}'"#
+    );
+    let (events, ended) = played(&script).await;
+    assert_eq!(ended, Ended::with("done"));
+    let line: Value = serde_json::from_str(&contents(&events)[0]).unwrap();
+    assert_eq!((&line["type"], &line["input"]), (&json!("ChatRequest"), &json!("hi")));
+    assert!(line["run_id"].is_string() && line["thread_id"].is_string());
+    assert_eq!(events.len(), 1, "what comes after RunCompleted is dropped");
+}
+
+#[tokio::test]
+async fn a_line_that_is_no_event_is_ignored_and_so_is_another_runs() {
+    let script = format!(
+        r#"echo 'no json'; echo; echo '[1]'; echo '{{"type":"Made"}}'; printf '\377\n'; echo '{{"type":"RunStarted"}}'
+        echo '{{"type":"TextOutput","content":"other","run_id":"00000000-0000-0000-0000-000000000000"}}'
+        echo '{{"type":"TextOutput","content":"mine"}}'; {SUCCESS}"#
+    );
+    let (events, ended) = played(&script).await;
+    assert_eq!((contents(&events), ended), (vec!["mine".to_owned()], Ended::with("done")));
+}
+
+#[tokio::test]
+async fn a_program_that_ends_without_completion_is_an_error_that_says_how() {
+    for (script, how) in [
+        ("exit 0", "ended with exit code 0 without RunCompleted"),
+        (
+            "echo 'no such key' >&2; exit 3",
+            "ended with exit code 3 without RunCompleted; it last wrote: no such key",
+        ),
+        ("kill -9 $$", "was ended by signal 9 without RunCompleted"),
+    ] {
+        let (_, ended) = played(script).await;
+        assert_eq!(ended, Ended::error(format!("the program {how}")), "{script}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_program_left_behind_does_not_hold_its_run() {
+    let (events, ended) = played(r#"sleep 600 & echo '{"type":"TextOutput","content":"x"}'; exit 1"#).await;
+    assert_eq!(contents(&events), ["x"]);
+    assert_eq!(ended.finish_reason, FinishReason::Error);
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_an_error_that_names_it() {
+    let settings =
+        |table: &str| Exec::new(crate::config::read(table.parse::<toml::Table>().unwrap()).unwrap());
+    let exec = Arc::new(settings("command = [\"/nonexistent/agent\"]").unwrap());
+    let (run, _ears) = start(exec, &json!({"input": "hi"}));
+    assert!(
+        run.await.unwrap().why.unwrap().starts_with("the program /nonexistent/agent cannot be started: ")
+    );
+    assert!(settings("command = []").is_err());
+    let unknown = crate::config::read::<Settings>("command = [\"x\"]\nshell = true".parse().unwrap());
+    assert!(unknown.unwrap_err().to_string().contains("shell"));
+}
+
+#[tokio::test]
+async fn sc_44_sc_45_a_program_asks_and_gets_its_answer() {
+    let script = format!(
+        r#"read -r request; echo '{{"type":"WaitForInput","request_keys":{{"name":"Your name"}}}}'
+        read -r answer; case "$answer" in *ResumeWithInput*'"name":"Nick"'*) {SUCCESS};; esac"#
+    );
+    let (run, mut ears) = start(shell(&script), &json!({"input": "hi"}));
+    assert_eq!(ears.event().await.unwrap().kind, EventKind::WaitForInput);
+    assert!(ears.resume(json!({"name": "Nick"}).as_object().cloned().unwrap()));
+    assert_eq!(run.await.unwrap(), Ended::with("done"));
+}
+
+#[tokio::test]
+async fn sc_46_a_program_is_told_to_cancel() {
+    let script = r#"read -r request; echo '{"type":"TextOutput","content":"on"}'
+        read -r told; case "$told" in *CancelRequest*) echo '{"type":"RunCompleted","finish_reason":"canceled"}';; esac"#;
+    let (run, mut ears) = start(shell(script), &json!({"input": "hi"}));
+    ears.event().await.unwrap();
+    ears.cancel();
+    assert_eq!(run.await.unwrap(), Ended::canceled());
+}
+
+#[tokio::test]
+async fn sc_46_a_program_that_ignores_everything_is_killed_with_what_it_started() {
+    let script = r#"trap '' TERM; sleep 600 & echo "{\"type\":\"TextOutput\",\"content\":\"$!\"}"
+        while :; do wait; done"#;
+    let (run, mut ears) = start(shell(script), &json!({"input": "hi"}));
+    let child: i32 = ears.event().await.unwrap().content().unwrap().parse().unwrap();
+    ears.cancel();
+    let begun = tokio::time::Instant::now();
+    assert_eq!(run.await.unwrap(), Ended::canceled());
+    assert!(begun.elapsed() < Duration::from_secs(8));
+    over(child).await;
+}
+
+#[tokio::test]
+async fn a_run_that_is_dropped_takes_its_program_with_it() {
+    let script = r#"echo "{\"type\":\"TextOutput\",\"content\":\"$$\"}"; sleep 600; sleep 600"#;
+    let (run, mut ears) = start(shell(script), &json!({"input": "hi"}));
+    let child: i32 = ears.event().await.unwrap().content().unwrap().parse().unwrap();
+    run.abort();
+    over(child).await;
+}
+
+/// Waits until a process is gone, or only waits to be buried.
+async fn over(pid: i32) {
+    loop {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        if stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z')) {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_never_reads_does_not_stop_its_run() {
+    let script = format!(r#"exec <&-; echo '{{"type":"TextOutput","content":"x"}}'; {SUCCESS}"#);
+    let (run, mut ears) = start(shell(&script), &json!({"input": "x".repeat(900_000)}));
+    assert_eq!(ears.event().await.unwrap().content().as_deref(), Some("x"));
+    assert_eq!(run.await.unwrap(), Ended::with("done"));
+}
+
+#[tokio::test]
+async fn the_servers_own_variables_stay_its_own() {
+    let table =
+        "command = [\"sh\", \"-c\", \"env >&2; exit 1\"]\nenv = { GREETING = \"hello\" }\ndirectory = \"/\"";
+    let settings: Settings = crate::config::read(table.parse().unwrap()).unwrap();
+    let exec = Exec::new(settings).unwrap();
+    let command = process::command(&exec.program, ["PLENARY_OPERATOR_TOKEN", "PATH"].map(Into::into));
+    let variables: BTreeMap<_, _> = command.as_std().get_envs().collect();
+    assert_eq!(variables[std::ffi::OsStr::new("PLENARY_OPERATOR_TOKEN")], None);
+    assert!(!variables.contains_key(std::ffi::OsStr::new("PATH")), "inherited");
+    assert_eq!(variables[std::ffi::OsStr::new("GREETING")], Some("hello".as_ref()));
+}

@@ -1,0 +1,64 @@
+//! Where agents run: each kind of `[agents.NAME]` as a [`Runner`] of the room of runs.
+//! Must not know: the log, HTTP routes, or who may run an agent.
+
+pub mod acp;
+mod config;
+pub mod connected;
+pub mod exec;
+mod key;
+pub mod openai;
+mod program;
+pub mod remote;
+mod spoken;
+#[cfg(test)]
+mod testing;
+mod threads;
+mod tools;
+
+use std::sync::Arc;
+
+use plenary_kernel::AgentHandle;
+use plenary_runs::{Asked, Input, Runner};
+
+pub use config::ConfigFault;
+pub use connected::Attaching;
+pub use tools::{Answering, NoTools, Tool, Toolbox};
+
+/// What the kinds share of their server.
+#[derive(Clone)]
+pub struct Around {
+    /// What models may call.
+    pub toolbox: Arc<dyn Toolbox>,
+    /// Where agents attach themselves.
+    pub attaching: Attaching,
+}
+
+/// The runner of a kind, from the members of the table of the agent `handle` that the kind itself knows.
+///
+/// # Errors
+/// When the kind is none of this crate's, or its table is not what the kind wants.
+pub fn runner(
+    kind: &str,
+    handle: &AgentHandle,
+    table: toml::Table,
+    around: &Around,
+) -> Result<Arc<dyn Runner>, ConfigFault> {
+    let variable = |name: &str| std::env::var(name).ok();
+    match kind {
+        "acp" => Ok(Arc::new(acp::Acp::new(config::read(table)?)?)),
+        "connected" => {
+            Ok(Arc::new(connected::Connected::new(config::read(table)?, handle, &around.attaching)?))
+        }
+        "exec" => Ok(Arc::new(exec::Exec::new(config::read(table)?)?)),
+        "openai" => {
+            Ok(Arc::new(openai::OpenAi::new(config::read(table)?, around.toolbox.clone(), variable)?))
+        }
+        "remote" => Ok(Arc::new(remote::Remote::new(config::read(table)?, variable)?)),
+        kind => Err(ConfigFault::UnknownKind(kind.to_owned())),
+    }
+}
+
+/// Until the run is told to stop. Answers that come meanwhile answer nothing.
+pub(crate) async fn until_canceled(input: &mut Input) {
+    while !matches!(input.wait().await, Asked::Cancel) {}
+}

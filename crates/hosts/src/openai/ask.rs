@@ -1,0 +1,147 @@
+//! One question to the model's server, its answer read as it comes; asked again while the server is only busy or away
+//! and nothing of the answer was heard.
+//! Must not know: runs, tools.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use plenary_outward::{
+    Pool, deepest, retry_after,
+    sse::{Item, Parser},
+    within,
+};
+use tokio::time::{sleep, timeout};
+
+use super::chat::{Answer, MESSAGE_OCTETS_MAX};
+use crate::key::said;
+
+/// How long nothing may come of an answer.
+const SILENCE_MAX: Duration = Duration::from_secs(180);
+/// Attempts of one question.
+const ATTEMPTS_MAX: u32 = 4;
+/// Pause before the second attempt; it doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// Longest pause, whatever the server asks for.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// Most octets of a refusal that are read.
+const REFUSAL_OCTETS_MAX: usize = 64 << 10;
+/// Most octets of one event: a whole message, escaped.
+const EVENT_OCTETS_MAX: usize = 8 * MESSAGE_OCTETS_MAX;
+
+/// The server of a model.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) pool: Pool,
+    pub(super) endpoint: Uri,
+    pub(super) key: Option<HeaderValue>,
+}
+
+/// Why an attempt came to nothing.
+enum Failed {
+    /// Worth another one, not before the given pause where the server named one.
+    Passing(String, Option<Duration>),
+    /// For good.
+    Refused(String),
+}
+
+impl Server {
+    /// Asks; `heard` gets text as it comes. Or what went wrong, for people.
+    pub(super) async fn ask(&self, question: &Bytes, heard: impl Fn(&str)) -> Result<Answer, String> {
+        let mut pause = FIRST_PAUSE;
+        for _ in 1..ATTEMPTS_MAX {
+            match self.attempt(question, &heard).await {
+                Ok(answer) => return Ok(answer),
+                Err(Failed::Refused(why)) => return Err(why),
+                Err(Failed::Passing(_, at_least)) => {
+                    sleep(at_least.unwrap_or(pause).clamp(pause, PAUSE_MAX)).await
+                }
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+        self.attempt(question, &heard).await.map_err(|failed| match failed {
+            Failed::Refused(why) | Failed::Passing(why, _) => why,
+        })
+    }
+
+    async fn attempt(&self, question: &Bytes, heard: &impl Fn(&str)) -> Result<Answer, Failed> {
+        let mut request = Request::new(Full::new(question.clone()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.endpoint.clone();
+        let headers = request.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        if let Some(key) = &self.key {
+            headers.insert(header::AUTHORIZATION, key.clone());
+        }
+        let response = match timeout(SILENCE_MAX, self.pool.send(request)).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(Failed::Passing(self.told(&deepest(&error)), None)),
+            Err(_) => return Err(Failed::Passing(self.told("it did not answer in time"), None)),
+        };
+        if !response.status().is_success() {
+            return Err(self.refused(response).await);
+        }
+        self.read(response, heard).await
+    }
+
+    async fn refused(&self, response: Response<Incoming>) -> Failed {
+        let (status, pause) = (response.status(), retry_after(response.headers()));
+        let body = timeout(SILENCE_MAX, within(response.into_body(), REFUSAL_OCTETS_MAX)).await;
+        let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
+        let words =
+            serde_json::from_slice(&body).map_or(String::new(), |error| format!(": {}", said(&error)));
+        let why = self.told(&format!("it answered {status}{words}"));
+        let passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+        if passing { Failed::Passing(why, pause) } else { Failed::Refused(why) }
+    }
+
+    async fn read(&self, response: Response<Incoming>, heard: &impl Fn(&str)) -> Result<Answer, Failed> {
+        let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let streams = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
+        let mut body = response.into_body();
+        let mut answer = Answer::default();
+        if !streams {
+            let whole = timeout(SILENCE_MAX, within(body, EVENT_OCTETS_MAX)).await;
+            let whole = whole.map_err(|_| Failed::Refused(self.told("it fell silent")))?;
+            let whole = whole.map_err(|why| Failed::Refused(self.told(&why)))?;
+            heard(&answer.take(&whole).map_err(Failed::Refused)?);
+            return Ok(answer);
+        }
+        let (mut parser, mut items) = (Parser::holding(EVENT_OCTETS_MAX), Vec::new());
+        loop {
+            let part = match timeout(SILENCE_MAX, body.frame()).await {
+                Err(_) => return Err(Failed::Refused(self.told("it fell silent"))),
+                Ok(None) if answer.finish_reason.is_some() => return Ok(answer),
+                Ok(None) => return Err(Failed::Refused(self.told("its answer broke off"))),
+                Ok(Some(Err(error))) => {
+                    let why = format!("its answer broke off: {}", deepest(&error));
+                    return Err(Failed::Refused(self.told(&why)));
+                }
+                Ok(Some(Ok(part))) => part,
+            };
+            let Some(octets) = part.data_ref() else { continue };
+            parser
+                .feed(octets, &mut items)
+                .map_err(|error| Failed::Refused(self.told(&error.to_string())))?;
+            for item in items.drain(..) {
+                let Item::Event(event) = item else { continue };
+                if event.data.trim() == "[DONE]" {
+                    return Ok(answer);
+                }
+                let added = answer.take(event.data.as_bytes()).map_err(Failed::Refused)?;
+                if !added.is_empty() {
+                    heard(&added);
+                }
+            }
+        }
+    }
+
+    /// Says which server it was, without path or query.
+    fn told(&self, what: &str) -> String {
+        let host = self.endpoint.authority().map_or("", |authority| authority.as_str());
+        format!("the model's server at {host} could not be asked: {what}")
+    }
+}

@@ -1,0 +1,264 @@
+//! `kind = "openai"`: a model behind an OpenAI-compatible chat endpoint, with the server's own operations as its tools.
+//! Must not know: which server that is, or what a tool does.
+
+mod ask;
+mod chat;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Uri;
+use plenary_outward::{Pool, client_config};
+use plenary_runs::{
+    Asked, Card, Ended, Event, EventKind, FinishReason, Input, NotTaken, Output, Run, RunRequest, Runner,
+    Running,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use self::{
+    ask::Server,
+    chat::{Answer, Call, Message},
+};
+use crate::{ConfigFault, Tool, Toolbox, key};
+
+/// Questions to the model in one run unless the configuration says otherwise; past it the run ends with an error.
+const ROUNDS_MAX: u32 = 32;
+
+/// The set that holds the one tool of this kind's own: a question to whoever runs the agent.
+const INPUT_SET: &str = "input";
+const ASK_CALLER: &str = "ask_caller";
+
+/// The table of an agent of this kind.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// What `/chat/completions` is put behind, such as `https://api.openai.com/v1`.
+    pub base_url: String,
+    /// The model.
+    pub model: String,
+    /// The variable that holds the key; without it none is sent.
+    #[serde(default)]
+    pub api_key_env: Option<String>,
+    /// What the model is told first.
+    #[serde(default)]
+    pub system: Option<String>,
+    /// The sets of tools that it gets: those of the server, and `input`, with which it may ask its caller.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// What it is for, one line.
+    #[serde(default)]
+    pub purpose: String,
+    /// Most questions to the model in one run.
+    #[serde(default = "rounds_max")]
+    pub rounds_max: u32,
+    /// Further members of each request, such as `temperature`.
+    #[serde(default)]
+    pub options: Map<String, Value>,
+}
+
+const fn rounds_max() -> u32 {
+    ROUNDS_MAX
+}
+
+/// An agent that is a model.
+pub struct OpenAi {
+    settings: Settings,
+    server: Server,
+    tools: Vec<Tool>,
+    toolbox: Arc<dyn Toolbox>,
+}
+
+impl OpenAi {
+    /// An agent of these settings; no request is made yet. `variable` reads the environment.
+    ///
+    /// # Errors
+    /// When the URL is none, the key is not there, a set of tools is unknown, or TLS can't be set up.
+    pub fn new(
+        settings: Settings,
+        toolbox: Arc<dyn Toolbox>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigFault> {
+        let endpoint = format!("{}/chat/completions", settings.base_url.trim_end_matches('/'));
+        let endpoint: Uri = endpoint.parse().map_err(|_| ConfigFault::member("base_url", "is no URL"))?;
+        let secure = match endpoint.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => {
+                return Err(ConfigFault::member("base_url", "begins neither with http:// nor with https://"));
+            }
+        };
+        let tls = client_config(secure, None, "in SSL_CERT_FILE");
+        let pool = Pool::new(tls.map_err(|fault| ConfigFault::member("base_url", fault.to_string()))?);
+        let key = settings
+            .api_key_env
+            .as_deref()
+            .map(|name| key::bearer("api_key_env", name, variable(name)))
+            .transpose()?;
+        let sets: Vec<String> = settings.tools.iter().filter(|set| *set != INPUT_SET).cloned().collect();
+        let mut tools = toolbox.tools(&sets).map_err(|why| ConfigFault::member("tools", why))?;
+        if settings.tools.len() > sets.len() {
+            tools.push(ask_caller());
+        }
+        Ok(Self { settings, server: Server { pool, endpoint, key }, tools, toolbox })
+    }
+}
+
+fn ask_caller() -> Tool {
+    Tool {
+        name: ASK_CALLER.into(),
+        description: "Ask the person or agent who started this run, and wait for the answer.".into(),
+        parameters: json!({"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]}),
+    }
+}
+
+impl Runner for OpenAi {
+    fn card(&self) -> Card {
+        Card {
+            purpose: self.settings.purpose.clone(),
+            tools: self.tools.iter().map(|tool| tool.name.clone()).collect(),
+            ..Card::default()
+        }
+    }
+
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running {
+        Box::pin(async move { self.carry_out(&request, run).await.unwrap_or_else(|ended| ended) })
+    }
+}
+
+/// How many of a thing; larger than any there is.
+fn count(n: usize) -> Value {
+    Value::from(u64::try_from(n).unwrap_or(u64::MAX))
+}
+
+/// The room has its own word for a run that takes no more events.
+fn not_taken(fault: NotTaken) -> Ended {
+    match fault {
+        NotTaken::Over => Ended::canceled(),
+        NotTaken::TooLarge => Ended::error("the model wrote more than an event can hold"),
+    }
+}
+
+impl OpenAi {
+    async fn carry_out(&self, request: &RunRequest, run: Run) -> Result<Ended, Ended> {
+        let mut messages = self.conversation(request, &run).await?;
+        let Run { output, mut input } = run;
+        for _ in 0..self.settings.rounds_max {
+            let mut answer = self.ask(&messages, &output, &mut input).await?;
+            messages.push(answer.message());
+            if !answer.content.is_empty() {
+                output.emit(Event::text(&answer.content)).await.map_err(not_taken)?;
+            }
+            if answer.calls.is_empty() {
+                return Ok(Ended::with(answer.content));
+            }
+            for call in &answer.calls {
+                let said = self.call(request, call, &output, &mut input).await?;
+                messages.push(Message::answer(call, said));
+            }
+        }
+        let rounds = self.settings.rounds_max;
+        Err(Ended::error(format!(
+            "the model had called tools for {rounds} rounds and was not done (rounds_max)"
+        )))
+    }
+
+    /// What was said before on the thread, and the request.
+    async fn conversation(&self, request: &RunRequest, run: &Run) -> Result<Vec<Message>, Ended> {
+        let mut messages = Vec::new();
+        messages.extend(self.settings.system.as_deref().map(|text| Message::of("system", text)));
+        let turns =
+            run.turns().await.map_err(|_| Ended::error("the thread's earlier runs could not be read"))?;
+        for turn in turns {
+            let (Some(asked), Some(said), FinishReason::Success) =
+                (turn.request.input, turn.result, turn.finish_reason)
+            else {
+                continue;
+            };
+            messages.extend([Message::of("user", asked), Message::of("assistant", said)]);
+        }
+        messages.push(Message::of("user", request.input.clone().unwrap_or_default()));
+        Ok(messages)
+    }
+
+    async fn ask(&self, messages: &[Message], output: &Output, input: &mut Input) -> Result<Answer, Ended> {
+        let told = |members: &[(&str, Value)]| {
+            members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+        };
+        let model = Value::from(self.settings.model.as_str());
+        let members: Map<_, _> = told(&[("model", model.clone()), ("messages", count(messages.len()))]);
+        output.emit(event(EventKind::CompletionCall, &members)?).await.map_err(not_taken)?;
+        let question = chat::question(&self.settings.model, messages, &self.tools, &self.settings.options);
+        let question = Bytes::from(question);
+        let asking = self.server.ask(&question, |text| output.emit_delta(text));
+        let answer = tokio::select! {
+            answer = asking => answer.map_err(Ended::error)?,
+            () = canceled(input) => return Err(Ended::canceled()),
+        };
+        let members: Map<_, _> = told(&[
+            ("model", model),
+            ("finish_reason", answer.finish_reason.clone().into()),
+            ("usage", answer.usage.clone().unwrap_or_default()),
+        ]);
+        output.emit(event(EventKind::CompletionResult, &members)?).await.map_err(not_taken)?;
+        Ok(answer)
+    }
+
+    /// Calls a tool; what the model is told of it.
+    async fn call(
+        &self,
+        request: &RunRequest,
+        call: &Call,
+        output: &Output,
+        input: &mut Input,
+    ) -> Result<String, Ended> {
+        let name = call.function.name.as_str();
+        let args = call.args();
+        let shown = args.clone().unwrap_or_default();
+        output.emit(Event::tool_call(name, &shown)).await.map_err(not_taken)?;
+        let known = self.tools.iter().any(|tool| tool.name == name);
+        let said = match args {
+            _ if !known => Err(format!("there is no tool `{name}`")),
+            Err(why) => Err(why),
+            Ok(args) if name == ASK_CALLER => ask_the_caller(&args, output, input).await?,
+            Ok(args) => tokio::select! {
+                said = self.toolbox.call(request, name, &args) => said,
+                () = canceled(input) => return Err(Ended::canceled()),
+            },
+        };
+        let (event, said) = match said {
+            Ok(text) => (Event::tool_result(name, &text), text),
+            Err(why) => (Event::tool_error(&why), format!("error: {why}")),
+        };
+        output.emit(event).await.map_err(not_taken)?;
+        Ok(said)
+    }
+}
+
+fn event(kind: EventKind, members: &Map<String, Value>) -> Result<Event, Ended> {
+    Event::new(kind, members).map_err(|fault| Ended::error(fault.to_string()))
+}
+
+/// Waits until the run is told to stop. Nothing else was asked for.
+async fn canceled(input: &mut Input) {
+    while !matches!(input.wait().await, Asked::Cancel) {}
+}
+
+/// SC-44, SC-45: the caller's answer is the tool's.
+async fn ask_the_caller(
+    args: &Map<String, Value>,
+    output: &Output,
+    input: &mut Input,
+) -> Result<Result<String, String>, Ended> {
+    let Some(question) = args.get("question").and_then(Value::as_str) else {
+        return Ok(Err("`question` is missing".into()));
+    };
+    let keys = Map::from_iter([("answer".to_owned(), Value::from(question))]);
+    output.emit(Event::wait_for_input(&keys)).await.map_err(not_taken)?;
+    let Asked::Resume(answers) = input.wait().await else { return Err(Ended::canceled()) };
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let whole = || Value::Object(answers.clone()).to_string();
+    Ok(Ok(answers.get("answer").map_or_else(whole, text)))
+}

@@ -1,0 +1,190 @@
+//! A model that answers from a script, over a real socket.
+
+use plenary_runs::{Ears, EventKind};
+use tokio::{net::TcpListener, task::JoinHandle};
+
+use super::*;
+use crate::{
+    testing::{request, run, scripted},
+    tools::Answering,
+};
+
+/// A tool that repeats, and a tool that fails.
+struct Repeating;
+
+impl Toolbox for Repeating {
+    fn tools(&self, sets: &[String]) -> Result<Vec<Tool>, String> {
+        let tool = |name: &str| Tool { name: name.into(), description: String::new(), parameters: json!({}) };
+        match sets {
+            [] => Ok(Vec::new()),
+            [set] if set == "demo" => Ok(vec![tool("repeat"), tool("fail")]),
+            _ => Err("there is no such set".into()),
+        }
+    }
+
+    fn call<'a>(&'a self, _: &'a RunRequest, tool: &'a str, args: &'a Map<String, Value>) -> Answering<'a> {
+        let said = if tool == "repeat" { Ok(args["text"].to_string()) } else { Err("it failed".into()) };
+        Box::pin(std::future::ready(said))
+    }
+}
+
+async fn model(script: Vec<String>) -> (String, JoinHandle<Vec<Value>>) {
+    let (origin, serving) = scripted(script).await;
+    let questions =
+        tokio::spawn(async move { serving.await.unwrap().into_iter().map(|asked| asked.body).collect() });
+    (format!("{origin}/v1"), questions)
+}
+
+fn stream(pieces: &[Value]) -> String {
+    let events: String = pieces.iter().map(|piece| format!("data: {piece}\n\n")).collect();
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{events}data: [DONE]\n\n"
+    )
+}
+
+fn text(text: &str) -> Value {
+    json!({"choices": [{"delta": {"content": text}, "finish_reason": null}]})
+}
+
+fn refusal(status: &str, headers: &str) -> String {
+    let body = json!({"error": {"message": "not today"}}).to_string();
+    format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}
+
+fn agent(url: &str, tools: &[&str]) -> Arc<OpenAi> {
+    let settings = json!({"base_url": url, "model": "m", "system": "Be brief.", "tools": tools,
+        "options": {"temperature": 0}, "rounds_max": 3});
+    let settings = serde_json::from_value(settings).unwrap();
+    Arc::new(OpenAi::new(settings, Arc::new(Repeating), |_| None).unwrap())
+}
+
+fn start(agent: Arc<OpenAi>) -> (JoinHandle<Ended>, Ears) {
+    let request = request(&json!({"input": "hi"}));
+    let (run, ears) = run(&request);
+    (tokio::spawn(agent.run(request, run)), ears)
+}
+
+async fn kinds(ears: &mut Ears) -> Vec<EventKind> {
+    let mut kinds = Vec::new();
+    while let Some(event) = ears.event().await {
+        kinds.push(event.kind);
+    }
+    kinds
+}
+
+use EventKind::{
+    CompletionCall, CompletionResult, TextOutput, ToolCall, ToolError, ToolResult, WaitForInput,
+};
+
+#[tokio::test]
+async fn an_answer_comes_in_pieces_and_is_kept_whole() {
+    let (url, serving) = model(vec![stream(&[text("Hello "), text("there")])]).await;
+    let (run, mut ears) = start(agent(&url, &[]));
+    assert_eq!(kinds(&mut ears).await, [CompletionCall, CompletionResult, TextOutput]);
+    assert_eq!(run.await.unwrap(), Ended::with("Hello there"));
+    let deltas = [ears.delta().await.unwrap().text, ears.delta().await.unwrap().text];
+    assert_eq!(deltas, ["Hello ", "there"]);
+    let question = &serving.await.unwrap()[0];
+    assert_eq!(
+        question["messages"],
+        json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}])
+    );
+    assert_eq!(
+        (&question["model"], &question["stream"], &question["temperature"]),
+        (&json!("m"), &json!(true), &json!(0))
+    );
+    assert_eq!(question.get("tools"), None);
+}
+
+#[tokio::test]
+async fn sc_24_tools_are_called_and_their_answers_go_back() {
+    let call = |name: &str, args: &str| {
+        json!({"choices": [{"delta": {"tool_calls": [
+        {"index": 0, "id": "c", "function": {"name": name, "arguments": args}}]}}]})
+    };
+    let script = vec![
+        stream(&[call("repeat", "{\"text\":\"again\"}")]),
+        stream(&[call("fail", "{}")]),
+        stream(&[call("unknown", "no json")]),
+    ];
+    let (url, serving) = model(script).await;
+    let (run, mut ears) = start(agent(&url, &["demo"]));
+    let round = |last| [CompletionCall, CompletionResult, ToolCall, last];
+    assert_eq!(kinds(&mut ears).await, [round(ToolResult), round(ToolError), round(ToolError)].concat());
+    assert!(run.await.unwrap().why.unwrap().contains("3 rounds"));
+    let questions = serving.await.unwrap();
+    assert_eq!(questions[0]["tools"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        questions[1]["messages"][3],
+        json!({"role": "tool", "tool_call_id": "c", "content": "\"again\""})
+    );
+    assert_eq!(questions[2]["messages"][5]["content"], "error: it failed");
+}
+
+#[tokio::test]
+async fn sc_44_sc_45_the_model_asks_its_caller() {
+    let call = json!({"choices": [{"delta": {"tool_calls": [
+        {"id": "c", "function": {"name": "ask_caller", "arguments": "{\"question\":\"Which?\"}"}}]}}]});
+    let (url, serving) = model(vec![stream(&[call]), stream(&[text("Blue.")])]).await;
+    let (run, mut ears) = start(agent(&url, &["input"]));
+    let asked = loop {
+        let event = ears.event().await.unwrap();
+        if event.kind == WaitForInput {
+            break event.members();
+        }
+    };
+    assert_eq!(Value::Object(asked), json!({"request_keys": {"answer": "Which?"}}));
+    assert!(ears.resume(Map::from_iter([("answer".to_owned(), json!("blue"))])));
+    kinds(&mut ears).await;
+    assert_eq!(run.await.unwrap(), Ended::with("Blue."));
+    assert_eq!(serving.await.unwrap()[1]["messages"][3]["content"], "blue");
+}
+
+#[tokio::test]
+async fn a_server_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
+    let busy = refusal("429 Too Many Requests", "retry-after: 0\r\n");
+    let (url, serving) = model(vec![busy, stream(&[text("ok")])]).await;
+    let (run, _ears) = start(agent(&url, &[]));
+    assert_eq!(run.await.unwrap(), Ended::with("ok"));
+    assert_eq!(serving.await.unwrap().len(), 2);
+    let (url, _serving) = model(vec![refusal("401 Unauthorized", "")]).await;
+    let (run, _ears) = start(agent(&url, &[]));
+    let why = run.await.unwrap().why.unwrap();
+    assert!(why.ends_with("could not be asked: it answered 401 Unauthorized: not today"), "{why}");
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_an_error() {
+    let cut = stream(&[text("half")]).replace("data: [DONE]\n\n", "");
+    let (url, _serving) = model(vec![cut]).await;
+    let (run, _ears) = start(agent(&url, &[]));
+    assert!(run.await.unwrap().why.unwrap().contains("broke off"));
+}
+
+#[tokio::test]
+async fn sc_46_a_run_is_canceled_while_the_model_thinks() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (run, mut ears) = start(agent(&format!("http://{}", listener.local_addr().unwrap()), &[]));
+    assert_eq!(ears.event().await.unwrap().kind, CompletionCall);
+    let _silent = listener.accept().await.unwrap();
+    ears.cancel();
+    assert_eq!(run.await.unwrap(), Ended::canceled());
+}
+
+#[test]
+fn settings_that_cannot_be_are_said() {
+    let made = |settings: Value, key: Option<&str>| {
+        let settings = serde_json::from_value(settings).unwrap();
+        OpenAi::new(settings, Arc::new(Repeating), |_| key.map(str::to_owned))
+            .err()
+            .map(|fault| fault.to_string())
+    };
+    let base = "http://127.0.0.1:1/v1";
+    assert_eq!(made(json!({"base_url": base, "model": "m", "api_key_env": "KEY"}), Some("k")), None);
+    let wrong = made(json!({"base_url": base, "model": "m", "api_key_env": "KEY"}), None).unwrap();
+    assert!(wrong.contains("KEY, which is not set"), "{wrong}");
+    assert!(made(json!({"base_url": "ftp://x", "model": "m"}), None).unwrap().contains("base_url"));
+    assert!(
+        made(json!({"base_url": base, "model": "m", "tools": ["magic"]}), None).unwrap().contains("tools")
+    );
+}

@@ -1,0 +1,96 @@
+//! Lines out of a pipe, bounded: what is too long to be an event is thrown away up to its end.
+//! Must not know: what stands on a line.
+
+use std::convert::Infallible;
+
+use plenary_runs::limits::{ARTIFACT_OCTETS_MAX, EVENT_OCTETS_MAX};
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+/// Longest line that is read, in octets: an artifact in base64, and room for the rest of its event.
+pub(crate) const LINE_OCTETS_MAX: usize = ARTIFACT_OCTETS_MAX.div_ceil(3) * 4 + EVENT_OCTETS_MAX;
+
+/// One line, without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A whole one.
+    Whole(Vec<u8>),
+    /// One past [`LINE_OCTETS_MAX`], thrown away.
+    TooLong,
+}
+
+/// The lines of a pipe. What stands behind the last line end is a line too.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    from: BufReader<R>,
+    octets_max: usize,
+    line: Vec<u8>,
+    too_long: bool,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub(crate) fn new(from: R) -> Self {
+        Self::bounded(from, LINE_OCTETS_MAX)
+    }
+
+    pub(crate) fn bounded(from: R, octets_max: usize) -> Self {
+        Self { from: BufReader::new(from), octets_max, line: Vec::new(), too_long: false }
+    }
+
+    /// The next line; `None` at the end. A pipe that breaks has ended. May be dropped while it waits: nothing is lost.
+    pub(crate) async fn next(&mut self) -> Option<Line> {
+        loop {
+            let read = self.from.fill_buf().await.unwrap_or_default();
+            if read.is_empty() {
+                return (self.too_long || !self.line.is_empty()).then(|| self.take());
+            }
+            let end = read.iter().position(|octet| *octet == b'\n');
+            let piece = &read[..end.unwrap_or(read.len())];
+            if self.too_long || self.line.len() + piece.len() > self.octets_max {
+                self.too_long = true;
+                self.line = Vec::new();
+            } else {
+                self.line.extend_from_slice(piece);
+            }
+            let taken = end.map_or(read.len(), |end| end + 1);
+            self.from.consume(taken);
+            if end.is_some() {
+                return Some(self.take());
+            }
+        }
+    }
+
+    /// Throws away whatever comes, for as long as anything can.
+    pub(crate) async fn drain(&mut self) -> Infallible {
+        // A pipe that breaks has ended.
+        let _ = tokio::io::copy_buf(&mut self.from, &mut tokio::io::sink()).await;
+        std::future::pending().await
+    }
+
+    fn take(&mut self) -> Line {
+        let line = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.too_long) { Line::TooLong } else { Line::Whole(line) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn lines(text: &[u8], octets_max: usize) -> Vec<Option<Vec<u8>>> {
+        let mut lines = Lines::bounded(text, octets_max);
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().await {
+            all.push(if let Line::Whole(line) = line { Some(line) } else { None });
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn a_line_past_the_limit_is_thrown_away_and_the_next_is_whole() {
+        let whole = |line: &str| Some(line.as_bytes().to_vec());
+        assert_eq!(lines(b"abcd\nabcde\nxy", 4).await, [whole("abcd"), None, whole("xy")]);
+        assert_eq!(lines(b"\n\na", 4).await, [whole(""), whole(""), whole("a")]);
+        assert_eq!(lines(b"abcdefghij", 4).await, [None]);
+        assert_eq!(lines(b"", 4).await, []);
+    }
+}

@@ -1,0 +1,39 @@
+//! A program of this machine: started in a process group of its own, its lines read within limits, its standard error
+//! drained, stopped with whatever it started.
+//! Must not know: what is said through its pipes.
+
+pub(crate) mod ending;
+pub(crate) mod lines;
+pub(crate) mod process;
+pub(crate) mod stderr;
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use crate::ConfigFault;
+
+/// Which program, and how it is started.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    /// The program and its arguments; no shell reads them.
+    pub(crate) command: Vec<String>,
+    /// Where it runs; the server's own directory unless said otherwise.
+    pub(crate) directory: Option<PathBuf>,
+    /// Variables that it gets beside the server's own, of which those named `PLENARY_…` are taken away.
+    pub(crate) env: BTreeMap<String, String>,
+}
+
+impl Program {
+    /// A program as a table names it.
+    pub(crate) fn new(
+        command: &[String],
+        directory: Option<&PathBuf>,
+        env: &BTreeMap<String, String>,
+    ) -> Result<Self, ConfigFault> {
+        match command.first() {
+            Some(program) if !program.is_empty() => {
+                Ok(Self { command: command.to_vec(), directory: directory.cloned(), env: env.clone() })
+            }
+            _ => Err(ConfigFault::member("command", "has no program; write [\"program\", \"argument\"]")),
+        }
+    }
+}

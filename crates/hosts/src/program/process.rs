@@ -1,0 +1,146 @@
+//! The process of a run, in a group of its own, so that what it started goes with it.
+//! Must not know: what is said through its pipes.
+
+use std::{
+    convert::Infallible,
+    ffi::OsString,
+    io,
+    process::Stdio,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::mpsc,
+    time::sleep,
+};
+
+use super::Program;
+
+/// What the server keeps to itself: its variables may hold secrets.
+const OWN_VARIABLES: &str = "PLENARY_";
+
+/// How long a program may take from the line that cancels to the end of its process: then SIGTERM, then SIGKILL.
+const TERM_AFTER: Duration = Duration::from_secs(2);
+const KILL_AFTER: Duration = Duration::from_secs(2);
+
+/// How long the output of a program that is over may be held open by what it left behind.
+const OUTPUT_AFTER_EXIT_MAX: Duration = Duration::from_secs(2);
+
+/// A program that was started.
+pub(crate) struct Started {
+    pub(crate) child: Child,
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: ChildStderr,
+    pub(crate) group: Group,
+}
+
+/// The process group of a run. Killed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Group {
+    leader: Option<Pid>,
+    over: AtomicBool,
+}
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        Self { leader, over: AtomicBool::new(false) }
+    }
+
+    /// Sends a signal to all of it. A group that is over is left alone: its number may belong to others by now.
+    fn tell(&self, signal: Signal) {
+        if let Some(leader) = self.leader
+            && !self.over.load(Ordering::Acquire)
+        {
+            // It may be over already.
+            let _ = kill_process_group(leader, signal);
+        }
+    }
+
+    /// Kills what is left of it, for good.
+    pub(crate) fn kill(&self) {
+        self.tell(Signal::KILL);
+        self.over.store(true, Ordering::Release);
+    }
+
+    /// Gives it the time to end by itself, then asks, then kills.
+    pub(crate) async fn stop(&self) {
+        sleep(TERM_AFTER).await;
+        self.tell(Signal::TERM);
+        sleep(KILL_AFTER).await;
+        self.kill();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Starts the program; or says for people why it can't be.
+pub(crate) fn start(program: &Program) -> Result<Started, String> {
+    let mut command = command(program, std::env::vars_os().map(|(name, _)| name));
+    let mut child = command.spawn().map_err(|error| cannot_start(program, &error))?;
+    let group = Group::of(&child);
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    match (stdin, stdout, stderr) {
+        (Some(stdin), Some(stdout), Some(stderr)) => Ok(Started { child, stdin, stdout, stderr, group }),
+        _ => Err("the program has no pipes".into()),
+    }
+}
+
+/// The program as it will be started, with these variables around it.
+pub(crate) fn command(program: &Program, around: impl IntoIterator<Item = OsString>) -> Command {
+    let mut words = program.command.iter();
+    let mut command = Command::new(words.next().map_or("", String::as_str));
+    command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(0).kill_on_drop(true);
+    for name in around.into_iter().filter(|name| name.to_string_lossy().starts_with(OWN_VARIABLES)) {
+        command.env_remove(name);
+    }
+    command.envs(&program.env);
+    if let Some(directory) = &program.directory {
+        command.current_dir(directory);
+    }
+    command
+}
+
+fn cannot_start(program: &Program, error: &io::Error) -> String {
+    let name = program.command.first().map_or("", String::as_str);
+    match &program.directory {
+        Some(directory) if !directory.is_dir() => {
+            format!("the program {name} cannot be started: there is no directory {}", directory.display())
+        }
+        _ => format!("the program {name} cannot be started: {error}"),
+    }
+}
+
+/// Waits until the program has ended and its output with it. What it left running is killed, so that nobody holds its
+/// output open; who left the group may hold it a little longer.
+pub(crate) async fn gone(child: &mut Child, group: &Group) {
+    // A process that can't be waited for is as good as over.
+    let _ = child.wait().await;
+    group.kill();
+    sleep(OUTPUT_AFTER_EXIT_MAX).await;
+}
+
+/// Writes lines to the program until it is over; holds its input open meanwhile. A program that closed its input, or
+/// never reads it, is not held up by that.
+pub(crate) async fn told(
+    mut lines: mpsc::Receiver<String>,
+    mut stdin: impl AsyncWrite + Unpin,
+) -> Infallible {
+    while let Some(mut line) = lines.recv().await {
+        line.push('\n');
+        if stdin.write_all(line.as_bytes()).await.is_err() || stdin.flush().await.is_err() {
+            break;
+        }
+    }
+    std::future::pending().await
+}

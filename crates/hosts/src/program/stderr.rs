@@ -1,0 +1,69 @@
+//! What a program writes to its standard error: drained, so that it never stops for it; logged, within limits; and the
+//! last of it kept for whoever asks why it ended. Never an event (wire.md D.8).
+//! Must not know: how the program ends.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use plenary_runs::RunRequest;
+use tokio::{io::AsyncRead, task::JoinHandle, time::timeout};
+
+use super::lines::{Line, Lines};
+use crate::spoken::excerpt;
+
+/// Longest line that is kept, in octets; a longer one is left out.
+const LINE_OCTETS_MAX: usize = 8 << 10;
+
+/// Most lines of one run that stand in the log.
+const LINES_LOGGED_MAX: u64 = 1_000;
+
+/// How long the end of the stream is waited for, once the program is over.
+const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
+
+/// The end of what a program wrote.
+#[derive(Debug)]
+pub(crate) struct LastWords {
+    line: Arc<Mutex<String>>,
+    draining: JoinHandle<()>,
+}
+
+/// Drains a stream in the background.
+pub(crate) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &RunRequest) -> LastWords {
+    let line = Arc::new(Mutex::new(String::new()));
+    let (kept, agent, run) = (line.clone(), request.agent.clone(), request.run_id.to_string());
+    let draining = tokio::spawn(async move {
+        let mut lines = Lines::bounded(stream, LINE_OCTETS_MAX);
+        let mut logged = 0;
+        while let Some(line) = lines.next().await {
+            let Line::Whole(line) = line else { continue };
+            let text = excerpt(&line);
+            if text.trim().is_empty() {
+                continue;
+            }
+            if logged < LINES_LOGGED_MAX {
+                logged += 1;
+                tracing::info!(agent = %agent, run, line = text, "the program says");
+            }
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        }
+    });
+    LastWords { line, draining }
+}
+
+impl LastWords {
+    /// The last line that was not empty, cut; empty when there was none.
+    pub(crate) async fn last(mut self) -> String {
+        // What the program left behind may hold the stream open.
+        let _ = timeout(LAST_WORDS_TIME, &mut self.draining).await;
+        self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for LastWords {
+    fn drop(&mut self) {
+        // Nobody reads any more; a program that goes on for a moment may find its pipe closed.
+        self.draining.abort();
+    }
+}

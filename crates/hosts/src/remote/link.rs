@@ -1,0 +1,216 @@
+//! The other endpoint over HTTP: a run is begun, told, followed again behind what was read when its stream breaks, and
+//! what it made is fetched.
+//! Must not know: our own runs.
+
+use std::{collections::VecDeque, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, Uri, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use plenary_outward::{
+    Pool, client_config, deepest,
+    sse::{Item, Parser, SseEvent},
+    within,
+};
+use plenary_runs::limits::{ARTIFACT_OCTETS_MAX, EVENT_OCTETS_MAX};
+use serde_json::{Map, Value};
+use tokio::time::{sleep, timeout};
+
+use crate::{ConfigFault, key::said};
+
+/// How long nothing may come: keepalives are expected every 15 s.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// How long one answer may take.
+const ANSWER_TIME: Duration = Duration::from_secs(30);
+/// Attempts to take up a stream that broke.
+const ATTEMPTS_MAX: u32 = 8;
+/// Pause before the second attempt; it doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// Most octets of a refusal that are read.
+const REFUSAL_OCTETS_MAX: usize = 64 << 10;
+
+/// The way to an agent of another endpoint.
+#[derive(Debug)]
+pub(super) struct Link {
+    pool: Pool,
+    /// Without a slash at its end.
+    url: String,
+    token: Option<HeaderValue>,
+}
+
+impl Link {
+    pub(super) fn new(url: &str, token: Option<HeaderValue>) -> Result<Self, ConfigFault> {
+        let url = url.trim_end_matches('/').to_owned();
+        let parsed: Uri = url.parse().map_err(|_| ConfigFault::member("url", "is no URL"))?;
+        let secure = match (parsed.scheme_str(), parsed.query()) {
+            (Some("https"), None) => true,
+            (Some("http"), None) => false,
+            _ => return Err(ConfigFault::member("url", "is not an http or https URL without a query")),
+        };
+        let tls = client_config(secure, None, "in SSL_CERT_FILE");
+        let pool = Pool::new(tls.map_err(|fault| ConfigFault::member("url", fault.to_string()))?);
+        Ok(Self { pool, url, token })
+    }
+
+    /// Begins a run; its events.
+    pub(super) async fn start(&self, body: Map<String, Value>) -> Result<Events, String> {
+        let answer = self.send(Method::POST, "/stream_request", Some(&Value::Object(body)), None).await;
+        Ok(Events::in_body(self.accepted(answer).await?))
+    }
+
+    /// Hands a request about a run on.
+    pub(super) async fn tell(&self, body: &Value) -> Result<(), String> {
+        let answer = self.send(Method::POST, "/run", Some(body), None).await;
+        self.accepted(answer).await.map(drop)
+    }
+
+    /// What stands at a URL of the other endpoint; `None` where it is another's, or can't be had.
+    pub(super) async fn fetch(&self, url: &str) -> Option<Bytes> {
+        let uri: Uri = self.absolute(url).parse().ok()?;
+        let own: Uri = self.url.parse().ok()?;
+        // The token goes to nobody else.
+        if uri.scheme() != own.scheme() || uri.authority() != own.authority() {
+            return None;
+        }
+        let answer = self.ask(Method::GET, uri, None, None).await.ok()?;
+        let fetched = timeout(ANSWER_TIME, within(answer.into_body(), ARTIFACT_OCTETS_MAX)).await;
+        fetched.ok()?.ok()
+    }
+
+    /// A URL as it stands in an event, which may be a path.
+    pub(super) fn absolute(&self, url: &str) -> String {
+        if !url.starts_with('/') {
+            return url.to_owned();
+        }
+        let own: Uri = self.url.parse().unwrap_or_default();
+        let host = own.authority().map_or("", |authority| authority.as_str());
+        format!("{}://{host}{url}", own.scheme_str().unwrap_or("http"))
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        after: Option<&str>,
+    ) -> Result<Response<Incoming>, String> {
+        let uri = format!("{}{path}", self.url).parse().map_err(|_| "the path is none".to_owned())?;
+        self.ask(method, uri, body, after).await
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        uri: Uri,
+        body: Option<&Value>,
+        after: Option<&str>,
+    ) -> Result<Response<Incoming>, String> {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let mut request = Request::new(Full::new(Bytes::from(body)));
+        (*request.method_mut(), *request.uri_mut()) = (method, uri);
+        let headers = request.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(token) = &self.token {
+            headers.insert(header::AUTHORIZATION, token.clone());
+        }
+        if let Some(after) = after.and_then(|after| HeaderValue::from_str(after).ok()) {
+            headers.insert("last-event-id", after);
+        }
+        match timeout(ANSWER_TIME, self.pool.send(request)).await {
+            Ok(answer) => answer.map_err(|error| self.told(&deepest(&error))),
+            Err(_) => Err(self.told("it did not answer in time")),
+        }
+    }
+
+    async fn accepted(&self, answer: Result<Response<Incoming>, String>) -> Result<Incoming, String> {
+        let answer = answer?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer.into_body());
+        }
+        let body = timeout(ANSWER_TIME, within(answer.into_body(), REFUSAL_OCTETS_MAX)).await;
+        let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
+        let words =
+            serde_json::from_slice(&body).map_or(String::new(), |error| format!(": {}", said(&error)));
+        Err(self.told(&format!("it answered {status}{words}")))
+    }
+
+    fn told(&self, what: &str) -> String {
+        format!("the agent at {} could not be asked: {what}", self.url)
+    }
+}
+
+/// The events of a run over there, followed again behind the last one that was read whenever the stream breaks.
+pub(super) struct Events {
+    body: Option<Incoming>,
+    parser: Parser,
+    items: VecDeque<Item>,
+    run_id: Option<String>,
+    after: Option<String>,
+    failed: u32,
+}
+
+impl Events {
+    fn in_body(body: Incoming) -> Self {
+        let parser = Parser::holding(2 * EVENT_OCTETS_MAX);
+        Self { body: Some(body), parser, items: VecDeque::new(), run_id: None, after: None, failed: 0 }
+    }
+
+    /// Which run they are of.
+    pub(super) fn of(&mut self, run_id: String) {
+        self.run_id = Some(run_id);
+    }
+
+    pub(super) fn run_id(&self) -> Option<&str> {
+        self.run_id.as_deref()
+    }
+
+    /// The next event. May be dropped while it waits: nothing is lost.
+    pub(super) async fn next(&mut self, link: &Link) -> Result<SseEvent, String> {
+        loop {
+            while let Some(item) = self.items.pop_front() {
+                if let Item::Event(event) = item {
+                    self.after.clone_from(&event.id);
+                    self.failed = 0;
+                    return Ok(event);
+                }
+            }
+            let why = match &mut self.body {
+                None => self.take_up(link).await.err(),
+                Some(body) => match timeout(SILENCE_MAX, body.frame()).await {
+                    Err(_) => Some("it fell silent".to_owned()),
+                    Ok(None) => Some("its stream ended before the run did".to_owned()),
+                    Ok(Some(Err(error))) => Some(deepest(&error)),
+                    Ok(Some(Ok(part))) => self.take(part.data_ref()).err(),
+                },
+            };
+            if let Some(why) = why {
+                self.body = None;
+                self.failed += 1;
+                if self.failed >= ATTEMPTS_MAX || self.run_id.is_none() {
+                    return Err(link.told(&why));
+                }
+                sleep((FIRST_PAUSE * (1 << self.failed.min(8))).min(PAUSE_MAX)).await;
+            }
+        }
+    }
+
+    fn take(&mut self, octets: Option<&Bytes>) -> Result<(), String> {
+        let Some(octets) = octets else { return Ok(()) };
+        let mut items = Vec::new();
+        self.parser.feed(octets, &mut items).map_err(|error| error.to_string())?;
+        self.items.extend(items);
+        Ok(())
+    }
+
+    async fn take_up(&mut self, link: &Link) -> Result<(), String> {
+        let run_id = self.run_id.clone().unwrap_or_default();
+        let path = format!("/get_events/{run_id}?stream=true");
+        let answer = link.send(Method::GET, &path, None, self.after.as_deref()).await;
+        self.body = Some(link.accepted(answer).await?);
+        self.parser = Parser::holding(2 * EVENT_OCTETS_MAX);
+        Ok(())
+    }
+}

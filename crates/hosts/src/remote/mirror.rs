@@ -1,0 +1,84 @@
+//! Events of the other endpoint as events of our run.
+//! Must not know: connections.
+
+use plenary_outward::sse::SseEvent;
+use plenary_runs::{Ended, Event, EventKind, NotTaken, Output, Said};
+use serde_json::{Map, Value};
+
+use super::link::Link;
+
+/// What an event came to.
+pub(super) enum Mirrored {
+    /// It was said again, or is nothing to be said.
+    Said,
+    /// The run began over there.
+    Began { run_id: String, thread_id: Option<String> },
+    /// It is over.
+    Ended(Ended),
+}
+
+/// Says the events of one run again.
+pub(super) struct Mirror<'a> {
+    link: &'a Link,
+    output: Output,
+    depth: u32,
+}
+
+impl<'a> Mirror<'a> {
+    pub(super) fn new(link: &'a Link, output: Output, depth: u32) -> Self {
+        Self { link, output, depth }
+    }
+
+    /// Or what went wrong, for people.
+    pub(super) async fn heard(&mut self, event: SseEvent) -> Result<Mirrored, String> {
+        let members: Map<String, Value> = serde_json::from_str(&event.data)
+            .map_err(|error| format!("the other agent's events are not readable: {error}"))?;
+        let text = |name: &str| members.get(name).and_then(Value::as_str);
+        if text("type") == Some("TextDelta") {
+            self.output.emit_delta(text("content").unwrap_or_default());
+            return Ok(Mirrored::Said);
+        }
+        match Said::read(event.data.as_bytes()) {
+            Ok(Said::Started) => {
+                let run_id = text("run_id").ok_or("the other agent's RunStarted has no run_id")?.to_owned();
+                Ok(Mirrored::Began { run_id, thread_id: text("thread_id").map(str::to_owned) })
+            }
+            Ok(Said::Ended(ended)) => Ok(Mirrored::Ended(ended)),
+            Ok(Said::Event(said)) => {
+                let said = self.own_artifact(&members, said).await?;
+                let deeper = self.deeper(members.get("depth").and_then(Value::as_u64));
+                match self.output.emit(said.deeper(deeper)).await {
+                    Ok(()) => Ok(Mirrored::Said),
+                    Err(NotTaken::Over) => Ok(Mirrored::Ended(Ended::canceled())),
+                    Err(fault @ NotTaken::TooLarge) => Err(fault.to_string()),
+                }
+            }
+            // Later versions may have more types of event.
+            Err(fault) => {
+                tracing::debug!(%fault, "an event of another endpoint is left out");
+                Ok(Mirrored::Said)
+            }
+        }
+    }
+
+    /// How much deeper than our run an event came from: at least one call. An endpoint that was told our depth counts
+    /// from there, another from 0.
+    fn deeper(&self, theirs: Option<u64>) -> u32 {
+        let theirs = theirs.and_then(|depth| u32::try_from(depth).ok()).unwrap_or(0);
+        if theirs > self.depth { theirs - self.depth } else { theirs.saturating_add(1) }
+    }
+
+    /// What was made over there is kept here, where our caller can fetch it; what can't be had keeps its URL.
+    async fn own_artifact(&self, members: &Map<String, Value>, said: Event) -> Result<Event, String> {
+        if said.kind != EventKind::ArtifactGenerated {
+            return Ok(said);
+        }
+        let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
+        if let Some(content) = self.link.fetch(text("url")).await {
+            return Ok(Event::artifact(text("name"), text("mime_type"), content));
+        }
+        let mut members = said.members();
+        members.insert("url".into(), self.link.absolute(text("url")).into());
+        Event::new(EventKind::ArtifactGenerated, &members).map_err(|fault| fault.to_string())
+    }
+}

@@ -1,0 +1,129 @@
+//! `kind = "remote"`: an agent of another endpoint of the Agent Protocol. Its events are said again here, one call
+//! deeper (SC-22).
+//! Must not know: what the other agent is.
+
+mod link;
+mod mirror;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use plenary_runs::{Asked, Card, Ended, Run, RunRequest, Runner, Running};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use self::{
+    link::{Events, Link},
+    mirror::{Mirror, Mirrored},
+};
+use crate::{ConfigFault, key, threads::Threads, until_canceled};
+
+/// The table of an agent of this kind.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The other agent's path, such as `https://agents.example/agent/writer`.
+    pub url: String,
+    /// The variable that holds the bearer token for it; without it none is sent.
+    #[serde(default)]
+    pub token_env: Option<String>,
+    /// What it is for, one line.
+    #[serde(default)]
+    pub purpose: String,
+    /// Its tools, for information.
+    #[serde(default)]
+    pub tools: Vec<String>,
+}
+
+/// An agent of another endpoint.
+#[derive(Debug)]
+pub struct Remote {
+    settings: Settings,
+    link: Link,
+    /// Which thread of the other endpoint goes with which of ours. Forgotten with this process: the other agent then
+    /// begins a thread anew.
+    threads: Mutex<Threads<String>>,
+}
+
+impl Remote {
+    /// An agent of these settings; no request is made yet. `variable` reads the environment.
+    ///
+    /// # Errors
+    /// When the URL is none, the token is not there, or TLS can't be set up.
+    pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigFault> {
+        let token = settings.token_env.as_deref();
+        let token = token.map(|name| key::bearer("token_env", name, variable(name))).transpose()?;
+        let link = Link::new(&settings.url, token)?;
+        Ok(Self { settings, link, threads: Mutex::default() })
+    }
+
+    fn body(&self, request: &RunRequest) -> Map<String, Value> {
+        let mut body = request.members();
+        for ours in ["run_id", "thread_id"] {
+            body.remove(ours);
+        }
+        body.insert("type".into(), (*request.request_type).into());
+        body.insert("depth".into(), (request.depth + 1).into());
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(theirs) = threads.get(request.thread_id) {
+            body.insert("thread_id".into(), theirs.as_str().into());
+        }
+        body
+    }
+
+    async fn carry_out(&self, request: &RunRequest, run: Run) -> Result<Ended, String> {
+        let Run { output, mut input } = run;
+        let mut events = tokio::select! {
+            started = self.link.start(self.body(request)) => started?,
+            () = until_canceled(&mut input) => return Ok(Ended::canceled()),
+        };
+        let mut mirror = Mirror::new(&self.link, output, request.depth);
+        let mut canceled = false;
+        loop {
+            tokio::select! {
+                biased;
+                asked = input.wait(), if !canceled => {
+                    canceled = asked == Asked::Cancel;
+                    self.tell(&events, asked).await?;
+                }
+                heard = events.next(&self.link) => match mirror.heard(heard?).await? {
+                    Mirrored::Said => {}
+                    Mirrored::Began { run_id, thread_id } => {
+                        events.of(run_id);
+                        if let Some(theirs) = thread_id {
+                            let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+                            threads.learn(request.thread_id, theirs);
+                        }
+                    }
+                    Mirrored::Ended(ended) => return Ok(ended),
+                },
+            }
+        }
+    }
+
+    /// Hands on what is asked of the run; before it has begun over there, nobody can be told.
+    async fn tell(&self, events: &Events, asked: Asked) -> Result<(), String> {
+        let Some(run_id) = events.run_id() else { return Ok(()) };
+        let body = match asked {
+            Asked::Resume(keys) => json!({"type": "ResumeWithInput", "run_id": run_id, "request_keys": keys}),
+            Asked::Cancel => json!({"type": "CancelRequest", "run_id": run_id}),
+        };
+        self.link.tell(&body).await
+    }
+}
+
+impl Runner for Remote {
+    fn card(&self) -> Card {
+        Card {
+            purpose: self.settings.purpose.clone(),
+            operations: Vec::new(),
+            tools: self.settings.tools.clone(),
+            request_types: vec!["*".into()],
+        }
+    }
+
+    fn run(self: Arc<Self>, request: RunRequest, run: Run) -> Running {
+        Box::pin(async move { self.carry_out(&request, run).await.unwrap_or_else(Ended::error) })
+    }
+}

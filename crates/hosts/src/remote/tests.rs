@@ -1,0 +1,75 @@
+//! Another endpoint that answers from a script, over a real socket.
+
+use super::*;
+use crate::testing::{request, run, scripted};
+
+fn stream(events: &[Value]) -> String {
+    let events: String = events
+        .iter()
+        .map(|event| match event["id"].as_u64() {
+            Some(id) => format!("id: {id}\nevent: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()),
+            None => format!("data: {event}\n\n"),
+        })
+        .collect();
+    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{events}")
+}
+
+fn agent(origin: &str) -> Arc<Remote> {
+    let settings = json!({"url": format!("{origin}/agent/writer/"), "token_env": "TOKEN"});
+    let settings = serde_json::from_value(settings).unwrap();
+    Arc::new(Remote::new(settings, |_| Some("secret".into())).unwrap())
+}
+
+#[tokio::test]
+async fn sc_22_events_are_said_again_one_call_deeper_and_a_stream_that_breaks_is_taken_up() {
+    let first = [
+        json!({"id": 1, "type": "RunStarted", "run_id": "r", "thread_id": "t", "depth": 1}),
+        json!({"type": "TextDelta", "content": "He"}),
+        json!({"id": 2, "type": "TextOutput", "content": "Hello", "depth": 1}),
+        json!({"id": 3, "type": "NotYetKnown"}),
+    ];
+    let second = [
+        json!({"id": 4, "type": "ToolResult", "function_name": "f", "text_result": "1", "depth": 3}),
+        json!({"id": 5, "type": "ArtifactGenerated", "name": "a.txt", "mime_type": "text/plain", "url": "/artifacts/1"}),
+        json!({"id": 6, "type": "RunCompleted", "finish_reason": "success", "result": "Hello"}),
+    ];
+    let artifact = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nhi".to_owned();
+    let again = stream(&[json!({"id": 1, "type": "RunCompleted", "finish_reason": "success"})]);
+    let (origin, serving) = scripted(vec![stream(&first), stream(&second), artifact, again]).await;
+    let agent = agent(&origin);
+    let request = request(&json!({"input": "hi", "run_id": "ours", "run_context": {"user": "u"}}));
+    let (ours, mut ears) = run(&request);
+    let running = tokio::spawn(agent.clone().run(request.clone(), ours));
+    let mut events = Vec::new();
+    while let Some(event) = ears.event().await {
+        events.push(event);
+    }
+    assert_eq!(running.await.unwrap(), Ended::with("Hello"));
+    assert_eq!(events.iter().map(|event| event.deeper).collect::<Vec<_>>(), [1, 3, 1]);
+    assert_eq!(events[2].artifact.as_deref(), Some(b"hi".as_slice()));
+    assert_eq!(ears.delta().await.unwrap().text, "He");
+    // The next run of our thread goes on with theirs.
+    let (ours, _ears) = run(&request);
+    agent.run(request, ours).await;
+    let asked = serving.await.unwrap();
+    assert!(asked[0].head.starts_with("post /agent/writer/stream_request "), "{}", asked[0].head);
+    assert!(asked.iter().all(|asked| asked.head.contains("authorization: bearer secret")));
+    let body = json!({"type": "ChatRequest", "input": "hi", "depth": 1, "run_context": {"user": "u"}});
+    assert_eq!(asked[0].body, body);
+    assert!(asked[1].head.starts_with("get /agent/writer/get_events/r?stream=true "), "{}", asked[1].head);
+    assert!(asked[1].head.contains("last-event-id: 3"), "{}", asked[1].head);
+    assert!(asked[2].head.starts_with("get /artifacts/1 "), "{}", asked[2].head);
+    assert_eq!(asked[3].body["thread_id"], "t");
+}
+
+#[tokio::test]
+async fn a_refusal_and_an_absent_endpoint_are_told() {
+    let refusal = "HTTP/1.1 404 Not Found\r\ncontent-length: 28\r\nconnection: close\r\n\r\n{\"detail\":\"no such an agent\"}";
+    let (origin, _serving) = scripted(vec![refusal.into()]).await;
+    let request = request(&json!({"input": "hi"}));
+    for (url, why) in [(origin.as_str(), "404 Not Found"), ("http://127.0.0.1:1", "refused")] {
+        let (ours, _ears) = run(&request);
+        let ended = agent(url).run(request.clone(), ours).await;
+        assert!(ended.why.as_ref().unwrap().contains(why), "{ended:?}");
+    }
+}

@@ -1,0 +1,112 @@
+//! What the server and an agent say to each other in JSON objects, one a line or frame (wire.md D.8).
+//! Must not know: how they travel.
+
+mod artifact;
+
+use std::{borrow::Cow, sync::Arc};
+
+use plenary_runs::{RunRequest, Said};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, value::RawValue};
+
+/// Most lines of one run that are no events and stand in the log each; of the others only the number does.
+const FOREIGN_LINES_LOGGED_MAX: u64 = 10;
+
+/// How much of such a line stands in the log, in characters.
+const FOREIGN_LINE_CHARS_MAX: usize = 200;
+
+/// For the agent, about a run that goes on.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_keys: Option<&'a Map<String, Value>>,
+    run_id: String,
+    thread_id: String,
+}
+
+/// The caller's answer.
+pub(crate) fn resume(request_keys: &Map<String, Value>, request: &RunRequest) -> String {
+    told("ResumeWithInput", Some(request_keys), request)
+}
+
+/// That the run is to stop.
+pub(crate) fn cancel(request: &RunRequest) -> String {
+    told("CancelRequest", None, request)
+}
+
+fn told(kind: &'static str, request_keys: Option<&Map<String, Value>>, request: &RunRequest) -> String {
+    let (run_id, thread_id) = (request.run_id.to_string(), request.thread_id.to_string());
+    let told = Told { kind, request_keys, run_id, thread_id };
+    serde_json::to_string(&told).expect("names of members are text")
+}
+
+/// Of a line, what says whose it is.
+#[derive(Deserialize)]
+struct Whose<'a> {
+    #[serde(borrow, default)]
+    run_id: Option<&'a RawValue>,
+}
+
+/// Which run a line names; `Some(None)` when that is not a text.
+pub(crate) fn whose(line: &[u8]) -> Result<Option<Option<String>>, Cow<'static, str>> {
+    let whose: Whose<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    Ok(whose.run_id.map(|named| serde_json::from_str(named.get()).ok()))
+}
+
+/// What a line says.
+pub(crate) fn read(line: &[u8]) -> Result<Said, Cow<'static, str>> {
+    if let Some(event) = artifact::read(line)? {
+        return Ok(Said::Event(event));
+    }
+    Said::read(line).map_err(|fault| fault.to_string().into())
+}
+
+/// Lines that are no events: logged and ignored (wire.md D.8).
+#[derive(Debug)]
+pub(crate) struct Foreign {
+    agent: Arc<str>,
+    of: String,
+    lines: u64,
+}
+
+impl Foreign {
+    /// Of an agent, and of one of its runs or instances.
+    pub(crate) fn new(agent: Arc<str>, of: String) -> Self {
+        Self { agent, of, lines: 0 }
+    }
+
+    /// Of one run.
+    pub(crate) fn of_run(request: &RunRequest) -> Self {
+        Self::new(request.agent.clone(), format!("run {}", request.run_id))
+    }
+
+    /// Notes one.
+    pub(crate) fn note(&mut self, why: &str, line: &[u8]) {
+        self.lines += 1;
+        if self.lines <= FOREIGN_LINES_LOGGED_MAX {
+            let text = excerpt(line);
+            tracing::warn!(agent = %self.agent, of = self.of, why, line = text, "what an agent says is no event");
+        }
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let more = self.lines.saturating_sub(FOREIGN_LINES_LOGGED_MAX);
+        if more > 0 {
+            tracing::warn!(agent = %self.agent, of = self.of, more, "further lines of an agent were no events");
+        }
+    }
+}
+
+/// The beginning of a line, harmless in a log.
+pub(crate) fn excerpt(line: &[u8]) -> String {
+    let head = &line[..line.len().min(4 * FOREIGN_LINE_CHARS_MAX)];
+    String::from_utf8_lossy(head).chars().take(FOREIGN_LINE_CHARS_MAX).map(visible).collect()
+}
+
+fn visible(c: char) -> char {
+    if c.is_control() { '\u{fffd}' } else { c }
+}

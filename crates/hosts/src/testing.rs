@@ -1,0 +1,93 @@
+//! Requests and runs for the tests of kinds, and a server that answers from a script.
+
+use std::{collections::VecDeque, pin::Pin, sync::Arc};
+
+use plenary_kernel::{Stamp, TimestampMs};
+use plenary_log::Fault;
+use plenary_runs::{
+    Ears, Recall, Run, RunRequest, Turn,
+    id::{RunId, ThreadId},
+    run_of,
+};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpListener,
+    task::JoinHandle,
+};
+
+/// A thread without earlier runs.
+struct Nothing;
+
+impl Recall for Nothing {
+    fn turns(
+        &self,
+        _: ThreadId,
+        _: RunId,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<Turn>, Fault>> + Send + '_>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}
+
+/// A ChatRequest with this body.
+pub(crate) fn request(body: &Value) -> RunRequest {
+    let stamp = Stamp::new(TimestampMs(1), [0; 10]);
+    RunRequest {
+        agent: "tool".into(),
+        run_id: RunId::mint(&stamp, 0),
+        thread_id: ThreadId::mint(&stamp, 1),
+        depth: 0,
+        requester: "operator".into(),
+        request_type: "ChatRequest".into(),
+        input: body["input"].as_str().map(Into::into),
+        body: body.to_string().into(),
+        args: Arc::default(),
+    }
+}
+
+/// Both ends of its run.
+pub(crate) fn run(request: &RunRequest) -> (Run, Ears) {
+    run_of(Arc::new(request.clone()), Arc::new(Nothing))
+}
+
+/// A request that the script answered.
+pub(crate) struct Asked {
+    /// Its first line and its fields, in small letters.
+    pub(crate) head: String,
+    /// Null where there was none.
+    pub(crate) body: Value,
+}
+
+/// Answers one connection after the other with what stands in the script, to the letter; gives what it was asked.
+pub(crate) async fn scripted(script: Vec<String>) -> (String, JoinHandle<Vec<Asked>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let mut script = VecDeque::from(script);
+    let serving = tokio::spawn(async move {
+        let mut all = Vec::new();
+        while let Some(answer) = script.pop_front() {
+            let (socket, _) = listener.accept().await.unwrap();
+            let mut socket = BufReader::new(socket);
+            let (mut head, mut length) = (String::new(), 0);
+            loop {
+                let mut line = String::new();
+                socket.read_line(&mut line).await.unwrap();
+                if line.trim().is_empty() {
+                    break;
+                }
+                let line = line.to_ascii_lowercase();
+                if let Some(value) = line.strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                head.push_str(&line);
+            }
+            let mut body = vec![0; length];
+            socket.read_exact(&mut body).await.unwrap();
+            all.push(Asked { head, body: serde_json::from_slice(&body).unwrap_or_default() });
+            socket.write_all(answer.as_bytes()).await.unwrap();
+            socket.shutdown().await.unwrap();
+        }
+        all
+    });
+    (origin, serving)
+}

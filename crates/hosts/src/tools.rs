@@ -1,0 +1,52 @@
+//! Tools that the server offers to the models that it runs: its own operations, called as the agent itself.
+//! Must not know: which operations there are, or how they are called.
+
+use std::{future::Future, pin::Pin};
+
+use plenary_runs::RunRequest;
+use serde_json::{Map, Value};
+
+/// A tool as a model is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// Letters, digits, `_` and `-`, at most 64 of them.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON schema of its arguments: an object.
+    pub parameters: Value,
+}
+
+/// What a tool answers: text for the model, as a result or as what went wrong.
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
+
+/// The tools of a server.
+pub trait Toolbox: Send + Sync + 'static {
+    /// The tools of these sets, in an order that does not change.
+    ///
+    /// # Errors
+    /// Names a set that there is not.
+    fn tools(&self, sets: &[String]) -> Result<Vec<Tool>, String>;
+
+    /// Calls a tool in the name of the run's agent.
+    fn call<'a>(
+        &'a self,
+        request: &'a RunRequest,
+        tool: &'a str,
+        args: &'a Map<String, Value>,
+    ) -> Answering<'a>;
+}
+
+/// A server without tools.
+#[derive(Debug, Clone, Copy)]
+pub struct NoTools;
+
+impl Toolbox for NoTools {
+    fn tools(&self, sets: &[String]) -> Result<Vec<Tool>, String> {
+        sets.first().map_or(Ok(Vec::new()), |set| Err(format!("there is no set of tools `{set}`")))
+    }
+
+    fn call<'a>(&'a self, _: &'a RunRequest, tool: &'a str, _: &'a Map<String, Value>) -> Answering<'a> {
+        Box::pin(std::future::ready(Err(format!("there is no tool `{tool}`"))))
+    }
+}

@@ -1,0 +1,100 @@
+//! Connections to other servers, kept for the next request: HTTP/1.1, and TLS where the URL says `https`.
+//! Must not know: what is asked.
+
+use std::{error::Error, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, header};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Incoming};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use rustls::ClientConfig;
+
+/// How long an unused connection is kept.
+const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
+
+/// A pool of connections. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Pool(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+
+impl Pool {
+    /// A pool whose TLS is as [`crate::client_config`] made it.
+    #[must_use]
+    pub fn new(tls: ClientConfig) -> Self {
+        let connector =
+            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_CONNECTION_TIME)
+            .build(connector);
+        Self(client)
+    }
+
+    /// Sends a request; the answer's head, its body still to be read. No time limit of its own.
+    ///
+    /// # Errors
+    /// When there is no answer; [`deepest`] has the cause.
+    pub async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, hyper_util::client::legacy::Error> {
+        self.0.request(request).await
+    }
+}
+
+/// A whole body of at most so many octets.
+///
+/// # Errors
+/// When it breaks off or is longer, for people.
+pub async fn within<B>(body: B, octets_max: usize) -> Result<Bytes, String>
+where
+    B: Body,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let said = |error: Box<dyn Error + Send + Sync>| {
+        if error.is::<LengthLimitError>() {
+            format!("the answer is longer than {} KiB", octets_max >> 10)
+        } else {
+            deepest(&*error)
+        }
+    };
+    Ok(Limited::new(body, octets_max).collect().await.map_err(said)?.to_bytes())
+}
+
+/// How long the server wants to be left alone: whole seconds. A date is as good as nothing said.
+#[must_use]
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let value = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
+    value.parse().ok().map(Duration::from_secs)
+}
+
+/// The cause below a client's own words, such as "Connection refused".
+#[must_use]
+pub fn deepest(error: &(dyn Error + 'static)) -> String {
+    let mut deepest = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_pause_is_whole_seconds() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(retry_after(&headers), None);
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("3"));
+        assert_eq!(retry_after(&headers), Some(Duration::from_secs(3)));
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("Wed, 21 Oct 2026 07:28:00 GMT"));
+        assert_eq!(retry_after(&headers), None);
+    }
+}

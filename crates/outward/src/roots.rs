@@ -1,0 +1,76 @@
+//! Which certificate authorities other servers are trusted by.
+//! Must not know: connections.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use rustls_pki_types::{CertificateDer, pem::PemObject};
+
+/// TLS that cannot be set up, or a file of authorities that cannot be used; for people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TlsFault(String);
+
+/// Where distributions keep the bundle of public authorities, in the order tried.
+const SYSTEM_BUNDLES: [&str; 5] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// TLS with the authorities of `file`, else of the bundle that `SSL_CERT_FILE` names, else of the system; no file is
+/// read when no TLS is spoken. Where there is no bundle, the fault says to name one, with `hint`, such as "with --cacert".
+///
+/// # Errors
+/// [`TlsFault`].
+pub fn client_config(secure: bool, file: Option<&Path>, hint: &str) -> Result<ClientConfig, TlsFault> {
+    let roots = if secure { read(&path(file, hint)?)? } else { RootCertStore::empty() };
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| TlsFault(format!("TLS cannot be set up: {error}")))?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn path(file: Option<&Path>, hint: &str) -> Result<PathBuf, TlsFault> {
+    file.map(PathBuf::from)
+        .or_else(|| std::env::var_os("SSL_CERT_FILE").map(PathBuf::from))
+        .or_else(|| SYSTEM_BUNDLES.iter().map(PathBuf::from).find(|path| path.exists()))
+        .ok_or_else(|| {
+            TlsFault(format!("no bundle of certificate authorities on this system; name one {hint}"))
+        })
+}
+
+fn read(path: &Path) -> Result<RootCertStore, TlsFault> {
+    let bad = |why: String| TlsFault(format!("the CA file {} {why}", path.display()));
+    let certificates =
+        CertificateDer::pem_file_iter(path).map_err(|error| bad(format!("cannot be read: {error}")))?;
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates {
+        let certificate = certificate.map_err(|error| bad(format!("is not PEM: {error}")))?;
+        // A system's bundle may hold one that the verifier does not take; the others still count.
+        let _unusable = roots.add(certificate).err();
+    }
+    if roots.is_empty() { Err(bad("holds no usable certificate".into())) } else { Ok(roots) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_absent_or_empty_is_named() {
+        for path in ["/nonexistent/ca.pem", "/dev/null"] {
+            let fault = client_config(true, Some(Path::new(path)), "").unwrap_err();
+            assert!(fault.to_string().contains(path), "{fault}");
+        }
+        assert!(
+            client_config(false, Some(Path::new("/nonexistent/ca.pem")), "").is_ok(),
+            "plain HTTP reads none"
+        );
+    }
+}
