@@ -33,7 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("log-postgres", &["kernel", "log", "retrieval"]),
     ("retrieval", &["kernel"]),
     ("retrieval-tantivy", &["kernel", "retrieval"]),
-    ("embeddings", &[]),
+    ("embeddings", &["roots"]),
     ("retrieval-vectors", &["kernel", "retrieval", "embeddings"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log", "engine"]),

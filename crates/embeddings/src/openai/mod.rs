@@ -1,7 +1,6 @@
 //! A server that speaks the OpenAI form of embeddings, with a few more attempts while it is only busy or away.
 //! Must not know: what the texts are of.
 
-mod roots;
 mod wire;
 
 use std::{
@@ -64,7 +63,9 @@ enum Attempt {
 impl OpenAi {
     /// Makes no request yet: a server that is away at the start is a passing trouble.
     pub fn new(endpoint: &Uri, model: &str, key: Option<&str>) -> Result<Self, Fault> {
-        let tls = roots::client_config(endpoint.scheme_str() == Some("https"))?;
+        let secure = endpoint.scheme_str() == Some("https");
+        let tls = if secure { plenary_roots::client_config(None) } else { plenary_roots::plain_config() };
+        let tls = tls.map_err(|fault| Fault::Unusable(fault.to_string()))?;
         let connector =
             HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
         let client = Client::builder(TokioExecutor::new())
