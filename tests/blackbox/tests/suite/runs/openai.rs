@@ -17,7 +17,7 @@ const AGENT: &str = "model";
 async fn asking(turns: Vec<Turn>) -> (Server, Agent, Model) {
     let model = Model::start(turns).await;
     let lines = format!(
-        "kind = \"openai\"\nurl = \"{}\"\nmodel = \"scripted\"\napi_key_env = \"SCRIPTED_KEY\"",
+        "kind = \"openai\"\nbase_url = \"{}\"\nmodel = \"scripted\"\napi_key_env = \"SCRIPTED_KEY\"",
         model.url()
     );
     let server = Server::builder().config(&hosted(AGENT, &lines)).env("SCRIPTED_KEY", KEY).start().await;
