@@ -121,7 +121,7 @@ impl Link {
         let info = json!({"name": "plenary", "title": "Plenary", "version": env!("CARGO_PKG_VERSION")});
         let params =
             json!({"protocolVersion": VERSION, "clientCapabilities": capabilities, "clientInfo": info});
-        let greeting = self.call("initialize", params).await?;
+        let greeting = self.call("initialize", &params).await?;
         if greeting["protocolVersion"].as_u64() != Some(VERSION) {
             let why =
                 format!("it speaks version {} of the protocol, not {VERSION}", greeting["protocolVersion"]);
@@ -131,13 +131,13 @@ impl Link {
         let directory = std::path::absolute(&directory).or_else(|_| std::env::current_dir());
         let directory = directory.map_err(|error| Some(format!("there is no directory: {error}")))?;
         let params = json!({"cwd": directory.to_string_lossy(), "mcpServers": []});
-        let session = self.call("session/new", params).await?;
+        let session = self.call("session/new", &params).await?;
         let id = session["sessionId"].as_str().ok_or_else(|| Some("its session has no id".to_owned()))?;
         id.clone_into(&mut self.session);
         Ok(())
     }
 
-    async fn call(&mut self, method: &str, params: Value) -> Result<Value, Option<String>> {
+    async fn call(&mut self, method: &str, params: &Value) -> Result<Value, Option<String>> {
         let asked = self.ask(method, params).map_err(Some)?;
         loop {
             match self.next().await {
@@ -150,19 +150,19 @@ impl Link {
     }
 
     /// Asks something; the number of the answer.
-    pub(super) fn ask(&mut self, method: &str, params: Value) -> Result<u64, String> {
+    pub(super) fn ask(&mut self, method: &str, params: &Value) -> Result<u64, String> {
         self.asked += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}))?;
         Ok(self.asked)
     }
 
     /// Tells something that wants no answer.
-    pub(super) fn tell(&self, method: &str, params: Value) -> Result<(), String> {
+    pub(super) fn tell(&self, method: &str, params: &Value) -> Result<(), String> {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
     }
 
     /// Answers a request.
-    pub(super) fn answer(&self, id: &Value, result: Value) -> Result<(), String> {
+    pub(super) fn answer(&self, id: &Value, result: &Value) -> Result<(), String> {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
     }
 

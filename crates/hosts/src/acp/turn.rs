@@ -71,7 +71,7 @@ impl<'a> Turn<'a> {
 
     async fn go_on(&mut self, text: &str, input: &mut Input) -> Result<Over, Cut> {
         let prompt = Map::from_iter([("prompt".to_owned(), json!([{"type": "text", "text": text}]))]);
-        let prompt = self.link.ask("session/prompt", self.link.of_session(prompt))?;
+        let prompt = self.link.ask("session/prompt", &self.link.of_session(prompt))?;
         let group = self.link.group();
         let mut stopping: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
         loop {
@@ -160,7 +160,7 @@ impl<'a> Turn<'a> {
 
     async fn question(&mut self, question: Question) -> Result<(), Cut> {
         if self.is_canceled || self.questions.len() >= QUESTIONS_MAX {
-            return Ok(self.link.answer(&question.id, cancelled())?);
+            return Ok(self.link.answer(&question.id, &cancelled())?);
         }
         self.questions.push_back(question);
         if self.questions.len() == 1 { self.ask().await } else { Ok(()) }
@@ -179,16 +179,16 @@ impl<'a> Turn<'a> {
             self.questions.front().and_then(|question| Some((question.id.clone(), question.outcome(answer)?)))
         {
             self.questions.pop_front();
-            self.link.answer(&id, outcome)?;
+            self.link.answer(&id, &outcome)?;
         }
         self.ask().await
     }
 
     fn cancel(&mut self) -> Result<(), Cut> {
         self.is_canceled = true;
-        self.link.tell("session/cancel", self.link.of_session(Map::new()))?;
+        self.link.tell("session/cancel", &self.link.of_session(Map::new()))?;
         for question in self.questions.drain(..) {
-            self.link.answer(&question.id, cancelled())?;
+            self.link.answer(&question.id, &cancelled())?;
         }
         Ok(())
     }

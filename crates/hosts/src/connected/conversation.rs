@@ -15,8 +15,8 @@ use crate::spoken::{self, Foreign};
 pub(super) enum Served {
     /// It is over.
     Ended(Ended),
-    /// The instance went away; whether it had said anything.
-    Vanished { said: bool },
+    /// The instance went away. The run is lost with it once it has said anything of it, or when its token was taken away.
+    Vanished { is_lost: bool },
 }
 
 /// Carries out a run at an instance.
@@ -29,7 +29,7 @@ pub(super) async fn serve(
     let mut said = false;
     let mut foreign = Foreign::of_run(request);
     if !place.tell(request.line()).await {
-        return Served::Vanished { said };
+        return Served::Vanished { is_lost: place.is_revoked() };
     }
     let mut canceled: Option<Instant> = None;
     loop {
@@ -54,7 +54,7 @@ pub(super) async fn serve(
             heard = place.heard() => heard,
         };
         let event = match heard {
-            None => return Served::Vanished { said },
+            None => return Served::Vanished { is_lost: said || place.is_revoked() },
             Some(Heard::Piece(text)) => {
                 said = true;
                 output.emit_delta(&text);

@@ -55,10 +55,10 @@ impl Desk {
         instance
     }
 
-    /// It gets no more, and what it had hears no more of it.
-    pub(super) fn detach(&self, instance: &Instance) {
+    /// It gets no more, and what it had hears no more of it; `is_revoked` when its token was taken away.
+    pub(super) fn detach(&self, instance: &Instance, is_revoked: bool) {
         self.present().instances.remove(&instance.number);
-        instance.gone();
+        instance.gone(is_revoked);
     }
 
     /// A place for a run, as soon as an instance is there; `None` when none came in time.

@@ -3,7 +3,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use plenary_runs::{RunRequest, Said};
@@ -29,11 +32,14 @@ pub(super) struct Instance {
     frames: mpsc::Sender<String>,
     /// By run id; `None` when it is gone.
     runs: Mutex<Option<HashMap<String, mpsc::Sender<Heard>>>>,
+    /// Whether its token was taken away.
+    revoked: AtomicBool,
 }
 
 impl Instance {
     pub(super) fn new(number: u64, frames: mpsc::Sender<String>) -> Self {
-        Self { number, frames, runs: Mutex::new(Some(HashMap::new())) }
+        let runs = Mutex::new(Some(HashMap::new()));
+        Self { number, frames, runs, revoked: AtomicBool::new(false) }
     }
 
     fn runs(&self) -> MutexGuard<'_, Option<HashMap<String, mpsc::Sender<Heard>>>> {
@@ -54,7 +60,8 @@ impl Instance {
     }
 
     /// It is gone: its runs hear no more of it.
-    pub(super) fn gone(&self) {
+    pub(super) fn gone(&self, is_revoked: bool) {
+        self.revoked.store(is_revoked, Ordering::Release);
         *self.runs() = None;
     }
 
@@ -113,6 +120,11 @@ impl Place {
     /// What the instance says next; `None` when it is gone and all is heard.
     pub(super) async fn heard(&mut self) -> Option<Heard> {
         self.heard.recv().await
+    }
+
+    /// Whether the instance is gone because its token was taken away.
+    pub(super) fn is_revoked(&self) -> bool {
+        self.instance.revoked.load(Ordering::Acquire)
     }
 
     /// Which instance it is.

@@ -102,10 +102,10 @@ impl Connected {
             };
             match conversation::serve(place, request, &output, &mut input).await {
                 Served::Ended(ended) => return ended,
-                Served::Vanished { said: true } => {
+                Served::Vanished { is_lost: true } => {
                     return Ended::error("the instance of the agent that carried out the run went away");
                 }
-                Served::Vanished { said: false } => {}
+                Served::Vanished { is_lost: false } => {}
             }
         }
         let why = format!("{INSTANCES_TRIED_MAX} instances of the agent went away before they said anything");

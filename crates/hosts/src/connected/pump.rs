@@ -61,7 +61,7 @@ pub(super) async fn attached(
             end = allowed(accounts, principal, watch) => end,
         }
     };
-    desk.detach(&instance);
+    desk.detach(&instance, end == REVOKED);
     tracing::info!(agent = %desk.handle, instance = instance.number, ?end, "an instance is gone");
     if let End::Close(code, reason) = end {
         close(&mut socket, code, reason).await;

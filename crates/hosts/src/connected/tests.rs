@@ -101,7 +101,7 @@ async fn the_least_busy_gets_a_run_and_a_thread_stays_where_it_is() {
     // The second one is idle, but the thread is at the first.
     let again = agent.desk.place(&home, agent.wait).await.unwrap();
     assert_eq!(again.number(), one.instance.number);
-    agent.desk.detach(&one.instance);
+    agent.desk.detach(&one.instance, false);
     assert_eq!(agent.desk.place(&home, agent.wait).await.unwrap().number(), two.instance.number);
 }
 
@@ -111,14 +111,24 @@ async fn who_vanishes_before_it_said_anything_leaves_its_run_to_the_next() {
     let mut one = Attached::to(&agent);
     let (running, mut ears) = start(&agent, &request(&json!({"input": "hi"})));
     one.asked().await;
-    agent.desk.detach(&one.instance);
+    agent.desk.detach(&one.instance, false);
     let mut two = Attached::to(&agent);
     let asked = two.asked().await;
     two.says(json!({"type": "TextOutput", "run_id": asked["run_id"], "content": "half"})).await;
     assert_eq!(ears.event().await.as_ref().and_then(Event::content).as_deref(), Some("half"));
-    agent.desk.detach(&two.instance);
+    agent.desk.detach(&two.instance, false);
     let why = running.await.unwrap().why.unwrap();
     assert!(why.contains("went away"), "{why}");
+}
+
+#[tokio::test]
+async fn whose_token_is_taken_away_loses_its_runs() {
+    let agent = connected("1h");
+    let mut attached = Attached::to(&agent);
+    let (running, _ears) = start(&agent, &request(&json!({"input": "hi"})));
+    attached.asked().await;
+    agent.desk.detach(&attached.instance, true);
+    assert!(running.await.unwrap().why.unwrap().contains("went away"));
 }
 
 #[tokio::test]
@@ -128,7 +138,7 @@ async fn past_the_instances_that_are_tried_the_run_ends() {
     for _ in 0..INSTANCES_TRIED_MAX {
         let mut attached = Attached::to(&agent);
         attached.asked().await;
-        agent.desk.detach(&attached.instance);
+        agent.desk.detach(&attached.instance, false);
     }
     let why = running.await.unwrap().why.unwrap();
     assert!(why.contains("before they said anything"), "{why}");
