@@ -108,7 +108,7 @@ impl Server {
             let whole = whole.map_err(|_| Failed::Refused(self.told("it fell silent")))?;
             let whole = whole.map_err(|why| Failed::Refused(self.told(&why)))?;
             heard(&answer.take(&whole).map_err(Failed::Refused)?);
-            return Ok(answer);
+            return answer.ended().map_err(Failed::Refused);
         }
         let (mut parser, mut items) = (Parser::holding(EVENT_OCTETS_MAX), Vec::new());
         loop {
@@ -129,7 +129,7 @@ impl Server {
             for item in items.drain(..) {
                 let Item::Event(event) = item else { continue };
                 if event.data.trim() == "[DONE]" {
-                    return Ok(answer);
+                    return answer.ended().map_err(Failed::Refused);
                 }
                 let added = answer.take(event.data.as_bytes()).map_err(Failed::Refused)?;
                 if !added.is_empty() {

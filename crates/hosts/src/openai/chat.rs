@@ -144,10 +144,17 @@ pub(super) struct Answer {
     pub(super) calls: Vec<Call>,
     pub(super) finish_reason: Option<String>,
     pub(super) usage: Option<Value>,
+    /// Whether any part of a message was there.
+    begun: bool,
     octets: usize,
 }
 
 impl Answer {
+    /// The answer, if there was one.
+    pub(super) fn ended(self) -> Result<Self, String> {
+        if self.begun { Ok(self) } else { Err("the model's answer has no message".into()) }
+    }
+
     /// Takes a piece in; the text that it adds, or what is wrong.
     pub(super) fn take(&mut self, json: &[u8]) -> Result<String, String> {
         let piece: Piece = serde_json::from_slice(json)
@@ -159,6 +166,7 @@ impl Answer {
         let mut added = String::new();
         // Only one was asked for.
         let Some(choice) = piece.choices.into_iter().next() else { return Ok(added) };
+        self.begun = true;
         self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
         let delta = choice.delta.unwrap_or_default();
         for text in [delta.content, delta.refusal].into_iter().flatten() {

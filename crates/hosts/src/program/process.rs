@@ -20,8 +20,11 @@ use tokio::{
 
 use super::Program;
 
-/// What the server keeps to itself: its variables may hold secrets.
-const OWN_VARIABLES: &str = "PLENARY_";
+/// What the server keeps to itself: variables that begin like this may hold its secrets.
+const OWN_VARIABLES: [&str; 2] = ["PLENARY_", "AWS_"];
+
+/// And those that end like this: `OTEL_EXPORTER_OTLP_HEADERS` and its kin hold the collector's token.
+const HEADERS_VARIABLE: (&str, &str) = ("OTEL_EXPORTER_OTLP_", "HEADERS");
 
 /// How long a program may take from the line that cancels to the end of its process: then SIGTERM, then SIGKILL.
 const TERM_AFTER: Duration = Duration::from_secs(2);
@@ -101,7 +104,7 @@ pub(crate) fn command(program: &Program, around: impl IntoIterator<Item = OsStri
     let mut command = Command::new(words.next().map_or("", String::as_str));
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0).kill_on_drop(true);
-    for name in around.into_iter().filter(|name| name.to_string_lossy().starts_with(OWN_VARIABLES)) {
+    for name in around.into_iter().filter(is_own) {
         command.env_remove(name);
     }
     command.envs(&program.env);
@@ -109,6 +112,12 @@ pub(crate) fn command(program: &Program, around: impl IntoIterator<Item = OsStri
         command.current_dir(directory);
     }
     command
+}
+
+fn is_own(name: &OsString) -> bool {
+    let name = name.to_string_lossy();
+    let (begins, ends) = HEADERS_VARIABLE;
+    OWN_VARIABLES.iter().any(|own| name.starts_with(own)) || name.starts_with(begins) && name.ends_with(ends)
 }
 
 fn cannot_start(program: &Program, error: &io::Error) -> String {

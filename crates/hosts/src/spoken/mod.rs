@@ -51,6 +51,7 @@ struct Whose<'a> {
 
 /// Which run a line names; `Some(None)` when that is not a text.
 pub(crate) fn whose(line: &[u8]) -> Result<Option<Option<String>>, Cow<'static, str>> {
+    plenary_kernel::json::check(line).map_err(|fault| fault.to_string())?;
     let whose: Whose<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     Ok(whose.run_id.map(|named| serde_json::from_str(named.get()).ok()))
 }

@@ -164,7 +164,7 @@ impl Event {
                 return Err(NotAnEvent::Member(name));
             }
         }
-        let members = members.line(&[], BASE);
+        let members = members.line(&artifact_id(kind, members), BASE);
         if members.len() > EVENT_OCTETS_MAX {
             return Err(NotAnEvent::TooLarge(members.len()));
         }
@@ -254,6 +254,16 @@ impl Event {
         let members = Members::read(self.members.as_bytes()).ok()?;
         (self.kind == EventKind::TextOutput).then(|| members.text("content").ok().flatten()).flatten()
     }
+}
+
+/// An artifact that its maker keeps has an id of its own, which would be in the way of the event's: it stands in
+/// `artifact_id` and in `artifact` (wire.md 4.4, no. 8).
+fn artifact_id(kind: EventKind, members: &Members<'_>) -> Vec<(&'static str, String)> {
+    let text = |name| members.text(name).ok().flatten().map(|text| quoted(&text));
+    let Some(id) = text("id").filter(|_| kind == EventKind::ArtifactGenerated) else { return Vec::new() };
+    let [name, url, mime_type] = ["name", "url", "mime_type"].map(|name| text(name).unwrap_or_default());
+    let artifact = [("id", id.clone()), ("name", name), ("url", url), ("mime_type", mime_type)];
+    vec![("artifact_id", id), ("artifact", Members::default().line(&artifact, &[]))]
 }
 
 /// What a program says in one JSON object: an event, or the end of its run (wire.md D.8).
