@@ -1,6 +1,6 @@
 //! The client itself: which server, which token, and the one way every operation goes.
-//! Must not know: any operation; those stand in `accounts`, `sessions`, `frames`, `channels`, `context`, `transfer`,
-//! `me`, `contacts`, `health`, `live`.
+//! Must not know: any operation; those stand in `accounts`, `sessions`, `frames`, `channels`, `context`, `runs`,
+//! `transfer`, `me`, `contacts`, `health`, `live`.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -13,13 +13,14 @@ use plenary_kernel::AgentHandle;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    BaseUrl, Error, RawReply, Reply, Result, Retry, Roots, Token,
+    BaseUrl, Error, IdempotencyKey, RawReply, Reply, Result, Retry, Roots, Token,
     exchange::{Http, Pieces},
     net::Connector,
 };
 
 /// The header by which a client names the agent its token must belong to (wire.md D.1).
 pub(crate) const AGENT_HEADER: HeaderName = HeaderName::from_static("x-asp-agent");
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// What stays as it is inside one segment of a path.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
@@ -287,6 +288,21 @@ impl Client {
         let body = json(body)?;
         self.retry().run(|| self.call(Method::POST, path, Some(body.clone()))).await
     }
+
+    /// A POST with an `Idempotency-Key` header, repeated on transient failures.
+    pub(crate) async fn post_once(
+        &self,
+        path: &str,
+        body: Option<Bytes>,
+        key: &IdempotencyKey,
+    ) -> Result<RawReply> {
+        let key = HeaderValue::from_str(key.as_str())
+            .map_err(|_| Error::Invalid("the idempotency key cannot stand in a header".into()))?;
+        let headers = [(IDEMPOTENCY_KEY, key)];
+        self.retry()
+            .run(|| async { self.raw_with(Method::POST, path, &headers, body.clone()).await?.into_success() })
+            .await
+    }
 }
 
 impl fmt::Debug for Client {
@@ -299,7 +315,7 @@ impl fmt::Debug for Client {
     }
 }
 
-fn json<B: Serialize>(body: &B) -> Result<Bytes> {
+pub(crate) fn json<B: Serialize>(body: &B) -> Result<Bytes> {
     serde_json::to_vec(body).map(Bytes::from).map_err(|e| Error::Invalid(format!("not JSON: {e}")))
 }
 

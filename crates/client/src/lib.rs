@@ -1,6 +1,6 @@
 //! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events over
-//! WebSocket, frames, channels and context over HTTP and Server-Sent Events, exports and backups. Used by the command line
-//! and by tests.
+//! WebSocket, frames, channels, context and runs over HTTP and Server-Sent Events, exports and backups. Used by the
+//! command line and by tests.
 //! Must not know: the server's crates, terminals, files but for a CA bundle and backups, where identities come from.
 
 pub mod accounts;
@@ -20,6 +20,7 @@ pub mod me;
 mod net;
 mod reply;
 mod retry;
+pub mod runs;
 mod secret;
 pub mod sessions;
 pub mod transfer;

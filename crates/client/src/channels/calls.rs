@@ -2,14 +2,12 @@
 //! Must not know: how calls travel.
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use http::Method;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{ChannelEvent, Presence};
 use crate::{Client, Error, IdempotencyKey, RawReply, Reply, Result, client::segment};
-
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// A channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,7 +130,10 @@ impl Client {
     /// As every call.
     pub async fn create_channel(&self, title: &str, created_by: Option<&str>) -> Result<Reply<Channel>> {
         let body = serde_json::json!({"title": title, "created_by": created_by});
-        self.post_once("/agent-channel", Some(body.to_string().into()), &IdempotencyKey::random()).await
+        Reply::read(
+            self.post_once("/agent-channel", Some(body.to_string().into()), &IdempotencyKey::random())
+                .await?,
+        )
     }
 
     /// `GET /agent-channel`: those that the token's owner created or appended to, newest first.
@@ -185,7 +186,10 @@ impl Client {
     /// # Errors
     /// As every call; 409 `channel_closed` where the server takes no more events after closing.
     pub async fn append_event(&self, id: &str, event: &NewEvent) -> Result<Reply<ChannelEvent>> {
-        self.post_once(&format!("{}/event", at(id)), Some(body(event)?), &IdempotencyKey::random()).await
+        Reply::read(
+            self.post_once(&format!("{}/event", at(id)), Some(body(event)?), &IdempotencyKey::random())
+                .await?,
+        )
     }
 
     /// `POST …/event?validate=1`: checks an event and stores nothing (CH-31, CH-32).
@@ -209,24 +213,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn close_channel(&self, id: &str) -> Result<Reply<Channel>> {
-        self.post_once(&format!("{}/close", at(id)), None, &IdempotencyKey::random()).await
-    }
-
-    async fn post_once<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: Option<Bytes>,
-        key: &IdempotencyKey,
-    ) -> Result<Reply<T>> {
-        let key = HeaderValue::from_str(key.as_str())
-            .map_err(|_| Error::Invalid("the idempotency key cannot stand in a header".into()))?;
-        let headers = [(IDEMPOTENCY_KEY, key)];
-        self.retry()
-            .run(|| async {
-                let raw = self.raw_with(Method::POST, path, &headers, body.clone()).await?;
-                Reply::read(raw.into_success()?)
-            })
-            .await
+        Reply::read(self.post_once(&format!("{}/close", at(id)), None, &IdempotencyKey::random()).await?)
     }
 }
 

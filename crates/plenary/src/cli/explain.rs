@@ -95,6 +95,14 @@ fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
             "put it there with `plenary context blob put FILE`, or deposit with --upload"
         }
         (404, "session_not_found") => "`plenary context session list` shows those of the project",
+        (404, "agent_not_found") => "`plenary runs agents` lists those that this server runs",
+        (404, "run_not_found" | "thread_not_found") => {
+            "it is not there, or not for this caller; `plenary runs threads NAME` shows yours"
+        }
+        (404, "artifact_not_found") => {
+            "it is not there, or not for this caller; a run's events name its artifacts"
+        }
+        (409, "run_not_active") => "see where it stands with `plenary runs show NAME RUN_ID`",
         (409, "ambiguous_package_id") => "say which project's with --project",
         (409, "duplicate_package_id") => {
             "deposit a new package, with `--parent ID` where it corrects that one"

@@ -20,6 +20,8 @@ pub(crate) enum Exit {
     Auth,
     /// Nobody answered.
     Unanswered,
+    /// Stopped before it was done, as after Ctrl-C.
+    Canceled,
     /// What a command that was run ended with.
     Command(u8),
 }
@@ -33,6 +35,7 @@ impl From<Exit> for ExitCode {
             Exit::Unreachable => 3,
             Exit::Auth => 4,
             Exit::Unanswered => 5,
+            Exit::Canceled => 130,
             Exit::Command(code) => code,
         })
     }

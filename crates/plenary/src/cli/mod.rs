@@ -17,6 +17,7 @@ mod listen;
 mod me;
 mod org;
 mod owner;
+mod runs;
 mod say;
 #[cfg(test)]
 mod scratch;
@@ -49,7 +50,8 @@ Exit codes:
   2  wrong usage
   3  the server cannot be reached
   4  no token, or one the server does not take
-  5  nobody answered (`frame query`)
+  5  nobody answered (`frame query`), or a run waits for input (`run`)
+  130  the run was canceled (`run`)
 `frame lock … -- COMMAND` ends with the command's own exit code.";
 
 /// What every client command takes.
@@ -100,6 +102,11 @@ pub(crate) enum Command {
     /// Channels: append-only logs in which agents on different hosts coordinate
     #[command(subcommand)]
     Channel(channel::Command),
+    /// Ask an agent behind the server for something, and see what it does
+    Run(runs::Run),
+    /// Agents behind the server, their runs and threads
+    #[command(subcommand)]
+    Runs(runs::Command),
     /// Context that outlives sessions: packages of work done, facts, reviews, briefings
     Context(agentic::ContextArgs),
     /// Ask to be listed by an agent, or answer one that asks
@@ -139,6 +146,8 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Listen(args) => wait(listen::run(context, args)),
         Command::Frame(command) => wait(frame::run(context, command)),
         Command::Channel(command) => wait(channel::run(context, command)),
+        Command::Run(args) => wait(runs::run_one(context, args)),
+        Command::Runs(command) => wait(runs::run(context, command)),
         Command::Context(args) => wait(agentic::run(context, args)),
         Command::Contact(command) => wait(contact::run(context, command)),
         Command::Me(args) => wait(me::run(context, args)),

@@ -109,6 +109,11 @@ impl Out {
         self.stderr(&format!("{text}\n"));
     }
 
+    /// A remark that stays in the background.
+    pub(crate) fn aside(&self, text: &str) {
+        self.note(&paint(self.color_err, Style::Dim, text));
+    }
+
     /// A question, left open for the answer.
     pub(crate) fn ask(&self, text: &str) {
         self.stderr(text);

@@ -33,6 +33,7 @@ mod presence;
 mod provisioning;
 mod reopen;
 mod runs;
+mod runs_cli;
 mod seed;
 mod selfservice;
 mod shapes;

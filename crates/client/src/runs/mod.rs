@@ -1,0 +1,13 @@
+//! The Agent Protocol (wire.md 4, D.8): the agents behind a server, their runs and threads, and a run's events as they
+//! come.
+//! Must not know: what a person is told about a run.
+
+mod calls;
+mod event;
+mod shapes;
+mod stream;
+
+pub use calls::{Artifact, EventPage, Place, ThreadPage};
+pub use event::{EventBody, FinishReason, RunEvent};
+pub use shapes::{Accepted, Chat, Descriptor, Listed, OperationOf, RunReport, RunStatus, Thread, Wait};
+pub use stream::{RunStream, Signal};

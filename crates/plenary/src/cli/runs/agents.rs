@@ -1,0 +1,72 @@
+//! `plenary runs agents`, `describe`, `configure`: the agents that the server runs.
+//! Must not know: runs.
+
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::{
+    cli::{context::Context, failure::Failure, identity::Realm},
+    out::{Style, Table, clean, clean_block},
+};
+
+/// Which agent.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// The agent; `plenary runs agents` lists them
+    #[arg(value_name = "NAME")]
+    pub(super) agent: String,
+}
+
+/// What to set.
+#[derive(Debug, Args)]
+pub(crate) struct Configure {
+    #[command(flatten)]
+    which: Which,
+    /// JSON, or a text; null takes an argument away
+    #[arg(required = true, value_name = "KEY=VALUE")]
+    args: Vec<String>,
+}
+
+pub(super) async fn list(context: &Context) -> Result<(), Failure> {
+    let reply = super::client(context)?.run_agents().await?;
+    context.answer(&reply, |agents| {
+        let mut table = Table::new(&["NAME", "PATH"]);
+        agents.iter().for_each(|agent| table.row([&agent.0, &agent.1]));
+        context.table(&table, "this server runs no agents")
+    })
+}
+
+pub(super) async fn describe(context: &Context, which: &Which) -> Result<(), Failure> {
+    let reply = super::client(context)?.describe_agent(&which.agent).await?;
+    context.answer(&reply, |agent| {
+        let out = context.out;
+        let name = out.paint(Style::Bold, &clean(&agent.name));
+        out.line(&format!("{name}: {}", clean_block(&agent.purpose, "    ")))?;
+        for operation in &agent.operations {
+            let name = out.paint(Style::Green, &clean(&operation.name));
+            out.line(&format!("  {name}: {}", clean_block(&operation.description, "      ")))?;
+        }
+        if !agent.tools.is_empty() {
+            out.line(&format!("  tools: {}", clean(&agent.tools.join(", "))))?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) async fn configure(context: &Context, args: &Configure) -> Result<(), Failure> {
+    let settings = args.args.iter().map(|arg| setting(arg)).collect::<Result<Map<_, _>, _>>()?;
+    let client = context.configuring_client(Realm::Everything)?;
+    let event = client.configure_agent(&args.which.agent, &settings).await?;
+    if context.out.is_json() {
+        return Ok(context.out.line(event.json())?);
+    }
+    Ok(context.out.line(&format!("configured {}", clean(&args.which.agent)))?)
+}
+
+fn setting(arg: &str) -> Result<(String, Value), Failure> {
+    let (key, value) = arg.split_once('=').ok_or_else(|| {
+        Failure::usage(format!("`{arg}` is no setting"), "write KEY=VALUE for each argument")
+    })?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+    Ok((key.to_owned(), value))
+}

@@ -1,0 +1,69 @@
+//! `plenary run` and `plenary runs`: agents behind the server, their runs and threads (Agent Protocol).
+//! Must not know: how a run is followed or shown; its parts do.
+
+mod agents;
+mod follow;
+mod interrupts;
+mod prompt;
+mod reading;
+mod run;
+mod words;
+
+use clap::Subcommand;
+use plenary_client::Client;
+
+use super::{context::Context, failure::Failure};
+pub(crate) use run::Run;
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the agents that the server runs
+    Agents,
+    /// Show what an agent is for, and what it can be asked
+    Describe(agents::Which),
+    /// Set what an agent is configured with, as its owner or the operator
+    Configure(agents::Configure),
+    /// List an agent's latest runs, and where they stand
+    List(reading::List),
+    /// Show where a run stands
+    Show(reading::OfRun),
+    /// Show what a run has said so far, and follow it
+    Events(reading::Events),
+    /// Tell a run to stop
+    Cancel(reading::OfRun),
+    /// List an agent's threads, newest first
+    Threads(reading::Threads),
+    /// Show all that was said in a thread
+    Replay(reading::Replay),
+    /// Fetch what an agent made, by the id in its URL
+    Artifact(reading::Fetch),
+}
+
+pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Agents => agents::list(context).await,
+        Command::Describe(args) => agents::describe(context, &args).await,
+        Command::Configure(args) => agents::configure(context, &args).await,
+        Command::List(args) => reading::list(context, &args).await,
+        Command::Show(args) => reading::show(context, &args).await,
+        Command::Events(args) => reading::events(context, &args).await,
+        Command::Cancel(args) => reading::cancel(context, &args).await,
+        Command::Threads(args) => reading::threads(context, &args).await,
+        Command::Replay(args) => reading::replay(context, &args).await,
+        Command::Artifact(args) => reading::fetch(context, &args).await,
+    }
+}
+
+/// `plenary run`.
+pub(crate) async fn run_one(context: &Context, args: Run) -> Result<(), Failure> {
+    run::run(context, args).await
+}
+
+/// Whoever speaks here: an agent, a person, the operator.
+fn client(context: &Context) -> Result<Client, Failure> {
+    match context.any_client()? {
+        (client, None) => Ok(client),
+        (_, Some(failure)) => Err(failure),
+    }
+}

@@ -1,0 +1,110 @@
+//! Questions of a run at the terminal: one for each key, answered by a line each.
+//! Must not know: runs.
+
+use std::collections::VecDeque;
+
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+
+use crate::out::{Out, clean};
+
+/// Lines that were typed before anybody asked; more wait in the terminal.
+const LINES_AHEAD: usize = 1;
+
+/// What is being asked.
+pub(super) struct Prompt {
+    out: Out,
+    lines: Option<mpsc::Receiver<String>>,
+    open: VecDeque<(String, String)>,
+    answers: Map<String, Value>,
+}
+
+impl Prompt {
+    pub(super) fn new(out: Out) -> Self {
+        Self { out, lines: None, open: VecDeque::new(), answers: Map::new() }
+    }
+
+    /// Begins to ask for these keys.
+    pub(super) fn ask(&mut self, keys: &Map<String, Value>) {
+        self.answers = Map::new();
+        self.open = keys.iter().map(|(key, description)| (key.clone(), described(description))).collect();
+        self.question();
+    }
+
+    /// Asks no more: somebody else has answered.
+    pub(super) fn drop_questions(&mut self) {
+        if !self.open.is_empty() {
+            self.open.clear();
+            self.out.note("");
+        }
+    }
+
+    pub(super) fn is_asking(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    fn question(&self) {
+        let Some((key, description)) = self.open.front() else { return };
+        let key = clean(key);
+        if description.is_empty() {
+            self.out.ask(&format!("{key}: "));
+        } else {
+            self.out.ask(&format!("{} ({key}): ", clean(description)));
+        }
+    }
+
+    /// The next line that is typed; `None` when the terminal was closed. May be dropped and called again.
+    pub(super) async fn line(&mut self) -> Option<String> {
+        self.lines.get_or_insert_with(typed).recv().await
+    }
+
+    /// Takes an answer; all of them once the last question has one.
+    pub(super) fn answer(&mut self, line: &str) -> Option<Map<String, Value>> {
+        let (key, _) = self.open.pop_front()?;
+        self.answers.insert(key, line.trim_end_matches(['\n', '\r']).into());
+        self.question();
+        self.open.is_empty().then(|| std::mem::take(&mut self.answers))
+    }
+}
+
+/// What a key is described by: a text, or whatever JSON stands there.
+pub(super) fn described(description: &Value) -> String {
+    match description {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// Reads lines beside the runtime: nothing can take back a reading that has begun.
+fn typed() -> mpsc::Receiver<String> {
+    let (tell, told) = mpsc::channel(LINES_AHEAD);
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        while std::io::stdin().read_line(&mut line).is_ok_and(|octets| octets > 0) {
+            if tell.blocking_send(std::mem::take(&mut line)).is_err() {
+                break;
+            }
+        }
+    });
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sc_44_each_key_has_its_question_and_its_answer() {
+        let mut prompt = Prompt::new(Out::new(true, true));
+        let keys = serde_json::json!({"name": "Your name", "size": null});
+        prompt.ask(keys.as_object().unwrap());
+        assert!(prompt.is_asking() && prompt.answer("Ann\r\n").is_none());
+        let answers = prompt.answer("").unwrap();
+        assert_eq!(Value::Object(answers), serde_json::json!({"name": "Ann", "size": ""}));
+        assert!(!prompt.is_asking() && prompt.answer("late").is_none());
+        prompt.ask(keys.as_object().unwrap());
+        prompt.drop_questions();
+        assert!(!prompt.is_asking());
+    }
+}

@@ -1,0 +1,79 @@
+//! Runs of the demonstration: what is asked of an agent and what it says is printed and counted.
+//! Must not know: the play.
+
+use anyhow::Context as _;
+use plenary_client::{
+    Client, IdempotencyKey,
+    frames::StreamOptions,
+    runs::{Accepted, Chat, RunEvent, RunStream, Signal},
+};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{STEP, Stage, say};
+use crate::out::Style;
+
+impl Stage {
+    /// The client of a player, for what is no JSON.
+    pub(in crate::demo) fn client(&mut self, handle: &'static str) -> anyhow::Result<Client> {
+        Ok(self.player(handle)?.client.clone())
+    }
+
+    /// A remark on what a player does.
+    pub(in crate::demo) fn does(&self, handle: &str, verb: &str, what: &str) -> anyhow::Result<()> {
+        say(self.out, handle, verb, what)
+    }
+
+    /// Asks an agent for something and follows what it does.
+    pub(in crate::demo) async fn ask(
+        &mut self,
+        handle: &'static str,
+        agent: &str,
+        chat: &Chat,
+    ) -> anyhow::Result<(Accepted, RunStream)> {
+        self.requests += 1;
+        let (path, body) = (format!("/agent/{agent}/run"), serde_json::to_value(chat)?);
+        self.line(
+            &json!({"agent": handle, "request": {"method": "POST", "path": path, "body": body}}),
+            &format!("{handle} {} POST {path} {body}", self.out.paint(Style::Green, "→")),
+        )?;
+        let client = self.client(handle)?;
+        let starting = client.start_run(agent, chat, &IdempotencyKey::random());
+        let run = timeout(STEP, starting).await.context("the request took too long")??;
+        let stream = client.follow_run(agent, &run.run_id, None, StreamOptions::default());
+        self.line(
+            &json!({"agent": handle, "reply": {"status": 202, "run_id": run.run_id}}),
+            &format!("{handle} {} 202 X-Run-Id: {}", self.out.paint(Style::Green, "←"), run.run_id),
+        )?;
+        Ok((run, stream))
+    }
+
+    /// Waits for the next event of a run that is stored; it must be of this type.
+    pub(in crate::demo) async fn run_event(
+        &mut self,
+        handle: &'static str,
+        stream: &mut RunStream,
+        kind: &str,
+    ) -> anyhow::Result<RunEvent> {
+        loop {
+            let heard =
+                timeout(STEP, stream.next()).await.with_context(|| format!("{kind} should come"))??;
+            match heard {
+                Some(Signal::Event(event)) => {
+                    self.events += 1;
+                    let value: Value = serde_json::from_str(event.json())?;
+                    self.line(
+                        &json!({"agent": handle, "event": value}),
+                        &format!("{handle} {} {}", self.out.paint(Style::Yellow, "⇐"), event.json()),
+                    )?;
+                    if event.id.is_some() {
+                        anyhow::ensure!(event.kind == kind, "{kind} should come, not {}", event.json());
+                        return Ok(*event);
+                    }
+                }
+                Some(Signal::Opened | Signal::Keepalive) => {}
+                other => anyhow::bail!("{kind} should come, not {other:?}"),
+            }
+        }
+    }
+}
