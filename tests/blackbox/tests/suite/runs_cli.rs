@@ -109,6 +109,27 @@ async fn sc_44_a_question_is_left_and_answered_later() {
     assert!(late.code == 1 && late.err.contains("plenary runs show"), "{late:?}");
 }
 
+/// SC-12: text in the making reaches who looks on, and the whole is not told once more.
+#[tokio::test]
+async fn sc_12_text_in_the_making_is_told_as_it_comes() {
+    let (_server, cli) = desk().await;
+    let left = steps(&cli, json!(["wait_for_input", "deltas"]), "one two").await;
+    let run = after(&left.err, "--resume ").to_owned();
+    let mut raw = cli.start(&["runs", "events", "echo", &run, "--follow", "--json"]);
+    raw.line_with("WaitForInput").await;
+    let mut told = cli.start(&["runs", "events", "echo", &run, "--follow"]);
+    told.note_with("asks for reply").await;
+    cli.done(&["run", "echo", "--resume", &run, "reply=yes"]).await;
+    let events: Vec<Value> = raw.end().await.out.lines().map(json_of).collect();
+    let said = |kind: &str| {
+        let of = events.iter().filter(|event| event["type"] == kind);
+        of.filter_map(|event| event["content"].as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(said("TextDelta"), ["one ", "two"], "{events:#?}");
+    assert_eq!(said("TextOutput"), ["{\"reply\":\"yes\"}", "one two"]);
+    assert_eq!(told.end().await.out, "{\"reply\":\"yes\"}\none two\n");
+}
+
 /// SC-46: Ctrl-C cancels and waits for the end; a second one leaves at once.
 #[tokio::test]
 async fn sc_46_a_signal_cancels() {

@@ -11,9 +11,12 @@ use plenary_client::{
 use serde_json::{Map, Value};
 
 use super::{interrupts::Interrupts, prompt::Prompt, words::Voice};
-use crate::cli::{
-    context::Context,
-    failure::{Exit, Failure},
+use crate::{
+    cli::{
+        context::Context,
+        failure::{Exit, Failure},
+    },
+    out::clean,
 };
 
 /// Someone who follows a run.
@@ -131,7 +134,7 @@ impl<'a> Follower<'a> {
     }
 
     fn left_waiting(&self, run: &str, keys: &Map<String, Value>) -> Failure {
-        let keys: Vec<String> = keys.keys().map(|key| format!(" {key}=…")).collect();
+        let keys: Vec<String> = keys.keys().map(|key| format!(" {}=…", clean(key))).collect();
         let keys = if keys.is_empty() { " key=…".to_owned() } else { keys.concat() };
         self.context.out.note(&format!(
             "the run waits; answer with `plenary run {} --resume {run}{keys}`, or stop it with `plenary runs cancel {0} \

@@ -4,7 +4,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use plenary_client::{IdempotencyKey, runs::Chat};
+use plenary_client::{
+    IdempotencyKey,
+    runs::{Chat, RunStatus},
+};
 use serde_json::{Map, Value};
 
 use super::follow::Follower;
@@ -58,9 +61,14 @@ pub(super) async fn run(context: &Context, args: Run) -> Result<(), Failure> {
     let answers = answers(&args.words)?;
     let stands = follower.heed(client.run_report(&args.agent, run)).await??.value;
     if answers.is_empty() {
-        // With the question, which is the last event of one that waits.
-        let after = stands.last_event_id.checked_sub(1).filter(|after| *after > 0);
-        return follower.follow(stands.run_id, after).await;
+        // The question is the last event of one that waits, the end of one that is over.
+        let told = match stands.status {
+            RunStatus::Queued | RunStatus::Running => stands.last_event_id,
+            RunStatus::Waiting | RunStatus::Completed | RunStatus::Error | RunStatus::Canceled => {
+                stands.last_event_id.saturating_sub(1)
+            }
+        };
+        return follower.follow(stands.run_id, Some(told)).await;
     }
     follower.heed(client.resume_run(&args.agent, run, &answers)).await??;
     follower.follow(stands.run_id, Some(stands.last_event_id)).await

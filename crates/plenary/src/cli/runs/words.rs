@@ -29,8 +29,8 @@ pub(super) struct Words {
 pub(super) struct Voice {
     out: Out,
     server: BaseUrl,
-    /// The depth that the run began at: what is deeper is others' talk.
-    depth: u32,
+    /// The depth that the run is at: what is deeper is others' talk.
+    depth: Option<u32>,
     /// The text in the making, so far.
     spoken: String,
     /// Whether a line was begun and not ended.
@@ -41,7 +41,7 @@ pub(super) struct Voice {
 
 impl Voice {
     pub(super) fn new(out: Out, server: BaseUrl) -> Self {
-        Self { out, server, depth: 0, spoken: String::new(), open: false, has_said: false }
+        Self { out, server, depth: None, spoken: String::new(), open: false, has_said: false }
     }
 
     /// Tells an event. Beside the runtime's thread: a reader that has stopped reading must not keep signals from being
@@ -64,10 +64,10 @@ impl Voice {
     }
 
     fn words(&mut self, event: &RunEvent) -> Words {
-        let is_deeper = event.depth > self.depth;
+        let is_deeper = event.depth > *self.depth.get_or_insert(event.depth);
         match &event.body {
-            EventBody::RunStarted if !is_deeper || event.id == Some(1) => {
-                *self = Self { depth: event.depth, ..Self::new(self.out, self.server.clone()) };
+            EventBody::RunStarted => {
+                *self = Self { depth: Some(event.depth), ..Self::new(self.out, self.server.clone()) };
                 Words::default()
             }
             EventBody::TextDelta { .. } if is_deeper => Words::default(),
@@ -143,7 +143,9 @@ impl Voice {
             }
             EventBody::Other => clean(&event.kind).into_owned(),
         };
-        let inset = "  ".repeat(usize::try_from(event.depth.saturating_sub(self.depth)).unwrap_or_default());
+        let inset = "  ".repeat(
+            usize::try_from(event.depth.saturating_sub(self.depth.unwrap_or_default())).unwrap_or_default(),
+        );
         Some(format!("{inset}{told}"))
     }
 }

@@ -38,7 +38,8 @@ impl Stage {
             &format!("{handle} {} POST {path} {body}", self.out.paint(Style::Green, "→")),
         )?;
         let client = self.client(handle)?;
-        let starting = client.start_run(agent, chat, &IdempotencyKey::random());
+        let key = IdempotencyKey::random();
+        let starting = client.start_run(agent, chat, &key);
         let run = timeout(STEP, starting).await.context("the request took too long")??;
         let stream = client.follow_run(agent, &run.run_id, None, StreamOptions::default());
         self.line(
