@@ -152,10 +152,8 @@ impl RunEvent {
     /// How the run ended, where this is its end.
     #[must_use]
     pub const fn finish_reason(&self) -> Option<FinishReason> {
-        match &self.body {
-            EventBody::RunCompleted { finish_reason, .. } => Some(*finish_reason),
-            _ => None,
-        }
+        let EventBody::RunCompleted { finish_reason, .. } = &self.body else { return None };
+        Some(*finish_reason)
     }
 }
 

@@ -69,11 +69,10 @@ impl Prompt {
 
 /// What a key is described by: a text, or whatever JSON stands there.
 pub(super) fn described(description: &Value) -> String {
-    match description {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
+    if description.is_null() {
+        return String::new();
     }
+    description.as_str().map_or_else(|| description.to_string(), str::to_owned)
 }
 
 /// Reads lines beside the runtime: nothing can take back a reading that has begun.
