@@ -152,9 +152,10 @@ impl RunEvent {
     /// How the run ended, where this is its end.
     #[must_use]
     pub const fn finish_reason(&self) -> Option<FinishReason> {
-        match &self.body {
-            EventBody::RunCompleted { finish_reason, .. } => Some(*finish_reason),
-            _ => None,
+        if let EventBody::RunCompleted { finish_reason, .. } = &self.body {
+            Some(*finish_reason)
+        } else {
+            None
         }
     }
 }

@@ -117,19 +117,16 @@ impl<'a> Follower<'a> {
 
     /// Asks what the run wants to know, and ends with it.
     fn went_on(&self, event: &RunEvent, prompt: &mut Prompt) -> Result<(), Failure> {
-        match &event.body {
-            EventBody::WaitForInput { request_keys } if !self.canceling => {
-                if self.context.out.is_json() || !std::io::stdin().is_terminal() || request_keys.is_empty() {
-                    return Err(self.left_waiting(&event.run_id, request_keys));
-                }
-                prompt.ask(request_keys);
-                Ok(())
+        if let (EventBody::WaitForInput { request_keys }, false) = (&event.body, self.canceling) {
+            if self.context.out.is_json() || !std::io::stdin().is_terminal() || request_keys.is_empty() {
+                return Err(self.left_waiting(&event.run_id, request_keys));
             }
-            _ => match event.finish_reason() {
-                Some(FinishReason::Error) => Err(Failure::Said(Exit::Refused)),
-                Some(FinishReason::Canceled) => Err(Failure::Said(Exit::Canceled)),
-                Some(FinishReason::Success) | None => Ok(()),
-            },
+            prompt.ask(request_keys);
+        }
+        match event.finish_reason() {
+            Some(FinishReason::Error) => Err(Failure::Said(Exit::Refused)),
+            Some(FinishReason::Canceled) => Err(Failure::Said(Exit::Canceled)),
+            Some(FinishReason::Success) | None => Ok(()),
         }
     }
 

@@ -72,7 +72,7 @@ pub(super) fn described(description: &Value) -> String {
     match description {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
-        other => other.to_string(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
     }
 }
 

@@ -82,7 +82,15 @@ impl Voice {
             EventBody::RunCompleted { result: Some(result), .. } if !self.has_said && !result.is_empty() => {
                 Words { said: self.text(result), aside: self.aside(event) }
             }
-            _ => Words { said: self.end_line(), aside: self.aside(event) },
+            EventBody::TextOutput { .. }
+            | EventBody::ToolCall { .. }
+            | EventBody::ToolResult { .. }
+            | EventBody::ToolTextOutput { .. }
+            | EventBody::ToolError { .. }
+            | EventBody::ArtifactGenerated { .. }
+            | EventBody::WaitForInput { .. }
+            | EventBody::RunCompleted { .. }
+            | EventBody::Other => Words { said: self.end_line(), aside: self.aside(event) },
         }
     }
 
