@@ -73,7 +73,9 @@ impl Stage {
                     }
                 }
                 Some(Signal::Opened | Signal::Keepalive) => {}
-                other => anyhow::bail!("{kind} should come, not {other:?}"),
+                other @ (None | Some(Signal::Unreadable(_) | Signal::Lost { .. })) => {
+                    anyhow::bail!("{kind} should come, not {other:?}")
+                }
             }
         }
     }
