@@ -3,11 +3,10 @@
 
 use std::convert::Infallible;
 
-use plenary_runs::limits::{ARTIFACT_OCTETS_MAX, EVENT_OCTETS_MAX};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// Longest line that is read, in octets: an artifact in base64, and room for the rest of its event.
-pub(crate) const LINE_OCTETS_MAX: usize = ARTIFACT_OCTETS_MAX.div_ceil(3) * 4 + EVENT_OCTETS_MAX;
+/// Longest line that is read, in octets: an event, or an artifact of 5 MiB in base64. Larger artifacts come by their URL.
+pub(crate) const LINE_OCTETS_MAX: usize = 8 << 20;
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]

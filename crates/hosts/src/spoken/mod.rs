@@ -5,6 +5,7 @@ mod artifact;
 
 use std::{borrow::Cow, sync::Arc};
 
+use plenary_kernel::json::{JsonFault, check};
 use plenary_runs::{RunRequest, Said};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
@@ -51,7 +52,10 @@ struct Whose<'a> {
 
 /// Which run a line names; `Some(None)` when that is not a text.
 pub(crate) fn whose(line: &[u8]) -> Result<Option<Option<String>>, Cow<'static, str>> {
-    plenary_kernel::json::check(line).map_err(|fault| fault.to_string())?;
+    // Two members of one name may be read as either; whatever else is odd, a program may say.
+    if let Err(fault @ JsonFault::DuplicateKey { .. }) = check(line) {
+        return Err(fault.to_string().into());
+    }
     let whose: Whose<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     Ok(whose.run_id.map(|named| serde_json::from_str(named.get()).ok()))
 }

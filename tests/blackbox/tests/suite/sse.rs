@@ -38,7 +38,7 @@ impl Stream {
         Self::try_open(who, path, headers).await.expect("the server answers")
     }
 
-    /// The same at a server that may die meanwhile; nothing when there is no answer.
+    /// The same at a server that may die meanwhile, or that has too many; nothing when there is no answer, or a 429.
     pub(crate) async fn try_open(who: &Caller, path: &str, headers: &[(&str, &str)]) -> Option<Self> {
         let mut tcp = TcpStream::connect(who.address().get()).await.ok()?;
         tcp.write_all(&who.request("GET", path, headers, None)).await.ok()?;
@@ -53,6 +53,9 @@ impl Stream {
         };
         stream.head = String::from_utf8(stream.raw.split_to(end).to_vec()).expect("a head in ASCII");
         stream.raw.advance(4);
+        if stream.head.starts_with("HTTP/1.1 429 ") {
+            return None;
+        }
         assert!(stream.head.starts_with("HTTP/1.1 200 "), "{}", stream.head);
         Some(stream)
     }
