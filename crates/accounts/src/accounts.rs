@@ -229,12 +229,11 @@ impl Accounts {
         }
     }
 
-    /// Whether an authority's token is still valid; the append is held to that.
-    pub(crate) async fn holds(
-        &self,
-        authority: &Authority,
-        conditions: &mut Vec<Condition>,
-    ) -> Result<bool, Fault> {
+    /// Whether an authority's token is still valid, with the condition that the append is held to.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn holds(&self, authority: &Authority, conditions: &mut Vec<Condition>) -> Result<bool, Fault> {
         let Some(token) = &authority.token else {
             return Ok(matches!(authority.by, Actor::Seed | Actor::Operator));
         };

@@ -4,7 +4,6 @@
 pub mod access;
 pub mod activity;
 pub mod attribution;
-mod authority;
 pub mod blob;
 mod bundles;
 mod contents;

@@ -17,7 +17,6 @@ use crate::{
     event::corrupt,
     id::{RunId, ThreadId},
     limits::ARGS_OCTETS_MAX,
-    room::holds,
 };
 
 /// The agent was configured.
@@ -142,7 +141,7 @@ impl Command<ConfigurationRoom> for ConfigureAgent {
 
     async fn facts(&self, _: &Configuration) -> Result<Facts<bool>, Fault> {
         let mut conditions = Vec::new();
-        let value = holds(&self.accounts, &self.caller.authority, &mut conditions).await?;
+        let value = self.accounts.holds(&self.caller.authority, &mut conditions).await?;
         Ok(Facts { value, conditions })
     }
 

@@ -2,10 +2,10 @@
 //! Must not know: HTTP.
 
 use bytes::Bytes;
-use plenary_accounts::{Accounts, Actor, Authority};
+use plenary_accounts::Accounts;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{Stamp, TimestampMs, Version};
-use plenary_log::{Condition, Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -122,7 +122,7 @@ impl<C: Decides> Command<ThreadRoom> for Asked<C> {
     async fn facts(&self, _: &ThreadState) -> Result<Facts<bool>, Fault> {
         let mut conditions = Vec::new();
         let value = match self.command.caller() {
-            Some(caller) => holds(&self.accounts, &caller.authority, &mut conditions).await?,
+            Some(caller) => self.accounts.holds(&caller.authority, &mut conditions).await?,
             None => true,
         };
         Ok(Facts { value, conditions })
@@ -136,30 +136,6 @@ impl<C: Decides> Command<ThreadRoom> for Asked<C> {
         stamp: &Stamp,
     ) -> Result<Decision<ThreadEvent, C::Reply>, Rejection> {
         self.command.decide(state, *holds, stamp)
-    }
-}
-
-/// Whether the authority's token is valid, with the condition that keeps it so.
-pub(crate) async fn holds(
-    accounts: &Accounts,
-    authority: &Authority,
-    conditions: &mut Vec<Condition>,
-) -> Result<bool, Fault> {
-    let Some(token) = &authority.token else { return Ok(false) };
-    match &authority.by {
-        // Its token is the process's own, and was looked at when it came.
-        Actor::Operator => Ok(true),
-        Actor::Seed => Ok(false),
-        Actor::Owner(owner) => {
-            let owner = accounts.owner(owner).await?;
-            conditions.push(owner.condition());
-            Ok(owner.state.accepts_token(token))
-        }
-        Actor::Agent(agent) => {
-            let agent = accounts.agent(agent).await?;
-            conditions.push(agent.condition());
-            Ok(agent.state.accepts_token(token))
-        }
     }
 }
 

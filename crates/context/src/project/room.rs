@@ -16,7 +16,6 @@ use super::{
 use crate::{
     Context,
     activity::{event::Activity, room::note},
-    authority,
     index::{PROJECTS, PROJECTS_OF, SHARED},
     key,
     rejection::Rejection,
@@ -93,7 +92,7 @@ impl Context {
         authority: &Authority,
         conditions: &mut Vec<Condition>,
     ) -> Result<InProject, Fault> {
-        let authority_holds = authority::holds(self.accounts(), authority, conditions).await?;
+        let authority_holds = self.accounts().holds(authority, conditions).await?;
         let (mut project, mut version) = self.projects().state(id).await?;
         if !project.exists() {
             self.catch_up(self.projects(), id).await?;
@@ -121,7 +120,7 @@ macro_rules! on_project {
             async fn facts(&self, _: &ProjectState) -> Result<Facts<bool>, Fault> {
                 let mut conditions = Vec::new();
                 let accounts = self.context.accounts();
-                let value = authority::holds(accounts, &self.command.authority, &mut conditions).await?;
+                let value = accounts.holds(&self.command.authority, &mut conditions).await?;
                 Ok(Facts { value, conditions })
             }
             fn decide(

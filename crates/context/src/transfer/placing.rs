@@ -13,7 +13,6 @@ use super::{
 use crate::{
     Context,
     attribution::itself,
-    authority,
     fact::{event::FactEvent, room::FactRoom, state::FactState},
     hash::ContentHash,
     index::{FACTS, ended},
@@ -178,7 +177,7 @@ impl Command<ProjectRoom> for Placing<'_, Named<'_>> {
 
     async fn facts(&self, _: &ProjectState) -> Result<Facts<bool>, Fault> {
         let mut conditions = Vec::new();
-        let value = authority::holds(self.context.accounts(), self.import.authority, &mut conditions).await?;
+        let value = self.context.accounts().holds(self.import.authority, &mut conditions).await?;
         Ok(Facts { value, conditions })
     }
     fn decide(

@@ -1,4 +1,4 @@
-//! Contents by their SHA-256, where the server declares `blob_storage`: who may keep and read them, and what is no
+//! Contents by their SHA-256, which the server must declare as `blob_storage`: who may keep and read them, and what is no
 //! content of a name: AP-56, AP-78, AP-101, D.7.
 
 use blackbox::{Agent, Caller, Response, Server};
@@ -21,15 +21,13 @@ async fn put(who: &Caller, project: &str, name: &str, content: &[u8]) -> Respons
 }
 
 /// A server that keeps contents, with a project of `@nick.cc-laptop`.
-async fn store() -> Option<(Server, Caller, Agent)> {
+async fn store() -> (Server, Caller, Agent) {
     let server = Server::start().await;
     let owner = server.owner("nick").await;
     let nick = server.agent("@nick.cc-laptop").await;
-    if !declares(&nick, "blob_storage").await {
-        return None;
-    }
+    assert!(declares(&nick, "blob_storage").await, "AP-78");
     deposited(&nick, &package(&nick.handle, "one")).await;
-    Some((server, owner, nick))
+    (server, owner, nick)
 }
 
 #[track_caller]
@@ -40,7 +38,7 @@ fn taken(response: &Response) {
 /// Any octets come back under the name of their digest, twice the same, and after a kill.
 #[tokio::test]
 async fn ap_78_octets_come_back() {
-    let Some((mut server, _, nick)) = store().await else { return };
+    let (mut server, _, nick) = store().await;
     let contents: [Vec<u8>; 5] = [
         b"".to_vec(),
         b"{\"a\":1,\"a\":2}".to_vec(),
@@ -65,7 +63,7 @@ async fn ap_78_octets_come_back() {
 /// A content that is not what its name says is not kept; a name that is no digest names nothing.
 #[tokio::test]
 async fn ap_78_a_name_is_the_digest() {
-    let Some((_server, _, nick)) = store().await else { return };
+    let (_server, _, nick) = store().await;
     let name = sha256(b"this");
     put(&nick, PROJECT, &name, b"that").await.refused_as(400);
     put(&nick, PROJECT, &name, b"").await.refused_as(400);
@@ -94,7 +92,7 @@ async fn ap_78_a_name_is_the_digest() {
 /// Who reads reads, who writes writes, and of a foreign project's contents nobody learns, not even by their digest.
 #[tokio::test]
 async fn ap_101_contents_belong_to_their_project() {
-    let Some((server, owner, nick)) = store().await else { return };
+    let (server, owner, nick) = store().await;
     let (name, secret) = (sha256(b"shared"), sha256(b"secret"));
     taken(&put(&nick, PROJECT, &secret, b"secret").await);
     let eve = server.agent("@eve.bot").await;
@@ -132,7 +130,7 @@ async fn ap_101_contents_belong_to_their_project() {
 /// AP-56: an archive is read and takes nothing.
 #[tokio::test]
 async fn ap_56_an_archive_takes_no_contents() {
-    let Some((_server, owner, nick)) = store().await else { return };
+    let (_server, owner, nick) = store().await;
     let (old, new) = (sha256(b"old"), sha256(b"new"));
     taken(&put(&nick, PROJECT, &old, b"old").await);
     owner.post_empty(&format!("/v1/projects/{PROJECT}/archive")).await.ok(200);

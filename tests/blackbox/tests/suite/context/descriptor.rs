@@ -30,7 +30,7 @@ async fn ap_88_the_descriptor_has_its_shape() {
     assert!(capabilities.values().all(Value::is_boolean), "{found}");
 }
 
-/// Whether the server at hand declares this capability. What it does not declare is held to AP-79 below instead.
+/// Whether the server declares this capability.
 pub(super) async fn declares(caller: &Caller, capability: &str) -> bool {
     descriptor(caller).await["capabilities"][capability] == true
 }

@@ -1,4 +1,4 @@
-//! Live events against reads, where the server declares `realtime`: whoever follows a project, however often the
+//! Live events against reads, which the server must declare as `realtime`: whoever follows a project, however often the
 //! connection is lost, and puts together what was told, has exactly what the server shows: AP-78, D.7.
 
 use std::collections::BTreeMap;
@@ -162,9 +162,7 @@ async fn compare(nick: &Agent, picture: &Picture) {
 async fn ap_78_what_was_told_is_what_is_there() {
     let seed = Seed::choose();
     let (mut server, nick) = desk().await;
-    if !declares(&nick, "realtime").await {
-        return;
-    }
+    assert!(declares(&nick, "realtime").await, "AP-78");
     let mut dice = Dice::new(seed.0);
     nick.post("/v1/projects", json!({"project_id": PROJECT})).await.ok(201);
     let mut picture = Picture::default();

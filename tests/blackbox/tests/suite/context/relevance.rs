@@ -1,4 +1,4 @@
-//! Packages by relevance, where the server declares `keyword_search`: AP-60, AP-78, D.7.
+//! Packages by relevance, which the server must declare as `keyword_search`: AP-60, AP-78, D.7.
 
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use super::speak::{PROJECT, assert_field, deposited, desk, enc, list, package_wi
 /// D.7: searchable within 5 s.
 const SEARCHABLE_MAX: Duration = Duration::from_secs(5);
 
-/// A server that searches, or nothing.
-async fn searching() -> Option<(Server, Agent)> {
+/// A server that searches.
+async fn searching() -> (Server, Agent) {
     let (server, nick) = desk().await;
-    declares(&nick, "keyword_search").await.then_some((server, nick))
+    assert!(declares(&nick, "keyword_search").await, "AP-78");
+    (server, nick)
 }
 
 fn path(project: &str, query: &str, more: &str) -> String {
@@ -60,7 +61,7 @@ async fn shelve(nick: &Agent, packages: &[(&str, Value)]) {
 /// D.7: six members are searched.
 #[tokio::test]
 async fn ap_60_six_members_are_searched() {
-    let Some((_server, nick)) = searching().await else { return };
+    let (_server, nick) = searching().await;
     let members = [
         ("t", json!({"title": "walrus"})),
         ("d", json!({"description": "about a walrus, mostly"})),
@@ -84,7 +85,7 @@ async fn ap_60_six_members_are_searched() {
 /// A title says more than a body; two words say more than one; many say no less.
 #[tokio::test]
 async fn ap_60_the_best_comes_first() {
-    let Some((_server, nick)) = searching().await else { return };
+    let (_server, nick) = searching().await;
     let rest = "and then some more of it to read";
     shelve(
         &nick,
@@ -112,7 +113,7 @@ async fn ap_60_the_best_comes_first() {
 /// D.7: words by their stems, whatever their case; words that say nothing do not count.
 #[tokio::test]
 async fn ap_60_words_are_stemmed() {
-    let Some((_server, nick)) = searching().await else { return };
+    let (_server, nick) = searching().await;
     shelve(
         &nick,
         &[
@@ -174,7 +175,7 @@ const SIGNS: &[&str] = &[
 /// What users write is never syntax: signs are no operators, and nothing of it is an error.
 #[tokio::test]
 async fn ap_60_a_query_is_no_syntax() {
-    let Some((_server, nick)) = searching().await else { return };
+    let (_server, nick) = searching().await;
     shelve(
         &nick,
         &[
@@ -218,7 +219,7 @@ async fn ap_60_a_query_is_no_syntax() {
 /// D.7: an empty query is refused; so is a wrong limit; so many are given and no more.
 #[tokio::test]
 async fn ap_60_parameters_are_checked() {
-    let Some((_server, nick)) = searching().await else { return };
+    let (_server, nick) = searching().await;
     let many: Vec<_> = (0..12).map(|number| format!("p{number}")).collect();
     let many: Vec<_> = many.iter().map(|id| (id.as_str(), json!({"description": "walrus"}))).collect();
     shelve(&nick, &many).await;
@@ -245,7 +246,7 @@ async fn ap_60_parameters_are_checked() {
 /// AP-101: a search shows what the searcher may read, of the project that was named, and says no more of others.
 #[tokio::test]
 async fn ap_101_a_search_stays_in_its_project() {
-    let Some((server, nick)) = searching().await else { return };
+    let (server, nick) = searching().await;
     let owner = server.owner("eve").await;
     let mallory = server.agent("@mallory.bot").await;
     let unknown = mallory.get(&path(PROJECT, "walrus", "")).await.fingerprint();
@@ -266,7 +267,7 @@ async fn ap_101_a_search_stays_in_its_project() {
 /// The package found is the package as it now is; what was acknowledged before a kill is found after it.
 #[tokio::test]
 async fn ap_60_the_present_state_is_found() {
-    let Some((mut server, nick)) = searching().await else { return };
+    let (mut server, nick) = searching().await;
     shelve(&nick, &[("one", json!({"status": "awaiting_review", "description": "walrus"}))]).await;
     nick.post("/v1/packages/one/review", json!({"status": "complete"})).await.ok(200);
     let seen = found(&nick, "walrus", "").await;

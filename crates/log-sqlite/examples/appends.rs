@@ -1,7 +1,7 @@
 //! Measures the store against a bare writer: one insert a message, group commit, a flush before the answer, nothing
 //! else. Both run in turns in the same process.
 //!
-//! `cargo run --release -p plenary-log-sqlite --example rate [DIRECTORY]`; `STREAMS` measures one number of streams alone,
+//! `cargo run --release -p plenary-log-sqlite --example appends [DIRECTORY]`; `STREAMS` measures one number of streams alone,
 //! `INDEX_EVERY` sets the option of that name.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "figures are what it is for")]
