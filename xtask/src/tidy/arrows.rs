@@ -45,6 +45,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("client", &["kernel", "outward"]),
     // Between a room and the programs that it runs: another kind of agent is another file here.
     ("hosts", &["kernel", "log", "hub", "edge", "accounts", "outward", "runs"]),
+    // It asks the rooms through the router, as every client does.
+    ("mcp", &["kernel", "edge", "accounts"]),
+    // What is new for an agent, out of every room.
+    (
+        "inbox",
+        &[
+            "kernel", "log", "engine", "hub", "edge", "accounts", "sessions", "frames", "channels",
+            "context", "runs",
+        ],
+    ),
+    // Between two rooms: agents that the server runs take part in sessions.
+    ("participation", &["kernel", "log", "engine", "hub", "edge", "accounts", "sessions", "runs"]),
     // It holds the server to the documents, so it must not share the server's own idea of them.
     ("blackbox", &[]),
     // It measures the real binary from outside, and its bare limits must owe the server nothing.

@@ -1,0 +1,133 @@
+//! The server's own operations, asked in process: the same router, the same checks, no socket.
+//! Must not know: what the operations are for.
+
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{Router, body::Body};
+use bytes::Bytes;
+use http::{Extensions, HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use http_body_util::BodyExt as _;
+use plenary_edge::OperationDoc;
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+/// What the rooms offer, and their router.
+#[derive(Clone)]
+pub struct Operations {
+    router: Router,
+    docs: Arc<[OperationDoc]>,
+}
+
+/// In whose name an operation is asked: the headers that say so, and what the listener noted of the connection.
+#[derive(Debug, Clone, Default)]
+pub struct Caller {
+    headers: HeaderMap,
+    extensions: Extensions,
+}
+
+/// What an operation answered.
+#[derive(Debug)]
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+/// The body of an answer broke off.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer of {path} broke off: {source}")]
+pub struct BrokenOff {
+    path: String,
+    source: axum::Error,
+}
+
+/// Headers that speak of one request, not of who asks.
+const OF_THE_REQUEST: [header::HeaderName; 6] = [
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::ACCEPT,
+    header::TRANSFER_ENCODING,
+    header::CONNECTION,
+    header::EXPECT,
+];
+
+impl Operations {
+    /// The operations of a router; `docs` describe what it serves.
+    #[must_use]
+    pub fn new(router: Router, docs: Vec<OperationDoc>) -> Self {
+        Self { router, docs: docs.into() }
+    }
+
+    /// Their descriptions.
+    #[must_use]
+    pub fn docs(&self) -> &[OperationDoc] {
+        &self.docs
+    }
+
+    /// Asks one: `path` with its query, percent-encoded; `body` as JSON.
+    ///
+    /// # Errors
+    /// When the body of the answer breaks off.
+    pub async fn ask(
+        &self,
+        caller: &Caller,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Reply, BrokenOff> {
+        let octets = body.map(|value| Body::from(value.to_string()));
+        let mut request = Request::new(octets.unwrap_or_default());
+        *request.method_mut() = method;
+        *request.uri_mut() = path.parse().unwrap_or_default();
+        *request.headers_mut() = caller.headers.clone();
+        *request.extensions_mut() = caller.extensions.clone();
+        if body.is_some() {
+            let json = HeaderValue::from_static("application/json");
+            request.headers_mut().insert(header::CONTENT_TYPE, json);
+        }
+        let answered: Result<_, Infallible> = self.router.clone().oneshot(request).await;
+        let Ok(response) = answered;
+        let (parts, body) = response.into_parts();
+        let collected = body.collect().await;
+        let body = collected.map_err(|source| BrokenOff { path: path.to_owned(), source })?.to_bytes();
+        Ok(Reply { status: parts.status, headers: parts.headers, body })
+    }
+}
+
+impl Caller {
+    /// Whoever sent this request.
+    #[must_use]
+    pub fn of(parts: &http::request::Parts) -> Self {
+        let mut headers = parts.headers.clone();
+        for name in OF_THE_REQUEST {
+            headers.remove(name);
+        }
+        Self { headers, extensions: parts.extensions.clone() }
+    }
+
+    /// The same caller with one header more, such as an `Idempotency-Key`.
+    #[must_use]
+    pub fn with(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// A caller that the listener knows by this, for those inside the process.
+    #[must_use]
+    pub fn known_as<T: Clone + Send + Sync + 'static>(mut self, what: T) -> Self {
+        self.extensions.insert(what);
+        self
+    }
+}
+
+impl Reply {
+    /// The body as JSON; text where it is none.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&self.body).into_owned()))
+    }
+}
