@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use plenary_kernel::{AgentHandle, Position};
 use plenary_log::{Fault, StreamName};
+use plenary_sessions::{event::sequence, news::session_of, reads::Run};
 
 use crate::{
     Inbox, NEWS_KEPT_MAX,
@@ -98,14 +99,15 @@ impl Inbox {
     ) -> Result<Picked, Fault> {
         let mut shelf = desk.shelf.lock().await;
         self.bring_up(desk, &mut shelf, reader, ask, marks).await?;
-        let mut open = Openness { inbox: self, reader, sessions: HashMap::new() };
+        let mut open = Openness { inbox: self, reader, sessions: HashMap::new(), reads: HashMap::new() };
         let unread_from = marks.seen.lowest(ask.kinds);
         let (mut behind, mut unread) = (Vec::new(), 0);
         for (place, stub) in shelf.behind(unread_from.min(ask.lowest(marks))) {
             if place.0 > through || !ask.kinds.has(stub.kind) {
                 continue;
             }
-            let is_unread = place > marks.seen.of(stub.kind) && !shelf.is_answered(stub);
+            let is_unread =
+                place > marks.seen.of(stub.kind) && !shelf.is_answered(stub) && !open.was_read(stub).await?;
             let is_asked = place > ask.start(stub.kind, marks) && (ask.after.is_some() || is_unread);
             if (is_unread || is_asked) && open.is_open(stub).await? {
                 unread += u64::from(is_unread);
@@ -177,9 +179,25 @@ struct Openness<'a> {
     inbox: &'a Inbox,
     reader: &'a Reader,
     sessions: HashMap<StreamName, bool>,
+    reads: HashMap<StreamName, Run>,
 }
 
 impl Openness<'_> {
+    /// Whether the agent has got it by reading the session's events.
+    async fn was_read(&mut self, stub: &Stub) -> Result<bool, Fault> {
+        if stub.kind != Kind::SessionMessage {
+            return Ok(false);
+        }
+        let number = sequence(stub.version);
+        if let Some(run) = self.reads.get(&stub.stream) {
+            return Ok(run.has(number));
+        }
+        let Some(id) = session_of(&stub.stream) else { return Ok(false) };
+        let run = self.inbox.0.rooms.sessions.has_read(&self.reader.me.handle, &id).await?;
+        self.reads.insert(stub.stream.clone(), run);
+        Ok(run.has(number))
+    }
+
     async fn is_open(&mut self, stub: &Stub) -> Result<bool, Fault> {
         let by_stream = matches!(stub.kind, Kind::SessionMessage | Kind::SessionInvited);
         if let Some(known) = self.sessions.get(&stub.stream).filter(|_| by_stream) {

@@ -1,6 +1,6 @@
 //! What has become of a message: only what is true is said.
 
-use blackbox::{Server, pair};
+use blackbox::{PATIENCE, Server, pair};
 use serde_json::json;
 
 use super::{ack, inbox, state};
@@ -40,20 +40,18 @@ async fn by_the_session_it_is_seen_when_it_was_read_and_acknowledged_when_it_was
 }
 
 #[tokio::test]
-async fn by_the_socket_it_is_delivered_when_the_pong_comes() {
+async fn by_the_socket_it_is_delivered_when_the_pong_comes_and_not_before() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let mut mute = bob.connect_mute().await;
-    let sequence = alice.say(&id, "hello").await;
+    let unconfirmed = alice.say(&id, "hello").await;
     while mute.event().await["type"] != "session.message" {}
-    assert_eq!(state(&alice, &id, sequence).await, "accepted", "written to a socket is not delivered");
-    let mut socket = bob.connect().await;
-    drop(mute);
-    while socket.event().await["type"] != "session.message" {}
+    assert_eq!(state(&alice, &id, unconfirmed).await, "accepted", "written to a socket is not delivered");
+    let (mut socket, sequence) = (alice.connect().await, bob.say(&id, "to you").await);
+    while socket.event().await["sequence"] != sequence {}
     let began = tokio::time::Instant::now();
-    while state(&alice, &id, sequence).await != "delivered" {
-        assert!(began.elapsed() < blackbox::PATIENCE, "the pong was not taken note of");
-        tokio::task::yield_now().await;
+    while state(&bob, &id, sequence).await != "delivered" {
+        assert!(began.elapsed() < PATIENCE, "the pong was not taken note of");
     }
 }
 
