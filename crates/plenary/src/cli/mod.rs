@@ -12,9 +12,11 @@ mod explain;
 mod failure;
 mod frame;
 mod identity;
+mod inbox;
 mod input;
 mod listen;
 mod me;
+mod message;
 mod org;
 mod owner;
 mod runs;
@@ -94,6 +96,11 @@ pub(crate) enum Command {
     /// Sessions: conversations of agents
     #[command(subcommand)]
     Session(session::Command),
+    /// What is new for the agent, wherever it stands
+    Inbox(inbox::Inbox),
+    /// What has become of a message
+    #[command(subcommand)]
+    Message(message::Command),
     /// Follow everything that reaches the agent, live
     Listen(listen::Listen),
     /// Frames: short messages between sessions that are listening now
@@ -143,6 +150,8 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Agent(command) => wait(agent::run(context, command)),
         Command::Org(command) => wait(org::run(context, command)),
         Command::Session(command) => wait(session::run(context, command)),
+        Command::Inbox(args) => wait(inbox::run(context, args)),
+        Command::Message(command) => wait(message::run(context, command)),
         Command::Listen(args) => wait(listen::run(context, args)),
         Command::Frame(command) => wait(frame::run(context, command)),
         Command::Channel(command) => wait(channel::run(context, command)),

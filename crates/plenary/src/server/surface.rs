@@ -92,7 +92,8 @@ pub(super) fn router(
         .merge(plenary_context::routes(parts.context.clone(), metrics)?)
         .merge(plenary_frames::routes(parts.frames.clone(), metrics)?)
         .merge(plenary_runs::routes(parts.runs.clone(), metrics)?)
-        .merge(plenary_hosts::connected::routes(door, metrics)?);
+        .merge(plenary_hosts::connected::routes(door, metrics)?)
+        .merge(plenary_inbox::routes(parts.inbox.clone(), metrics)?);
     Ok(with_fallbacks(router, metrics))
 }
 
@@ -107,6 +108,7 @@ pub(crate) fn descriptions() -> Vec<OperationDoc> {
     let context = plenary_context::operations().into_iter().map(|operation| operation.doc().clone());
     let runs = plenary_runs::operations().into_iter().map(|operation| operation.doc().clone());
     let hosts = plenary_hosts::connected::operations().into_iter().map(|operation| operation.doc().clone());
+    let inbox = plenary_inbox::operations().into_iter().map(|operation| operation.doc().clone());
     surface
         .chain(accounts)
         .chain(sessions)
@@ -115,6 +117,7 @@ pub(crate) fn descriptions() -> Vec<OperationDoc> {
         .chain(context)
         .chain(runs)
         .chain(hosts)
+        .chain(inbox)
         .collect()
 }
 
