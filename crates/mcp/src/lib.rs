@@ -3,3 +3,4 @@
 
 pub mod operations;
 pub mod tool;
+pub mod tools;

@@ -19,6 +19,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("agent.disallow", "agent disallow"),
     ("agent.get", "agent show"),
     ("agent.list", "agent list"),
+    ("agent.reachable", "agents"),
     ("agent.rotate_token", "agent rotate-token"),
     ("agent.unblock", "agent unblock"),
     ("agent.update", "agent policy"),
