@@ -16,6 +16,7 @@ mod feed;
 pub mod frames;
 pub mod health;
 pub mod live;
+pub mod mcp;
 pub mod me;
 mod net;
 mod reply;

@@ -14,6 +14,7 @@ mod frame;
 mod identity;
 mod input;
 mod listen;
+mod mcp;
 mod me;
 mod org;
 mod owner;
@@ -116,6 +117,8 @@ pub(crate) enum Command {
     Me(me::Me),
     /// Make an agent the default in this directory and below
     Use(use_agent::Use),
+    /// Serve the Model Context Protocol on standard input and output
+    Mcp(mcp::Mcp),
     /// Is the server up, and who am I to it?
     Status,
     /// Tokens saved on this machine
@@ -151,6 +154,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Context(args) => wait(agentic::run(context, args)),
         Command::Contact(command) => wait(contact::run(context, command)),
         Command::Me(args) => wait(me::run(context, args)),
+        Command::Mcp(args) => wait(mcp::run(context, args)),
         Command::Status => wait(status::run(context)),
     }
 }
