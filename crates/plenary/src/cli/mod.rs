@@ -16,6 +16,7 @@ mod identity;
 mod inbox;
 mod input;
 mod listen;
+mod mcp;
 mod me;
 mod message;
 mod org;
@@ -126,6 +127,8 @@ pub(crate) enum Command {
     Me(me::Me),
     /// Make an agent the default in this directory and below
     Use(use_agent::Use),
+    /// Serve the Model Context Protocol on standard input and output
+    Mcp(mcp::Mcp),
     /// Is the server up, and who am I to it?
     Status,
     /// Tokens saved on this machine
@@ -164,6 +167,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Contact(command) => wait(contact::run(context, command)),
         Command::Agents(args) => wait(agents::run(context, args)),
         Command::Me(args) => wait(me::run(context, args)),
+        Command::Mcp(args) => wait(mcp::run(context, args)),
         Command::Status => wait(status::run(context)),
     }
 }
