@@ -2,6 +2,7 @@
 //! Must not know: the play.
 
 mod frames;
+mod mcp;
 mod runs;
 
 use std::{collections::BTreeMap, time::Duration};
