@@ -1,20 +1,24 @@
 //! The inbox as the server holds it: the rooms that news come from, the marks of agents, and the observer that tells
 //! readers what has grown.
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use plenary_accounts::{Accounts, INBOX};
+use plenary_accounts::Accounts;
+use plenary_channels::Channels;
+use plenary_context::Context;
 use plenary_engine::Clock;
 use plenary_hub::{Cursors, Observer};
 use plenary_kernel::{AgentHandle, Position};
 use plenary_log::{Batch, Fault, Log, Outcome, RowOp, StoredEvent};
+use plenary_runs::Runs;
 use plenary_sessions::Sessions;
 use tokio::{sync::watch, time::timeout};
 
 use crate::{
     cursor::Cursor,
     desks::Desks,
+    gathering::Source,
     marks::{Marks, State},
 };
 
@@ -30,6 +34,12 @@ pub struct Rooms {
     pub accounts: Accounts,
     /// Sessions.
     pub sessions: Sessions,
+    /// Channels.
+    pub channels: Channels,
+    /// Packages and their reviews.
+    pub context: Context,
+    /// Agents behind the server.
+    pub runs: Runs,
 }
 
 /// The inbox of every agent. Cheap to clone.
@@ -171,13 +181,38 @@ impl Inbox {
 
     /// Whom it concerns that a stream has grown.
     async fn concerned(&self, run: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
-        let stream = &run[0].stream;
-        if plenary_sessions::news::session_of(stream).is_some() {
-            return self.0.rooms.sessions.readers(run).await;
+        let (rooms, stream) = (&self.0.rooms, &run[0].stream);
+        match Source::of(stream) {
+            Some(Source::Session(_)) => rooms.sessions.readers(run).await,
+            Some(Source::Contacts) => Ok(stream.id().parse().into_iter().collect()),
+            Some(Source::Channel) => {
+                let mut named = BTreeSet::new();
+                for event in run {
+                    named.extend(plenary_channels::news::mentioned(event)?);
+                }
+                Ok(named.into_iter().collect())
+            }
+            Some(Source::Package) => self.reviewers(run).await,
+            Some(Source::Thread) => {
+                Ok(rooms.runs.waits_for(stream).await?.map(|(agent, _)| agent).into_iter().collect())
+            }
+            None => Ok(Vec::new()),
         }
-        if stream.category() == INBOX {
-            return Ok(stream.id().parse().into_iter().collect());
+    }
+
+    /// Of those who have asked lately, who may review a package that waits now.
+    async fn reviewers(&self, run: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
+        let mut reviewers = Vec::new();
+        for event in run {
+            if plenary_context::news::asks_for_review(event)? {
+                for (handle, _) in self.0.desks.all() {
+                    if self.0.rooms.context.may_review(&handle, &event.stream).await? {
+                        reviewers.push(handle);
+                    }
+                }
+                break;
+            }
         }
-        Ok(Vec::new())
+        Ok(reviewers)
     }
 }
