@@ -8,6 +8,7 @@ use plenary_accounts::Accounts;
 use plenary_channels::Channels;
 use plenary_context::Context;
 use plenary_engine::Clock;
+use plenary_frames::Frames;
 use plenary_hub::{Cursors, Observer};
 use plenary_kernel::{AgentHandle, Position};
 use plenary_log::{Batch, Fault, Log, Outcome, RowOp, StoredEvent};
@@ -38,6 +39,8 @@ pub struct Rooms {
     pub channels: Channels,
     /// Packages and their reviews.
     pub context: Context,
+    /// Frames between live sessions.
+    pub frames: Frames,
     /// Agents behind the server.
     pub runs: Runs,
 }
@@ -61,7 +64,7 @@ impl Inbox {
     /// The inbox over a log and its rooms.
     #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>, cursors: Arc<Cursors>, rooms: Rooms) -> Self {
-        Self(Arc::new(Inner {
+        let inbox = Self(Arc::new(Inner {
             log,
             clock,
             cursors,
@@ -69,7 +72,14 @@ impl Inbox {
             desks: Desks::default(),
             observed: watch::Sender::new(Position::ZERO),
             closed: watch::Sender::new(false),
-        }))
+        }));
+        let told = Arc::downgrade(&inbox.0);
+        inbox.0.rooms.frames.set_listener(move |handle| {
+            if let Some(inner) = told.upgrade() {
+                inner.desks.wake_owner(handle.owner());
+            }
+        });
+        inbox
     }
 
     /// Counts what is committed by now as handed out: nothing of it is remembered here, so all of it will be read.

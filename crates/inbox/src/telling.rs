@@ -4,6 +4,7 @@
 use plenary_accounts::{Known, contact_asked, trust_tier};
 use plenary_channels::news::Mention;
 use plenary_context::news::ReviewAsked;
+use plenary_frames::news::Retained;
 use plenary_kernel::{AgentHandle, TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent};
 use plenary_runs::news::Waiting;
@@ -13,6 +14,7 @@ use crate::{
     Inbox, SUBJECT_CHARS_MAX, TEXT_CHARS_MAX,
     cursor::Place,
     gathering::Source,
+    kind::Kind,
     shelf::Stub,
     wire::{Item, Reference, System, Trust},
 };
@@ -122,6 +124,24 @@ impl Inbox {
 
     async fn event(&self, stub: &Stub) -> Result<Option<StoredEvent>, Fault> {
         Ok(self.0.log.read_stream(&stub.stream, Version(stub.version.0 - 1), 1).await?.pop())
+    }
+}
+
+/// A frame as the agent gets it.
+pub(crate) fn framed(reader: &Reader, frame: &Retained, newer: u64) -> Item {
+    let (text, truncated) = cut(&frame.payload, TEXT_CHARS_MAX);
+    Item {
+        id: format!("f{}", frame.number),
+        kind: Kind::Frame,
+        at: frame.at.rfc3339(),
+        age_s: reader.now.0.saturating_sub(frame.at.0) / 1_000,
+        from: Some(frame.from.clone()),
+        trust: Trust::Tier(trust_tier(&reader.me, &frame.from)),
+        subject: one_line(&frame.kind),
+        text,
+        truncated,
+        newer,
+        r#ref: Reference { frame_id: Some(frame.frame_id.clone()), ..Reference::default() },
     }
 }
 

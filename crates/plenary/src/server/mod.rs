@@ -107,6 +107,7 @@ impl Server {
             sessions: sessions.clone(),
             channels: channels.clone(),
             context: context.clone(),
+            frames: frames.clone(),
             runs: runs.clone(),
         };
         let inbox = Inbox::new(log.clone(), clock, cursors.clone(), rooms);
