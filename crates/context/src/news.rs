@@ -16,6 +16,7 @@ use crate::{
         event::{PackageEvent, PackageMoved},
         room::PackageRoom,
     },
+    project::room::ProjectRoom,
 };
 
 /// Of how many projects that an agent may see those are asked that wait for reviews.
@@ -42,6 +43,12 @@ pub struct ReviewAsked {
 #[must_use]
 pub fn is_package(stream: &StreamName) -> bool {
     stream.category() == PackageRoom::CATEGORY
+}
+
+/// Whether it is a project's stream: who may review in it may have changed.
+#[must_use]
+pub fn is_project(stream: &StreamName) -> bool {
+    stream.category() == ProjectRoom::CATEGORY
 }
 
 /// Whether a committed event of a package asks for a review.

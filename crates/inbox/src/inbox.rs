@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, future::Future, pin::Pin, sync::Arc, time::Dura
 use bytes::Bytes;
 use plenary_accounts::Accounts;
 use plenary_channels::Channels;
-use plenary_context::Context;
+use plenary_context::{Context, news::is_project};
 use plenary_engine::Clock;
 use plenary_frames::Frames;
 use plenary_hub::{Cursors, Observer};
@@ -181,6 +181,9 @@ impl Inbox {
                 tracing::error!(%fault, "a stream can't be read; everyone looks for news again");
                 self.0.desks.all().iter().for_each(|(_, desk)| desk.doubt());
             }
+        }
+        if is_project(&first.stream) {
+            self.0.desks.all().iter().for_each(|(_, desk)| desk.doubt());
         }
         // Its token may be dead, or a block may hide something.
         let changed = run.iter().filter_map(|event| plenary_accounts::concerned(event));
