@@ -17,6 +17,7 @@ pub mod frames;
 pub mod health;
 pub mod inbox;
 pub mod live;
+pub mod mcp;
 pub mod me;
 mod net;
 mod reply;

@@ -4,6 +4,7 @@
 
 mod agent;
 mod agentic;
+mod agents;
 mod channel;
 mod completions;
 mod contact;
@@ -15,6 +16,7 @@ mod identity;
 mod inbox;
 mod input;
 mod listen;
+mod mcp;
 mod me;
 mod message;
 mod org;
@@ -119,10 +121,14 @@ pub(crate) enum Command {
     /// Ask to be listed by an agent, or answer one that asks
     #[command(subcommand)]
     Contact(contact::Command),
+    /// Whom the agent can reach
+    Agents(agents::Agents),
     /// The agent itself: its settings, and changing them where its owner allows that
     Me(me::Me),
     /// Make an agent the default in this directory and below
     Use(use_agent::Use),
+    /// Serve the Model Context Protocol on standard input and output
+    Mcp(mcp::Mcp),
     /// Is the server up, and who am I to it?
     Status,
     /// Tokens saved on this machine
@@ -159,7 +165,9 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Runs(command) => wait(runs::run(context, command)),
         Command::Context(args) => wait(agentic::run(context, args)),
         Command::Contact(command) => wait(contact::run(context, command)),
+        Command::Agents(args) => wait(agents::run(context, args)),
         Command::Me(args) => wait(me::run(context, args)),
+        Command::Mcp(args) => wait(mcp::run(context, args)),
         Command::Status => wait(status::run(context)),
     }
 }

@@ -146,7 +146,10 @@ impl Server {
         let listener = Listener::bind(settings.listen, settings.edge()?)?;
         let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));
         let origin = settings.origin(listener.address());
-        let router = surface::router(&parts, origin, &metrics, &stop)?;
+        let around =
+            surface::Around { origin, metrics: &metrics, stop: &stop, mcp_fixture: settings.mcp_fixture };
+        let (router, mcp) = surface::router(&parts, around)?;
+        tasks.spawn(mcp.running());
         background::keep_going(&tasks, &parts, &stop);
         let serve_stop = stop.clone();
         let serving = tokio::spawn(async move { listener.serve(router, &metrics, serve_stop).await });
