@@ -25,7 +25,7 @@ pub const MENTIONS_MAX: usize = 32;
 pub struct Mention {
     /// The event as it stands on the log.
     pub stored: StoredEvent,
-    /// Who appended it, if that was an agent.
+    /// Who appended it, if that was an agent, and not the operator or the agent's own owner.
     pub from: Option<AgentHandle>,
     /// Its channel.
     pub channel: ChannelId,
@@ -137,10 +137,13 @@ impl Channels {
         if appended.via == Some(Actor::Agent(me.clone())) || !mentions(&appended.payload).contains(me) {
             return Ok(None);
         }
-        Ok(Some(match appended.via {
-            Some(Actor::Agent(agent)) => Some(agent),
-            Some(Actor::Operator | Actor::Seed | Actor::Owner(_)) | None => None,
-        }))
+        Ok(match appended.via {
+            Some(Actor::Agent(agent)) => Some(Some(agent)),
+            Some(Actor::Operator | Actor::Seed) => Some(None),
+            Some(Actor::Owner(owner)) if owner.as_str() == me.owner() => Some(None),
+            // Nobody that the agent's trust could speak of.
+            Some(Actor::Owner(_)) | None => None,
+        })
     }
 
     /// What an event says that names the agent.

@@ -3,9 +3,8 @@
 //! Must not know: what is shown of them.
 
 use plenary_frames::news::Retained;
-use plenary_kernel::AgentHandle;
 
-use crate::{Inbox, cursor::Place, kind::Kind, marks::Marks, reading::Ask, shelf::Stub};
+use crate::{Inbox, cursor::Place, kind::Kind, marks::Marks, reading::Ask, shelf::Stub, telling::Reader};
 
 /// The retained frames that are asked for.
 #[derive(Debug, Default)]
@@ -16,13 +15,14 @@ pub(crate) struct Heard {
 }
 
 impl Heard {
-    pub(crate) fn of(inbox: &Inbox, me: &AgentHandle, ask: &Ask, marks: &Marks) -> Self {
+    pub(crate) fn of(inbox: &Inbox, reader: &Reader, ask: &Ask, marks: &Marks) -> Self {
         let start = ask.start(Kind::Frame, marks).0.0;
         if !ask.kinds.has(Kind::Frame) {
             return Self { start, ..Self::default() };
         }
         let seen = marks.seen.of(Kind::Frame).0.0;
-        let kept = inbox.0.rooms.frames.retained(me, start.min(seen));
+        let mut kept = inbox.0.rooms.frames.retained(&reader.me.handle, start.min(seen));
+        kept.retain(|frame| !reader.is_blocked(&frame.from));
         let unread = kept.iter().filter(|frame| frame.number > seen).count();
         let news = kept.into_iter().filter(|frame| frame.number > start).collect();
         Self { news, unread: u64::try_from(unread).unwrap_or(u64::MAX), start }

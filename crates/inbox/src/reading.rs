@@ -61,7 +61,7 @@ impl Inbox {
         let through = self.observed().await?;
         let reader = self.reader(me).await?;
         let picked = self.pick(&desk, &reader, ask, &marks, through).await?;
-        let frames = Heard::of(self, me, ask, &marks);
+        let frames = Heard::of(self, &reader, ask, &marks);
         let merged = merged(&picked.stubs, &frames.news, ask.limit);
         let (durable, ephemeral) = (merged.iter().filter(|next| next.is_stub()).count(), merged.len());
         let ephemeral = ephemeral - durable;
@@ -99,9 +99,10 @@ impl Inbox {
         let desk = self.0.desks.open(me);
         let through = self.observed().await?;
         let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL };
-        let picked = self.pick(&desk, &self.reader(me).await?, &ask, marks, through).await?;
+        let reader = self.reader(me).await?;
+        let picked = self.pick(&desk, &reader, &ask, marks, through).await?;
         desk.shelf.lock().await.let_go(marks);
-        Ok((picked.unread + Heard::of(self, me, &ask, marks).unread, picked.is_cut))
+        Ok((picked.unread + Heard::of(self, &reader, &ask, marks).unread, picked.is_cut))
     }
 
     async fn pick(

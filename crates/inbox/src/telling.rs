@@ -1,7 +1,7 @@
 //! What a piece of news says to its agent, by the rules of the room that it stands in, at the time of reading.
 //! Must not know: what has been seen.
 
-use plenary_accounts::{Known, contact_asked, trust_tier};
+use plenary_accounts::{Known, contact_asked, may_contact, trust_tier};
 use plenary_channels::news::Mention;
 use plenary_context::news::ReviewAsked;
 use plenary_frames::news::Retained;
@@ -34,6 +34,13 @@ pub(crate) struct Reader {
     pub(crate) now: TimestampMs,
 }
 
+impl Reader {
+    /// Whether the reader and another agent are across a block now.
+    pub(crate) fn is_blocked(&self, other: &AgentHandle) -> bool {
+        self.me.state.blocks(other) || self.blockers.contains(other)
+    }
+}
+
 impl Inbox {
     pub(crate) async fn reader(&self, me: &AgentHandle) -> Result<Reader, Fault> {
         let accounts = &self.0.rooms.accounts;
@@ -55,9 +62,15 @@ impl Inbox {
                     None => Ok(false),
                 }
             }
-            // A channel is for every agent that has its id.
-            Some(Source::Channel) => Ok(true),
-            Some(Source::Package | Source::Thread) => Ok(self.told(reader, stub).await?.is_some()),
+            // A channel is for every agent that has its id; who may not reach the agent does not reach it there.
+            Some(Source::Channel) => match &stub.from {
+                Some(from) => Ok(may_contact(&reader.me, &rooms.accounts.agent(from).await?)),
+                None => Ok(true),
+            },
+            Some(Source::Package | Source::Thread) => {
+                let is_hidden = stub.from.as_ref().is_some_and(|from| reader.is_blocked(from));
+                Ok(!is_hidden && self.told(reader, stub).await?.is_some())
+            }
             None => Ok(false),
         }
     }

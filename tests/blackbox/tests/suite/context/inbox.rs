@@ -41,7 +41,7 @@ async fn a_review_is_asked_of_who_may_give_it_until_it_was_given() {
     for agent in [&nick, &reader, &stranger] {
         assert_eq!(inbox(agent).await["unread"], 0, "{}", agent.handle);
     }
-    server.operator().delete(&members(agents[1])).await.ok(200);
+    assert_eq!(server.operator().delete(&members(agents[1])).await.status, 204);
     assert_eq!(inbox(&reviewer).await["items"], json!([]), "a share that was taken back leaks nothing");
     let review = json!({"status": "complete"});
     let reviewed = colleague.post(&format!("{}/review?project={PROJECT}", package_at("one")), review).await;

@@ -35,8 +35,8 @@ async fn a_frame_is_told_once_to_those_it_is_for_and_not_to_its_sender() {
     }
     let acked = colleague.post("/inbox/ack", json!({"cursor": page["cursor"]})).await.ok(200);
     assert_eq!(acked["unread"], 0);
-    submit_to(&nick, "~nick/cc-laptop", &advisory(&nick, "~nick", "not for the colleague")).await.ok(200);
-    submit_to(&nick, "~nick/cursor", &advisory(&nick, "~nick", "for the colleague")).await.ok(200);
+    submit_to(&nick, "~nick/cc-*", &advisory(&nick, "~nick", "not for the colleague")).await.ok(200);
+    submit_to(&nick, "~nick/cursor*", &advisory(&nick, "~nick", "for the colleague")).await.ok(200);
     let page = inbox(&colleague, "").await;
     assert_eq!(page["unread"], 1, "{page}");
     let after = page["cursor"].as_str().expect("a cursor");
