@@ -17,6 +17,7 @@ pub mod id;
 pub mod limits;
 mod live;
 mod members;
+pub mod news;
 mod reading;
 mod recall;
 mod recovery;

@@ -102,7 +102,14 @@ impl Server {
         let agents = settings.agents.clone();
         let runs = Runs::new(log.clone(), clock.clone(), accounts.clone(), cursors.clone(), blobs, agents);
         let attaching = settings.attaching.clone();
-        let rooms = Rooms { accounts: accounts.clone(), sessions: sessions.clone() };
+        let rooms = Rooms {
+            accounts: accounts.clone(),
+            sessions: sessions.clone(),
+            channels: channels.clone(),
+            context: context.clone(),
+            frames: frames.clone(),
+            runs: runs.clone(),
+        };
         let inbox = Inbox::new(log.clone(), clock, cursors.clone(), rooms);
         inbox.begin().await.context("reading where the log stands")?;
         let parts = Parts {
