@@ -3,5 +3,6 @@
 
 pub mod offered;
 pub mod operations;
+pub mod server;
 pub mod tool;
 pub mod tools;

@@ -75,6 +75,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("tokio-postgres", &["log-postgres", "bench", "blackbox", "xtask"], "only a backend opens a database"),
     ("candle-transformers", &["embeddings"], "only one crate runs models"),
     ("tantivy", &["retrieval-tantivy"], "only a backend keeps an index"),
+    ("rmcp", &["mcp"], "only one crate speaks the Model Context Protocol"),
     ("object_store", &["blobs"], "only the blobs know where contents are kept"),
     ("anyhow", PROGRAMS, "libraries have error types; an `anyhow` hides what can go wrong"),
     ("clap", PROGRAMS, "only programs have a command line"),

@@ -13,9 +13,12 @@ mod explain;
 mod failure;
 mod frame;
 mod identity;
+mod inbox;
 mod input;
 mod listen;
+mod mcp;
 mod me;
+mod message;
 mod org;
 mod owner;
 mod runs;
@@ -95,6 +98,11 @@ pub(crate) enum Command {
     /// Sessions: conversations of agents
     #[command(subcommand)]
     Session(session::Command),
+    /// What is new for the agent, wherever it stands
+    Inbox(inbox::Inbox),
+    /// What has become of a message
+    #[command(subcommand)]
+    Message(message::Command),
     /// Follow everything that reaches the agent, live
     Listen(listen::Listen),
     /// Frames: short messages between sessions that are listening now
@@ -119,6 +127,8 @@ pub(crate) enum Command {
     Me(me::Me),
     /// Make an agent the default in this directory and below
     Use(use_agent::Use),
+    /// Serve the Model Context Protocol on standard input and output
+    Mcp(mcp::Mcp),
     /// Is the server up, and who am I to it?
     Status,
     /// Tokens saved on this machine
@@ -146,6 +156,8 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Agent(command) => wait(agent::run(context, command)),
         Command::Org(command) => wait(org::run(context, command)),
         Command::Session(command) => wait(session::run(context, command)),
+        Command::Inbox(args) => wait(inbox::run(context, args)),
+        Command::Message(command) => wait(message::run(context, command)),
         Command::Listen(args) => wait(listen::run(context, args)),
         Command::Frame(command) => wait(frame::run(context, command)),
         Command::Channel(command) => wait(channel::run(context, command)),
@@ -155,6 +167,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Contact(command) => wait(contact::run(context, command)),
         Command::Agents(args) => wait(agents::run(context, args)),
         Command::Me(args) => wait(me::run(context, args)),
+        Command::Mcp(args) => wait(mcp::run(context, args)),
         Command::Status => wait(status::run(context)),
     }
 }
