@@ -54,6 +54,7 @@ fn of_session(id: &'static str, method: Method, path: &'static str, summary: &'s
 
 fn beginning() -> Vec<Operation<Sessions>> {
     let create_doc = OperationDoc::new("session.create", Method::POST, "/sessions", "Create a session")
+        .tool("sessions")
         .description(
             "The creator is joined, every invitee is invited. One unreachable invitee refuses the whole with 404.",
         )
@@ -78,6 +79,7 @@ fn beginning() -> Vec<Operation<Sessions>> {
         .errors(Class::Conflict, &["idempotency_key_reused"]);
     let reopen_doc =
         of_session("session.reopen", Method::POST, "/sessions/{id}/reopen", "Reopen an ended session")
+            .action("sessions", "session")
             .optional_request::<ReopenRequest>()
             .reply::<Okay>()
             .errors(
@@ -91,15 +93,18 @@ fn beginning() -> Vec<Operation<Sessions>> {
 fn taking_part() -> Vec<Operation<Sessions>> {
     let join_doc =
         of_session("session.join", Method::POST, "/sessions/{id}/join", "Join a session you are invited to")
+            .action("sessions", "session")
             .reply::<Okay>()
             .errors(Class::Conflict, &["not_joined", "session_ended"]);
     let invite_doc = of_session("session.invite", Method::POST, "/sessions/{id}/invite", "Invite agents")
+        .action("sessions", "session")
         .description("Each invitee on its own; 404 when trust denies some and nobody is invited.")
         .request::<InviteRequest>()
         .reply::<Invited>()
         .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite"])
         .errors(Class::Conflict, &["not_joined", "session_ended", "session_full"]);
     let send_doc = of_session("session.send", Method::POST, "/sessions/{id}/messages", "Send a message")
+        .tool("sessions")
         .request::<MessageRequest>()
         .reply::<MessageAccepted>()
         .success(StatusCode::CREATED)
@@ -124,8 +129,14 @@ fn ending() -> Vec<Operation<Sessions>> {
             .errors(Class::Conflict, &["not_joined", "session_ended"])
     };
     vec![
-        Operation::new(doc("session.leave", "/sessions/{id}/leave", "Leave a session"), leave),
-        Operation::new(doc("session.end", "/sessions/{id}/end", "End a session"), end),
+        Operation::new(
+            doc("session.leave", "/sessions/{id}/leave", "Leave a session").action("sessions", "session"),
+            leave,
+        ),
+        Operation::new(
+            doc("session.end", "/sessions/{id}/end", "End a session").action("sessions", "session"),
+            end,
+        ),
     ]
 }
 

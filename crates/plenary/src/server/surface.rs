@@ -143,7 +143,11 @@ fn rooms() -> Vec<OperationDoc> {
 }
 
 fn operations() -> Vec<Operation<Surface>> {
-    let doc = |id, path, summary| OperationDoc::new(id, Method::GET, path, summary).auth(Auth::None);
+    let doc = |id, path, summary| {
+        OperationDoc::new(id, Method::GET, path, summary)
+            .auth(Auth::None)
+            .no_tool("for probes, scrapers and generators")
+    };
     vec![
         Operation::new(
             doc("server.health", "/healthz", "Whether the server answers").reply::<Health>(),
@@ -190,4 +194,14 @@ async fn metrics_text(State(Surface(inner)): State<Surface>) -> Response {
 
 async fn description(State(Surface(inner)): State<Surface>) -> Json<Value> {
     Json(inner.description.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_a_tool_or_says_why_not() {
+        assert_eq!(plenary_mcp::tools::faults(&descriptions()), [""; 0]);
+    }
 }

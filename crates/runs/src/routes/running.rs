@@ -32,6 +32,7 @@ use crate::{
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
     let run_doc = of_agent("run.run", Method::POST, "/agent/{name}/run", "Ask an agent, answer it, or stop it")
+        .tool("runs")
         .description(
             "A request begins a run, in a new thread or in `thread_id`; one that runs is resumed or canceled by \
              `run_id`. 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and \
@@ -52,6 +53,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         "/agent/{name}/stream_request",
         "Ask an agent and follow the run (server-sent events)",
     )
+    .no_tool("run.run asks, and run.events follows")
     .description(
         "The events of the new run as they come; `data` is an event, `event` its type, `id` its number. Text that is \
          still being made comes as TextDelta, without an id. Ends after RunCompleted.",
