@@ -23,6 +23,7 @@ mod idempotency;
 mod identity;
 mod json;
 mod logs;
+mod mcp;
 mod membership;
 mod not_found;
 mod order;
