@@ -33,6 +33,17 @@ impl Asked {
         Self::of("PLENARY_TEST_S3")
     }
 
+    /// A Python with the package `mcp`: `PLENARY_TEST_MCP_PYTHON`. Panics as [`Asked::postgres`] does.
+    pub fn mcp_python() -> Self {
+        Self::of("PLENARY_TEST_MCP_PYTHON")
+    }
+
+    /// A directory with a `node` and the clients of the Model Context Protocol from npm: `PLENARY_TEST_MCP_NODE`.
+    /// Panics as [`Asked::postgres`] does.
+    pub fn mcp_node() -> Self {
+        Self::of("PLENARY_TEST_MCP_NODE")
+    }
+
     #[expect(clippy::print_stderr, reason = "the reader of the run must see what was left out")]
     fn of(variable: &str) -> Self {
         match env::var(variable) {

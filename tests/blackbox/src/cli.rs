@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::time::timeout;
 
@@ -117,6 +117,16 @@ impl Running {
         let id = self.child.id().expect("the command runs");
         let pid = Pid::from_raw(i32::try_from(id).expect("process ids fit")).expect("not zero");
         kill_process(pid, signal).expect("the command can be signalled");
+    }
+
+    /// Writes a line to its standard input.
+    pub async fn tell(&mut self, line: &str) {
+        let input = self.child.stdin.as_mut().expect("its input is open");
+        let written = async {
+            input.write_all(format!("{line}\n").as_bytes()).await?;
+            input.flush().await
+        };
+        written.await.expect("it takes a line");
     }
 
     /// Closes its standard input.

@@ -7,6 +7,8 @@ use guard::Guard;
 
 mod apt;
 mod guard;
+mod mcp_node;
+mod mcp_python;
 mod model;
 mod moto;
 mod phoenix;
@@ -33,11 +35,19 @@ pub(crate) const SERVERS: &[Server] = &[
     Server { name: "Phoenix", ensure: phoenix::ensure, start: phoenix::start, measured: false },
     Server { name: "embedding model", ensure: model::ensure, start: model::start, measured: false },
     Server { name: "moto", ensure: moto::ensure, start: moto::start, measured: false },
+    Server { name: "MCP in Python", ensure: mcp_python::ensure, start: mcp_python::start, measured: false },
+    Server { name: "MCP in Node", ensure: mcp_node::ensure, start: mcp_node::start, measured: false },
 ];
 
 /// The variables under which tests find their servers.
-pub(crate) const SERVER_VARIABLES: &[&str] =
-    &[postgres::VARIABLE, phoenix::VARIABLE, moto::VARIABLE, model::VARIABLE];
+pub(crate) const SERVER_VARIABLES: &[&str] = &[
+    postgres::VARIABLE,
+    phoenix::VARIABLE,
+    moto::VARIABLE,
+    model::VARIABLE,
+    mcp_python::VARIABLE,
+    mcp_node::VARIABLE,
+];
 
 /// A server that runs until this is dropped, or until this process is gone in whatever way.
 pub(crate) struct Running {

@@ -5,24 +5,29 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Running, python::Program};
+use super::{
+    Running,
+    python::{Packages, Program},
+};
 
 /// Where tests find it.
 pub(super) const VARIABLE: &str = "PLENARY_TEST_S3";
 
 const PROGRAM: Program = Program {
-    name: "moto",
-    variable: VARIABLE,
-    directory: "moto",
-    requirements: &[
-        "moto==5.2.5",
-        "Flask==3.1.3",
-        "flask-cors==6.0.5",
-        "py-partiql-parser==0.6.3",
-        "PyYAML==6.0.3",
-    ],
-    constraints: include_str!("../../moto-constraints.txt"),
-    size: "about 140 MB on disk, half a minute",
+    packages: Packages {
+        name: "moto",
+        variable: VARIABLE,
+        directory: "moto",
+        requirements: &[
+            "moto==5.2.5",
+            "Flask==3.1.3",
+            "flask-cors==6.0.5",
+            "py-partiql-parser==0.6.3",
+            "PyYAML==6.0.3",
+        ],
+        constraints: include_str!("../../moto-constraints.txt"),
+        size: "about 140 MB on disk, half a minute",
+    },
     up: "Running on http",
     start_max: Duration::from_secs(60),
     tell: |command, _, port| {
@@ -33,7 +38,7 @@ const PROGRAM: Program = Program {
 
 /// Installs it when it is absent, or another release than the one wanted.
 pub(super) fn ensure() -> Result<()> {
-    PROGRAM.ensure()
+    PROGRAM.packages.ensure()
 }
 
 /// Starts it.
@@ -47,8 +52,8 @@ mod tests {
 
     #[test]
     fn the_requirements_are_among_the_constraints() {
-        let pinned: Vec<&str> = PROGRAM.constraints.lines().collect();
-        assert!(PROGRAM.requirements.iter().all(|wanted| pinned.contains(wanted)));
+        let pinned: Vec<&str> = PROGRAM.packages.constraints.lines().collect();
+        assert!(PROGRAM.packages.requirements.iter().all(|wanted| pinned.contains(wanted)));
         assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
     }
 }

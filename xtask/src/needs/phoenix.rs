@@ -5,18 +5,23 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Running, ports, python::Program};
+use super::{
+    Running, ports,
+    python::{Packages, Program},
+};
 
 /// Where tests find it.
 pub(super) const VARIABLE: &str = "PLENARY_TEST_PHOENIX";
 
 const PROGRAM: Program = Program {
-    name: "Arize Phoenix",
-    variable: VARIABLE,
-    directory: "phoenix",
-    requirements: &["arize-phoenix==20.26.0"],
-    constraints: include_str!("../../phoenix-constraints.txt"),
-    size: "about 850 MB on disk, a minute or two",
+    packages: Packages {
+        name: "Arize Phoenix",
+        variable: VARIABLE,
+        directory: "phoenix",
+        requirements: &["arize-phoenix==20.26.0"],
+        constraints: include_str!("../../phoenix-constraints.txt"),
+        size: "about 850 MB on disk, a minute or two",
+    },
     up: "Uvicorn running on",
     // It migrates its database at each start in a fresh directory; on a busy machine that takes a while.
     start_max: Duration::from_secs(180),
@@ -34,7 +39,7 @@ const PROGRAM: Program = Program {
 
 /// Installs it when it is absent, or another release than the one wanted.
 pub(super) fn ensure() -> Result<()> {
-    PROGRAM.ensure()
+    PROGRAM.packages.ensure()
 }
 
 /// Starts it.
@@ -48,8 +53,8 @@ mod tests {
 
     #[test]
     fn the_requirements_are_among_the_constraints() {
-        let pinned: Vec<&str> = PROGRAM.constraints.lines().collect();
-        assert!(PROGRAM.requirements.iter().all(|wanted| pinned.contains(wanted)));
+        let pinned: Vec<&str> = PROGRAM.packages.constraints.lines().collect();
+        assert!(PROGRAM.packages.requirements.iter().all(|wanted| pinned.contains(wanted)));
         assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
     }
 }

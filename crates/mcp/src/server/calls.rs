@@ -5,22 +5,21 @@ use rmcp::model::{CallToolResult, ContentBlock, Tool as Described, ToolAnnotatio
 use serde_json::{Value, json};
 
 use super::TEXT_OCTETS_MAX;
-use crate::tool::{Called, Tool};
+use crate::tool::{Called, Hints, Tool};
 
-/// A tool as clients are told of it.
+/// A tool as clients are told of it. Only what differs from what clients take for granted is said: lists are read by
+/// models, and each word of them costs.
 pub(super) fn described(tool: &Tool) -> Described {
-    let hints = ToolAnnotations::with_title(tool.title.clone())
-        .read_only(tool.hints.read_only)
-        .destructive(tool.hints.destructive)
-        .idempotent(tool.hints.idempotent)
-        .open_world(false);
-    let described = Described::new(tool.name.clone(), tool.description.clone(), tool.input.clone())
-        .with_title(tool.title.clone())
-        .with_annotations(hints);
-    match &tool.output {
-        Some(output) => described.with_raw_output_schema(output.clone()),
-        None => described,
-    }
+    let Hints { read_only, destructive, idempotent } = tool.hints;
+    let mut hints = ToolAnnotations::new();
+    hints.read_only_hint = read_only.then_some(true);
+    hints.destructive_hint = (!read_only && !destructive).then_some(false);
+    hints.idempotent_hint = (!read_only && idempotent).then_some(true);
+    let mut described = Described::new(tool.name.clone(), tool.description.clone(), tool.input.clone());
+    described.title = Some(tool.title.clone()).filter(|title| !title.is_empty());
+    described.annotations = Some(hints).filter(|hints| *hints != ToolAnnotations::new());
+    described.output_schema = tool.output.clone();
+    described
 }
 
 /// What a call came to. A refusal is for the model to read, so it is a result, in the house form; without a structured

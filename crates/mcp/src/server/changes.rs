@@ -2,13 +2,16 @@
 //! A notice says that there is something to read, and not what.
 //! Must not know: by which request somebody subscribed.
 
+use std::collections::HashMap;
+
+use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::time::sleep;
 
 use super::{
-    INBOX_PAUSE, INBOX_WAIT_S, LOOK_EVERY,
+    FOLLOWED_MAX, INBOX_PAGES_MAX, INBOX_PAUSE, INBOX_WAIT_S, LOOK_EVERY,
     resources::{INBOX, find},
 };
 use crate::operations::{Caller, Operations};
@@ -20,29 +23,72 @@ pub(super) struct Follower {
     pub(super) caller: Caller,
 }
 
-/// Why a resource is followed no longer.
+/// What a resource was when somebody subscribed, before the subscription was acknowledged: whatever changes behind it is
+/// told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// The digest of the answer.
+    Answer([u8; 32]),
+    /// Where the inbox ended.
+    Cursor(Option<String>),
+}
+
+/// Why a resource is followed no longer: the caller may not read it, or nobody listens.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Over;
+struct Over;
 
 impl Follower {
-    /// Tells each change of one resource until nobody listens, or the caller may not read it any more. `tell` gives
-    /// whether somebody still listens.
-    pub(super) async fn follow<F: Future<Output = bool>>(&self, uri: &str, tell: impl Fn() -> F) {
-        let Over = match find(&self.operations, uri) {
-            Some(_) if uri == INBOX => self.inbox(tell).await,
-            Some(found) => self.look(&found.watched, tell).await,
-            None => Over,
+    /// The marks of resources; one that can't be read has none.
+    pub(super) async fn marks(&self, uris: impl IntoIterator<Item = &str>) -> HashMap<String, Mark> {
+        let mut marks = HashMap::new();
+        for uri in uris.into_iter().take(FOLLOWED_MAX) {
+            if let Some(mark) = self.mark(uri).await {
+                marks.insert(uri.to_owned(), mark);
+            }
+        }
+        marks
+    }
+
+    /// The mark of one resource.
+    pub(super) async fn mark(&self, uri: &str) -> Option<Mark> {
+        let found = find(&self.operations, uri)?;
+        if uri != INBOX {
+            let body = self.ask(&found.watched).await.ok()??;
+            return Some(Mark::Answer(Sha256::digest(&body).into()));
+        }
+        let mut cursor = None;
+        for _ in 0..INBOX_PAGES_MAX {
+            let page = page(&self.ask(&inbox("/inbox?limit=100", cursor.as_deref())).await.ok()??);
+            cursor = page["cursor"].as_str().map(str::to_owned).or(cursor);
+            if page["more"] != true {
+                break;
+            }
+        }
+        Some(Mark::Cursor(cursor))
+    }
+
+    /// Tells each change of one resource behind its mark, until nobody listens, or the caller may not read it any more.
+    /// `tell` gives whether somebody still listens.
+    pub(super) async fn follow<F: Future<Output = bool>>(&self, uri: &str, mark: Mark, tell: impl Fn() -> F) {
+        let Some(found) = find(&self.operations, uri) else { return };
+        let Over = match mark {
+            Mark::Answer(known) => self.look(&found.watched, known, tell).await,
+            Mark::Cursor(after) => self.wait(after, tell).await,
         };
     }
 
     /// Looks again and again whether the answer is another one.
-    async fn look<F: Future<Output = bool>>(&self, path: &str, tell: impl Fn() -> F) -> Over {
-        let mut known = None;
+    async fn look<F: Future<Output = bool>>(
+        &self,
+        path: &str,
+        mut known: [u8; 32],
+        tell: impl Fn() -> F,
+    ) -> Over {
         loop {
             match self.ask(path).await {
                 Ok(Some(body)) => {
-                    let digest = Sha256::digest(&body);
-                    if known.replace(digest).is_some_and(|known| known != digest) && !tell().await {
+                    let now = Sha256::digest(&body).into();
+                    if std::mem::replace(&mut known, now) != now && !tell().await {
                         return Over;
                     }
                 }
@@ -53,27 +99,22 @@ impl Follower {
         }
     }
 
-    /// Waits for what comes behind what is there already.
-    async fn inbox<F: Future<Output = bool>>(&self, tell: impl Fn() -> F) -> Over {
-        let mut after: Option<String> = None;
-        let mut caught_up = false;
+    /// Waits for what comes into the inbox.
+    async fn wait<F: Future<Output = bool>>(&self, mut after: Option<String>, tell: impl Fn() -> F) -> Over {
+        let path = format!("/inbox/wait?limit=100&timeout_s={INBOX_WAIT_S}");
         loop {
-            let behind =
-                after.as_ref().map(|cursor| format!("&after={}", encoded(cursor))).unwrap_or_default();
-            let path = if caught_up {
-                format!("/inbox/wait?timeout_s={INBOX_WAIT_S}&limit=100{behind}")
-            } else {
-                format!("/inbox?limit=100{behind}")
-            };
-            match self.ask(&path).await {
+            match self.ask(&inbox(&path, after.as_deref())).await {
                 Ok(Some(body)) => {
-                    let page: Value = serde_json::from_slice(&body).unwrap_or_default();
-                    let is_news = page["items"].as_array().is_some_and(|items| !items.is_empty());
+                    let page = page(&body);
                     after = page["cursor"].as_str().map(str::to_owned).or(after);
-                    if caught_up && is_news && !tell().await {
+                    let is_news = page["items"].as_array().is_some_and(|items| !items.is_empty());
+                    if is_news && !tell().await {
                         return Over;
                     }
-                    caught_up = caught_up || page["more"] != true;
+                    // What is asked in process may answer at once, also without news.
+                    if page["timed_out"] != true && !is_news {
+                        sleep(INBOX_PAUSE).await;
+                    }
                 }
                 Ok(None) => sleep(INBOX_PAUSE).await,
                 Err(over) => return over,
@@ -82,7 +123,7 @@ impl Follower {
     }
 
     /// The body of an answer; `None` when it could not be had now.
-    async fn ask(&self, path: &str) -> Result<Option<bytes::Bytes>, Over> {
+    async fn ask(&self, path: &str) -> Result<Option<Bytes>, Over> {
         let Ok(reply) = self.operations.ask(&self.caller, Method::GET, path, None).await else {
             return Ok(None);
         };
@@ -97,6 +138,84 @@ impl Follower {
     }
 }
 
-fn encoded(text: &str) -> String {
-    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+fn page(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or_default()
+}
+
+/// A path of the inbox, behind a cursor.
+fn inbox(path: &str, after: Option<&str>) -> String {
+    let Some(after) = after else { return path.to_owned() };
+    format!(
+        "{path}&after={}",
+        percent_encoding::utf8_percent_encode(after, percent_encoding::NON_ALPHANUMERIC)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use axum::{Router, extract::RawQuery, routing::get};
+    use plenary_edge::OperationDoc;
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    fn follower(router: Router, paths: &[&'static str]) -> Follower {
+        let doc = |path: &&'static str| OperationDoc::new("a.b", Method::GET, path, "");
+        let operations = Operations::new(router, paths.iter().map(doc).collect());
+        Follower { operations, caller: Caller::default() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_change_is_told_once_until_nobody_listens() {
+        let state = Arc::new(AtomicUsize::new(0));
+        let read = state.clone();
+        let router =
+            Router::new().route("/sessions", get(async move || read.load(Ordering::SeqCst).to_string()));
+        let follower = follower(router, &["/sessions"]);
+        let mark = follower.mark("plenary://sessions").await.unwrap();
+        // Between the mark and the first look nothing is lost.
+        state.store(1, Ordering::SeqCst);
+        let told = AtomicUsize::new(0);
+        let tell = || async {
+            let now = told.fetch_add(1, Ordering::SeqCst);
+            state.fetch_add(1, Ordering::SeqCst);
+            now < 2
+        };
+        follower.follow("plenary://sessions", mark, tell).await;
+        assert_eq!(told.load(Ordering::SeqCst), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_inbox_is_told_behind_its_end() {
+        let news = Arc::new(Notify::new());
+        let wait = news.clone();
+        let asked = async move |RawQuery(query): RawQuery| {
+            wait.notified().await;
+            format!(r#"{{"items":[1],"cursor":"c3","query":{query:?}}}"#)
+        };
+        let pages = async |RawQuery(query): RawQuery| match query.unwrap().contains("after=c1") {
+            false => r#"{"items":[1],"cursor":"c1","more":true}"#,
+            true => r#"{"items":[1],"cursor":"c2","more":false}"#,
+        };
+        let router = Router::new().route("/inbox", get(pages)).route("/inbox/wait", get(asked));
+        let follower = follower(router, &["/inbox"]);
+        let mark = follower.mark(INBOX).await.unwrap();
+        assert_eq!(mark, Mark::Cursor(Some("c2".to_owned())));
+        news.notify_one();
+        follower.follow(INBOX, mark, || async { false }).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_may_not_be_read_is_not_followed() {
+        let gone = get(async || StatusCode::UNAUTHORIZED);
+        let follower = follower(Router::new().route("/sessions", gone), &["/sessions"]);
+        assert_eq!(follower.mark("plenary://sessions").await, None);
+        follower.follow("plenary://sessions", Mark::Answer([0; 32]), || async { true }).await;
+        assert!(follower.marks(["plenary://sessions", "plenary://nothing"]).await.is_empty());
+    }
 }

@@ -1,7 +1,7 @@
 //! Everything that comes to `/mcp` passes here first: whether it may, whose it is, and whether it is a message at all.
 //! Must not know: what a message asks for.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use axum::{
     body::Body,
@@ -15,6 +15,7 @@ use plenary_kernel::{Class, Refusal};
 
 use super::{
     MESSAGE_OCTETS_MAX, Mcp,
+    changes::{Follower, Mark},
     envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal},
     held::Held,
     metadata::challenge,
@@ -32,6 +33,8 @@ pub(super) struct Asking {
     pub(super) caller: Caller,
     /// The toolsets that are listed.
     pub(super) sets: Arc<[Toolset]>,
+    /// What the resources were that a request subscribes to.
+    pub(super) marks: Arc<HashMap<String, Mark>>,
 }
 
 type Outcome<T> = Result<T, Box<Response>>;
@@ -57,7 +60,8 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
         Method::POST => read_bytes(&parts.headers, body, MESSAGE_OCTETS_MAX).await.map_err(of_body)?,
         _ => bytes::Bytes::new(),
     };
-    let begins = if parts.method == Method::POST { Envelope::read(&octets)?.is_initialize() } else { false };
+    let envelope = (parts.method == Method::POST).then(|| Envelope::read(&octets)).transpose()?;
+    let begins = envelope.as_ref().is_some_and(Envelope::is_initialize);
     // A session of somebody else is like none.
     if let Some(id) = session.as_deref().filter(|id| !begins && !mcp.0.registry.is_of(id, &who)) {
         tracing::debug!(known = !id.is_empty(), "a message to a session that is not the caller's");
@@ -76,16 +80,25 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
         }
     }
     let closes = parts.method == Method::DELETE;
-    let asking = Asking { caller: Caller::of(&parts), sets };
+    let caller = Caller::of(&parts);
+    let follower = Follower { operations: mcp.0.operations.clone(), caller: caller.clone() };
+    let subscribed = envelope.as_ref().map(Envelope::subscribed).unwrap_or_default();
+    let marks = follower.marks(subscribed.iter().map(String::as_str)).await;
+    let asking = Asking { caller, sets, marks: Arc::new(marks) };
     // The token goes with the caller, and no further.
     parts.headers.remove(header::AUTHORIZATION);
     parts.extensions.insert(asking);
-    let answer = mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(octets))).await;
+    let mut answer =
+        mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(octets))).await;
     if let Some(id) = answer.headers().get(&SESSION).and_then(|id| id.to_str().ok()).filter(|_| begins) {
         mcp.0.registry.opened(id, &who);
     }
     if let Some(id) = session.filter(|_| closes) {
         mcp.0.registry.closed(&id);
+        // It is done, and not only taken.
+        if answer.status() == StatusCode::ACCEPTED {
+            *answer.status_mut() = StatusCode::NO_CONTENT;
+        }
     }
     Ok(held(answer.map(Body::new), lease))
 }

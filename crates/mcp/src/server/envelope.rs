@@ -28,6 +28,21 @@ pub(super) struct Envelope<'a> {
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+/// What is read of a request for notices.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Listening {
+    notifications: Wanted,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Wanted {
+    resource_subscriptions: Vec<String>,
 }
 
 impl<'a> Envelope<'a> {
@@ -56,6 +71,18 @@ impl<'a> Envelope<'a> {
             ));
         }
         Ok(envelope)
+    }
+
+    /// The resources whose notices a request that stands alone wants: what they are now must be known before the request
+    /// is acknowledged.
+    pub(super) fn subscribed(&self) -> Vec<String> {
+        if self.method.as_ref().is_none_or(|method| method != "subscriptions/listen") {
+            return Vec::new();
+        }
+        let params = self.params.map(RawValue::get).unwrap_or("{}");
+        serde_json::from_str(params)
+            .map(|Listening { notifications }| notifications.resource_subscriptions)
+            .unwrap_or_default()
     }
 
     /// Whether it begins a session of the initialize era.

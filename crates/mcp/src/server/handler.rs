@@ -19,7 +19,7 @@ use rmcp::{
     service::{RequestContext, SubscriptionContext},
 };
 use tokio::{sync::Mutex, task::JoinSet};
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{
     FOLLOWED_MAX, LIST_TTL_MS, calls, changes::Follower, door::Asking, fixture::Fixture, prompts, resources,
@@ -86,6 +86,29 @@ fn asking(context: &RequestContext<RoleServer>) -> Result<Asking, ErrorData> {
     Ok(asking)
 }
 
+/// Whether it is a request of the revision without sessions.
+fn stands_alone(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// How long a result may be taken for fresh, and by whom; older revisions know no such thing.
+fn fresh(
+    context: &RequestContext<RoleServer>,
+    ttl_ms: u64,
+    scope: CacheScope,
+) -> (Option<u64>, Option<CacheScope>) {
+    if stands_alone(context) { (Some(ttl_ms), Some(scope)) } else { (None, None) }
+}
+
+/// What is asked for, unless the client cancels it: then nobody reads the answer.
+async fn until_canceled<T>(
+    canceling: &CancellationToken,
+    work: impl Future<Output = Result<T, ErrorData>>,
+) -> Result<T, ErrorData> {
+    let done = canceling.run_until_cancelled(work).await;
+    done.unwrap_or_else(|| Err(ErrorData::internal_error("Canceled", None)))
+}
+
 /// Lists are whole: no cursor was ever given out.
 fn no_cursor(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor.as_ref()) {
@@ -124,9 +147,9 @@ impl ServerHandler for Handler {
             tools.extend(fixture.tools());
         }
         // What is listed follows from the query, and the same for everybody.
-        Ok(ListToolsResult::with_all_items(tools)
-            .with_ttl_ms(LIST_TTL_MS)
-            .with_cache_scope(CacheScope::Public))
+        let mut listed = ListToolsResult::with_all_items(tools);
+        (listed.ttl_ms, listed.cache_scope) = fresh(&context, LIST_TTL_MS, CacheScope::Public);
+        Ok(listed)
     }
 
     fn get_tool(&self, name: &str) -> Option<Described> {
@@ -139,48 +162,49 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.tools.get(&request.name) else {
-            return match &self.fixture {
-                Some(fixture) => fixture.call(request, context).await,
-                None => Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None)),
+        let canceling = context.ct.clone();
+        let call = async {
+            let Some(tool) = self.tools.get(&request.name) else {
+                return match &self.fixture {
+                    Some(fixture) => fixture.call(request, context).await,
+                    None => Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None)),
+                };
             };
+            let caller = asking(&context)?.caller;
+            let called = tool.action.call(&caller, request.arguments.unwrap_or_default()).await;
+            Ok(calls::result(called).into())
         };
-        let caller = asking(&context)?.caller;
-        let call = tool.action.call(&caller, request.arguments.unwrap_or_default());
-        match context.ct.run_until_cancelled(call).await {
-            Some(called) => Ok(calls::result(called).into()),
-            None => Err(ErrorData::internal_error("Canceled", None)),
-        }
+        until_canceled(&canceling, call).await
     }
 
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         no_cursor(request.as_ref())?;
         let mut listed = resources::list(&self.operations);
         if let Some(fixture) = &self.fixture {
             listed.extend(fixture.resources());
         }
-        Ok(ListResourcesResult::with_all_items(listed)
-            .with_ttl_ms(LIST_TTL_MS)
-            .with_cache_scope(CacheScope::Public))
+        let mut listed = ListResourcesResult::with_all_items(listed);
+        (listed.ttl_ms, listed.cache_scope) = fresh(&context, LIST_TTL_MS, CacheScope::Public);
+        Ok(listed)
     }
 
     async fn list_resource_templates(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         no_cursor(request.as_ref())?;
         let mut listed = resources::templates(&self.operations);
         if let Some(fixture) = &self.fixture {
             listed.extend(fixture.templates());
         }
-        Ok(ListResourceTemplatesResult::with_all_items(listed)
-            .with_ttl_ms(LIST_TTL_MS)
-            .with_cache_scope(CacheScope::Public))
+        let mut listed = ListResourceTemplatesResult::with_all_items(listed);
+        (listed.ttl_ms, listed.cache_scope) = fresh(&context, LIST_TTL_MS, CacheScope::Public);
+        Ok(listed)
     }
 
     async fn read_resource(
@@ -193,25 +217,25 @@ impl ServerHandler for Handler {
         }
         let caller = asking(&context)?.caller;
         let read = resources::read(&self.operations, &caller, &request.uri);
-        let read = context.ct.run_until_cancelled(read).await;
-        let read = read.unwrap_or_else(|| Err(ErrorData::internal_error("Canceled", None)))?;
+        let mut read = until_canceled(&context.ct, read).await?;
         // It is the caller's own, and may be another one the next moment.
-        Ok(read.with_ttl_ms(0).with_cache_scope(CacheScope::Private).into())
+        (read.ttl_ms, read.cache_scope) = fresh(&context, 0, CacheScope::Private);
+        Ok(read.into())
     }
 
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         no_cursor(request.as_ref())?;
         let mut listed = prompts::list();
         if let Some(fixture) = &self.fixture {
             listed.extend(fixture.prompts());
         }
-        Ok(ListPromptsResult::with_all_items(listed)
-            .with_ttl_ms(LIST_TTL_MS)
-            .with_cache_scope(CacheScope::Public))
+        let mut listed = ListPromptsResult::with_all_items(listed);
+        (listed.ttl_ms, listed.cache_scope) = fresh(&context, LIST_TTL_MS, CacheScope::Public);
+        Ok(listed)
     }
 
     async fn get_prompt(
@@ -226,8 +250,7 @@ impl ServerHandler for Handler {
         }
         let caller = asking(&context)?.caller;
         let got = prompts::get(&self.operations, &caller, &request.name, request.arguments.as_ref());
-        let got = context.ct.run_until_cancelled(got).await;
-        Ok(got.unwrap_or_else(|| Err(ErrorData::internal_error("Canceled", None)))?.into())
+        Ok(until_canceled(&context.ct, got).await?.into())
     }
 
     async fn subscribe(
@@ -251,12 +274,15 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params(text, None));
         }
         let (peer, named) = (context.peer, uri.clone());
+        let mark = follower.mark(&uri).await;
         let task = tokio::spawn(async move {
             let tell = || async {
                 let update = ResourceUpdatedNotificationParam::new(named.clone());
                 !peer.is_transport_closed() && peer.notify_resource_updated(update).await.is_ok()
             };
-            follower.follow(&named, tell).await;
+            if let Some(mark) = mark {
+                follower.follow(&named, mark, tell).await;
+            }
         });
         followed.insert(uri, AbortOnDropHandle::new(task));
         Ok(())
@@ -278,16 +304,15 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let follower = Follower {
-            operations: self.operations.clone(),
-            caller: asking(context.request_context())?.caller,
-        };
+        let Asking { caller, marks, .. } = asking(context.request_context())?;
+        let follower = Follower { operations: self.operations.clone(), caller };
         let mut following = JoinSet::new();
-        for uri in context.accepted().resource_subscriptions.iter().flatten().cloned() {
-            let (follower, sink) = (follower.clone(), context.sink().clone());
+        for uri in context.accepted().resource_subscriptions.iter().flatten() {
+            let Some(mark) = marks.get(uri).cloned() else { continue };
+            let (follower, sink, uri) = (follower.clone(), context.sink().clone(), uri.clone());
             following.spawn(async move {
                 let tell = || async { sink.notify_resource_updated(uri.clone()).await.is_ok() };
-                follower.follow(&uri, tell).await;
+                follower.follow(&uri, mark, tell).await;
             });
         }
         context.cancelled().await;

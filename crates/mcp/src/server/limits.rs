@@ -18,7 +18,9 @@ pub const FOLLOWED_MAX: usize = 32;
 pub const SWEEP_EVERY: Duration = Duration::from_secs(2);
 /// How often a followed resource is read again that nothing wakes us for.
 pub const LOOK_EVERY: Duration = Duration::from_secs(3);
-/// How long one wait for the inbox lasts.
+/// Pages of the inbox that are read to find its end; behind that many items each page is told as news.
+pub const INBOX_PAGES_MAX: usize = 50;
+/// How long one wait for the inbox lasts, in seconds.
 pub const INBOX_WAIT_S: u64 = 30;
 /// How long after a failure the inbox is asked again.
 pub const INBOX_PAUSE: Duration = Duration::from_secs(3);

@@ -57,6 +57,7 @@ pub struct Parts {
 pub struct Mcp(Arc<Inner>);
 
 struct Inner {
+    operations: Operations,
     service: StreamableHttpService<Handler, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     registry: Registry,
@@ -92,9 +93,11 @@ impl Mcp {
             .with_max_request_body_bytes(MESSAGE_OCTETS_MAX)
             .with_cancellation_token(stop.clone());
         let fixture = fixture.then(|| Arc::new(Fixture::default()));
-        let make = move || Ok(Handler::new(operations.clone(), tools.clone(), fixture.clone()));
+        let asked = operations.clone();
+        let make = move || Ok(Handler::new(asked.clone(), tools.clone(), fixture.clone()));
         let service = StreamableHttpService::new(make, sessions.clone(), config);
-        Self(Arc::new(Inner { service, sessions, registry: Registry::default(), accounts, origin, stop }))
+        let registry = Registry::default();
+        Self(Arc::new(Inner { operations, service, sessions, registry, accounts, origin, stop }))
     }
 
     /// Closes sessions that are idle, and whatever was begun with a token that is dead, until the server stops.
@@ -183,7 +186,7 @@ pub fn operations() -> Vec<Operation<Mcp>> {
             door::enter,
         ),
         Operation::new(
-            doc("mcp.close", Method::DELETE, "Close a session").success(http::StatusCode::ACCEPTED),
+            doc("mcp.close", Method::DELETE, "Close a session").success(http::StatusCode::NO_CONTENT),
             door::enter,
         ),
         Operation::new(

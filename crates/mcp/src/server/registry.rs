@@ -240,7 +240,7 @@ mod tests {
         let nick = principal("@nick.bot", "a");
         registry.opened("s", &nick);
         let lease = registry.begin(&nick, None).unwrap();
-        assert_eq!(registry.callers(), [nick.clone()]);
+        assert_eq!(registry.callers(), std::slice::from_ref(&nick));
         assert_eq!(registry.end(&TokenDigest::of("b")), []);
         assert!(!lease.ended().is_cancelled());
         assert_eq!(registry.end(&nick.token), ["s".into()]);

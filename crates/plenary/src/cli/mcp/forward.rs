@@ -100,7 +100,7 @@ impl Forwarder {
 
     /// A message that needs no session.
     async fn carry_with(&self, message: &Message, headers: &Headers) -> Result<(), Error> {
-        match self.line().post(headers, &message.text).await? {
+        match self.line().post(headers, &message.text, message.is_repeatable()).await? {
             Answer::Whole(reply) => {
                 if let Some(line) = message.answered(&reply).filter(|_| message.is_request()) {
                     self.say(line).await;
@@ -114,7 +114,7 @@ impl Forwarder {
     /// The beginning of a session.
     async fn begin(&self, message: &Message) -> Result<(), Error> {
         self.session.begins(message);
-        let (headers, answer) = match self.line().post(&[], &message.text).await? {
+        let (headers, answer) = match self.line().post(&[], &message.text, true).await? {
             Answer::Whole(reply) => {
                 let line = message.answered(&reply).unwrap_or_default();
                 (reply.headers, line)
@@ -133,7 +133,7 @@ impl Forwarder {
         self.session.notes(message);
         for _ in 0..RENEWALS_MAX {
             let headers = self.session.headers();
-            match self.line().post(&headers, &message.text).await? {
+            match self.line().post(&headers, &message.text, message.is_repeatable()).await? {
                 Answer::Whole(reply) if is_lost(&reply, &headers) => {
                     self.session.renew(&self.line(), &headers).await?;
                 }

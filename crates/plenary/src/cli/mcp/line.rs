@@ -53,6 +53,11 @@ impl Message {
         self.id.is_some() && !self.method.is_empty()
     }
 
+    /// Whether the server may hear it twice: all but calls only read, or set what is set already.
+    pub(super) fn is_repeatable(&self) -> bool {
+        self.method != "tools/call"
+    }
+
     /// The revision by which it stands alone.
     pub(super) fn stands_alone(&self) -> Option<&str> {
         self.params.get("_meta")?.get(VERSION_OF_REQUEST)?.as_str()

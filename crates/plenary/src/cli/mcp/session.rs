@@ -103,7 +103,7 @@ impl Session {
         let Some(begun) = begun else {
             return Err(Error::Invalid("the server knows no session; send initialize first".into()));
         };
-        let (headers, answer) = whole(line.post(&[], &begun.text).await?).await?;
+        let (headers, answer) = whole(line.post(&[], &begun.text, true).await?).await?;
         self.opened(headers.get(SESSION), &answer);
         let again = |method: &str, params: Value| {
             json!({"jsonrpc": "2.0", "id": format!("plenary-{method}"), "method": method, "params": params})
@@ -115,25 +115,26 @@ impl Session {
         }
         said.extend(subscribed.iter().map(|uri| again("resources/subscribe", json!({"uri": uri}))));
         for text in said {
-            whole(line.post(&self.headers(), &text).await?).await?;
+            whole(line.post(&self.headers(), &text, true).await?).await?;
         }
         Ok(())
     }
 }
 
 impl Line<'_> {
-    /// Posts a message; a server that is not there is tried again for a while. What it may have heard is not said
-    /// twice.
+    /// Posts a message; a server that is not there is tried again for a while. A call that it may have heard is not
+    /// said twice.
     pub(super) async fn post(
         &self,
         headers: &[(http::HeaderName, HeaderValue)],
         text: &str,
+        is_repeatable: bool,
     ) -> Result<Answer, Error> {
         let body = Bytes::copy_from_slice(text.as_bytes());
         let (mut backoff, began) = (Backoff::new(FIRST_WAIT, LONGEST_WAIT), Instant::now());
         loop {
             match self.client.message(self.path, headers, body.clone()).await {
-                Err(error) if is_unheard(&error) && began.elapsed() < RECONNECT_MAX => {
+                Err(error) if may_repeat(&error, is_repeatable) && began.elapsed() < RECONNECT_MAX => {
                     sleep(backoff.next_wait()).await;
                 }
                 Ok(Answer::Whole(reply)) if reply.status == 503 && began.elapsed() < RECONNECT_MAX => {
@@ -145,12 +146,13 @@ impl Line<'_> {
     }
 }
 
-/// Whether the server can't have heard it.
-fn is_unheard(error: &Error) -> bool {
+/// Whether it may be said again: the server can't have heard it, or to hear it twice is to hear it once.
+fn may_repeat(error: &Error, is_repeatable: bool) -> bool {
     match error {
         Error::Network(fault) => match fault.kind {
             FaultKind::Refused | FaultKind::Unreachable | FaultKind::Resolve => true,
-            FaultKind::Tls | FaultKind::TimedOut | FaultKind::Lost => false,
+            FaultKind::TimedOut | FaultKind::Lost => is_repeatable,
+            FaultKind::Tls => false,
         },
         Error::Refused(_) | Error::Unreadable(_) | Error::Invalid(_) => false,
     }

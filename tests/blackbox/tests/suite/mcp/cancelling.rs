@@ -1,0 +1,54 @@
+//! A call that nobody waits for any more is dropped: over HTTP by hanging up, in a session by saying so.
+
+use blackbox::{Agent, Connection, Server, eventually};
+use serde_json::json;
+
+use super::said::{ACCEPT, Session, headers, result, served, single};
+
+async fn canceled(agent: &Agent) -> String {
+    let said = result(agent, "tools/call", json!({"name": "test_canceled", "arguments": {}})).await;
+    said["content"][0]["text"].as_str().expect("a number").to_owned()
+}
+
+async fn eventually_canceled(agent: &Agent, wanted: &str) {
+    eventually("the call is dropped", || async { (canceled(agent).await == wanted).then_some(()) }).await;
+}
+
+async fn sent(server: &Server, request: &[u8]) -> Connection {
+    let mut connection = Connection::open(server.address().place()).await.expect("the server is there");
+    connection.send(request).await.expect("it takes the request");
+    connection
+}
+
+/// Hanging up cancels a request that stands alone.
+#[tokio::test]
+async fn hanging_up_cancels_a_request() {
+    let server = served().await;
+    let agent = server.agent("@nick.bot").await;
+    let message = single("tools/call", json!({"name": "test_waiting", "arguments": {}}));
+    let headers = headers(&message);
+    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let request = agent.request("POST", "/mcp", &headers, Some(message.to_string().as_bytes()));
+    let connection = sent(&server, &request).await;
+    assert_eq!(canceled(&agent).await, "0");
+    drop(connection);
+    eventually_canceled(&agent, "1").await;
+}
+
+/// In a session a call is canceled by a notice; hanging up alone leaves it, since the answer may be fetched later.
+#[tokio::test]
+async fn a_notice_cancels_a_request_of_a_session() {
+    let server = served().await;
+    let agent = server.agent("@nick.bot").await;
+    let session = Session::open(&agent).await;
+    let call =
+        json!({"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": {"name": "test_waiting"}});
+    let [id, version] = session.headers();
+    let request = agent.request("POST", "/mcp", &[ACCEPT, id, version], Some(call.to_string().as_bytes()));
+    let mut connection = sent(&server, &request).await;
+    assert_eq!(connection.response_head().await.expect("a stream").status, 200);
+    let notice =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}});
+    assert_eq!(session.send(&notice).await.status, 202);
+    eventually_canceled(&agent, "1").await;
+}

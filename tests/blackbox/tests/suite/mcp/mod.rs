@@ -1,0 +1,12 @@
+//! The Model Context Protocol at /mcp: raw JSON in both eras, the shim on standard input and output, and clients that
+//! were not written here.
+
+mod cancelling;
+mod door;
+mod notices;
+mod outside;
+mod resources;
+mod said;
+mod sessions;
+mod single;
+mod stdio;

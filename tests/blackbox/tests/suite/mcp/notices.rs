@@ -1,0 +1,123 @@
+//! Notices of change in both eras: whatever changes after the subscription was acknowledged is told.
+
+use blackbox::Server;
+use serde_json::json;
+
+use super::said::{Coming, Session, ask, code};
+
+const SESSIONS: &str = "plenary://sessions";
+
+/// A request that stands alone hears of the resources that it named, and names itself in each notice.
+#[tokio::test]
+async fn a_request_hears_of_what_it_named() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let mut coming = Coming::listen(&agent, &server, &[SESSIONS, "plenary://nothing"]).await;
+    let acknowledged = coming.next().await.expect("an acknowledgement");
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "{acknowledged}");
+    assert_eq!(acknowledged["params"]["notifications"], json!({"resourceSubscriptions": [SESSIONS]}));
+    agent.open(json!({"topic": "one"})).await;
+    let notice = coming.next().await.expect("a notice");
+    assert_eq!(notice["method"], "notifications/resources/updated", "{notice}");
+    assert_eq!(notice["params"]["uri"], SESSIONS);
+    assert_eq!(notice["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1, "{notice}");
+}
+
+/// A session hears of what it subscribed to on its own stream, until it unsubscribes.
+#[tokio::test]
+async fn a_session_hears_until_it_unsubscribes() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let mut session = Session::open(&agent).await;
+    let mut coming = Coming::hear(&session, &server).await;
+    session.result("resources/subscribe", json!({"uri": SESSIONS})).await;
+    session.result("resources/subscribe", json!({"uri": "plenary://me"})).await;
+    agent.open(json!({"topic": "one"})).await;
+    let notice = coming.next().await.expect("a notice");
+    assert_eq!(notice["method"], "notifications/resources/updated", "{notice}");
+    assert_eq!(notice["params"], json!({"uri": SESSIONS}));
+    session.result("resources/unsubscribe", json!({"uri": SESSIONS})).await;
+    agent.open(json!({"topic": "two"})).await;
+    // The fence: another resource changes later, and nothing stands before it.
+    let path = format!("/_admin/agents/{}", agent.handle);
+    server.operator().patch(&path, json!({"policy": "allowlist"})).await.ok(200);
+    let notice = coming.next().await.expect("a notice");
+    assert_eq!(notice["params"], json!({"uri": "plenary://me"}));
+    let unknown = session.ask("resources/subscribe", json!({"uri": "plenary://nothing"})).await.pop();
+    assert_eq!(unknown.expect("an answer")["error"]["code"], -32_002);
+}
+
+/// A session follows 32 resources, and not one more.
+#[tokio::test]
+async fn a_session_follows_so_many_and_no_more() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let mut session = Session::open(&agent).await;
+    for number in 0..33 {
+        let uri = format!("plenary://packages/absent{number}");
+        // What is not there is followed no further, and does not count.
+        session.result("resources/subscribe", json!({"uri": uri})).await;
+    }
+    let mut made = Vec::new();
+    for number in 0..33 {
+        let session = agent.open(json!({"topic": number.to_string()})).await;
+        made.push(session["id"].as_str().expect("an id").to_owned());
+    }
+    for id in &made[..32] {
+        session.result("resources/subscribe", json!({"uri": format!("plenary://sessions/{id}")})).await;
+    }
+    let uri = format!("plenary://sessions/{}", made[32]);
+    let answer = session.ask("resources/subscribe", json!({"uri": uri})).await.pop().expect("an answer");
+    assert_eq!(answer["error"]["code"], -32_602, "{answer}");
+    session.result("resources/unsubscribe", json!({"uri": format!("plenary://sessions/{}", made[0])})).await;
+    session.result("resources/subscribe", json!({"uri": uri})).await;
+}
+
+/// Streams end with the token that they were opened with.
+#[tokio::test]
+async fn a_dead_token_ends_its_streams() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let session = Session::open(&agent).await;
+    let mut alone = Coming::listen(&agent, &server, &[SESSIONS]).await;
+    let mut in_session = Coming::hear(&session, &server).await;
+    assert!(alone.next().await.is_some(), "an acknowledgement");
+    server.operator().delete(&format!("/_admin/agents/{}", agent.handle)).await;
+    assert_eq!(alone.next().await, None);
+    assert_eq!(in_session.next().await, None);
+    assert_eq!(ask(&agent, "tools/list", json!({})).await.status, 401);
+}
+
+/// Past its requests at once a token is refused; others are not, and a stream that is closed makes room.
+#[tokio::test]
+async fn a_token_has_so_many_requests_at_once() {
+    let server = Server::start().await;
+    let (agent, other) = (server.agent("@nick.bot").await, server.agent("@bob.bot").await);
+    let mut open = Vec::new();
+    for _ in 0..128 {
+        open.push(Coming::listen(&agent, &server, &["plenary://me"]).await);
+    }
+    let answer = ask(&agent, "tools/list", json!({})).await;
+    assert_eq!((answer.status, code(&answer)), (429, -32_000), "{answer}");
+    assert!(answer.header("retry-after").is_some(), "{answer}");
+    ask(&other, "tools/list", json!({})).await.ok(200);
+    drop(open.pop());
+    blackbox::eventually("there is room again", || async {
+        (ask(&agent, "tools/list", json!({})).await.status == 200).then_some(())
+    })
+    .await;
+}
+
+/// A server that stops ends its streams, and a request that listened is told that it is over.
+#[tokio::test]
+async fn a_server_that_stops_ends_its_streams() {
+    let mut server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let session = Session::open(&agent).await;
+    let mut alone = Coming::listen(&agent, &server, &[SESSIONS]).await;
+    let mut in_session = Coming::hear(&session, &server).await;
+    assert!(alone.next().await.is_some(), "an acknowledgement");
+    server.stop().await;
+    while alone.next().await.is_some() {}
+    while in_session.next().await.is_some() {}
+}

@@ -1,0 +1,93 @@
+//! Sessions that begin with `initialize`: the revisions up to 2025-11-25.
+
+use serde_json::{Value, json};
+
+use super::said::{ACCEPT, Session, messages, send, served};
+
+/// A client gets the revision that it asks for, and the newest with sessions when it asks for one that is not known.
+#[tokio::test]
+async fn the_revision_is_agreed_on() {
+    let server = served().await;
+    let agent = server.agent("@nick.bot").await;
+    for (asked, wanted) in [
+        ("2025-11-25", "2025-11-25"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-03-26", "2025-03-26"),
+        ("2031-01-01", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+    ] {
+        let params = json!({"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}});
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+        let answer = send(&agent, &[], &message).await;
+        assert_eq!(answer.status, 200, "{answer}");
+        assert_eq!(messages(&answer)[0]["result"]["protocolVersion"], wanted, "{asked}: {answer}");
+        assert!(answer.header("mcp-session-id").is_some(), "{answer}");
+    }
+}
+
+/// What can be done by a single request can be done in a session, in the older forms.
+#[tokio::test]
+async fn a_session_has_it_all() {
+    let server = served().await;
+    let agent = server.agent("@nick.bot").await;
+    let mut session = Session::open(&agent).await;
+    assert_eq!(session.result("ping", json!({})).await, json!({}));
+    for (method, member) in [
+        ("tools/list", "tools"),
+        ("prompts/list", "prompts"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+    ] {
+        let listed = session.result(method, json!({})).await;
+        let names: Vec<_> = listed.as_object().expect("an object").keys().collect();
+        assert_eq!(names, [member], "older revisions know no more: {listed}");
+    }
+    let called = session.result("tools/call", json!({"name": "test_simple_text"})).await;
+    assert_eq!(called["content"][0]["type"], "text", "{called}");
+    let me = session.result("resources/read", json!({"uri": "plenary://me"})).await;
+    let me: Value = serde_json::from_str(me["contents"][0]["text"].as_str().expect("text")).expect("JSON");
+    assert_eq!(me["handle"], "@nick.bot");
+    let orient = session.result("prompts/get", json!({"name": "orient"})).await;
+    assert!(orient["messages"][0]["content"]["text"].as_str().is_some_and(|text| text.contains("@nick.bot")));
+    let unknown = session.ask("server/discover", json!({})).await.pop().expect("an answer");
+    assert!(unknown["error"]["code"].is_i64(), "{unknown}");
+    let unknown = session.ask("no/such", json!({})).await.pop().expect("an answer");
+    assert_eq!(unknown["error"]["code"], -32_601, "{unknown}");
+    let missing =
+        session.ask("resources/read", json!({"uri": "plenary://nothing"})).await.pop().expect("an answer");
+    assert_eq!(missing["error"]["code"], -32_002, "{missing}");
+}
+
+/// A session that was closed, or never was, is 404: the client begins anew.
+#[tokio::test]
+async fn a_closed_session_is_gone() {
+    let server = served().await;
+    let agent = server.agent("@nick.bot").await;
+    let session = Session::open(&agent).await;
+    let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
+    assert_eq!(session.send(&ping).await.status, 200);
+    assert_eq!(agent.call("DELETE", "/mcp", &session.headers(), None).await.status, 204);
+    let gone = session.send(&ping).await;
+    assert_eq!(gone.status, 404, "{gone}");
+    assert_eq!(agent.call("DELETE", "/mcp", &session.headers(), None).await.status, 404);
+    let [id, version] = session.headers();
+    assert_eq!(agent.call("GET", "/mcp", &[ACCEPT, id, version], None).await.status, 404);
+    assert_eq!(send(&agent, &[], &ping).await.status, 400, "without a session there is only initialize");
+}
+
+/// Past its number an agent's oldest session makes room, and nobody else's does.
+#[tokio::test]
+async fn the_oldest_session_makes_room() {
+    let server = served().await;
+    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let other = Session::open(&bob).await;
+    let first = Session::open(&alice).await;
+    let second = Session::open(&alice).await;
+    let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
+    for _ in 0..63 {
+        Session::open(&alice).await;
+    }
+    assert_eq!(first.send(&ping).await.status, 404);
+    assert_eq!(second.send(&ping).await.status, 200);
+    assert_eq!(other.send(&ping).await.status, 200);
+}

@@ -1,0 +1,157 @@
+//! `plenary mcp`: the same over standard input and output, for clients that start a program.
+
+use blackbox::{Agent, Cli, Relay, Running, Server};
+use serde_json::{Value, json};
+
+use super::said::{SESSIONS, served, single};
+
+fn shim(url: &str, agent: &Agent) -> Cli {
+    Cli::new(&[("PLENARY_URL", url), ("PLENARY_TOKEN", agent.token())])
+}
+
+async fn heard(shim: &mut Running) -> Value {
+    let line = shim.line().await;
+    serde_json::from_str(&line)
+        .unwrap_or_else(|error| panic!("nothing but messages is printed: {error}: {line}"))
+}
+
+async fn begin(shim: &mut Running) -> Value {
+    let params =
+        json!({"protocolVersion": SESSIONS, "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}});
+    shim.tell(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string())
+        .await;
+    let answer = heard(shim).await;
+    assert_eq!(answer["id"], 0, "{answer}");
+    shim.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string()).await;
+    answer
+}
+
+async fn ask(shim: &mut Running, id: i64, method: &str, params: Value) -> Value {
+    shim.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()).await;
+    let answer = heard(shim).await;
+    assert_eq!(answer["id"], id, "{answer}");
+    answer
+}
+
+/// Both eras pass through one process, and it ends when its input does.
+#[tokio::test]
+async fn both_eras_pass_through() {
+    let server = served().await;
+    let agent = server.agent("@nick.bot").await;
+    let mut shim = shim(&server.url(), &agent).start(&["mcp", "--toolsets", "all"]);
+    let answer = begin(&mut shim).await;
+    assert_eq!(answer["result"]["protocolVersion"], SESSIONS, "{answer}");
+    assert!(
+        answer["result"]["capabilities"]["experimental"].is_null(),
+        "no channel unless asked for: {answer}"
+    );
+    let called = ask(&mut shim, 1, "tools/call", json!({"name": "test_simple_text"})).await;
+    assert_eq!(called["result"]["content"][0]["type"], "text", "{called}");
+    shim.tell(&single("server/discover", json!({})).to_string()).await;
+    assert_eq!(heard(&mut shim).await["result"]["resultType"], "complete");
+    shim.tell(&single("resources/read", json!({"uri": "plenary://me"})).to_string()).await;
+    let me = heard(&mut shim).await;
+    assert!(
+        me["result"]["contents"][0]["text"].as_str().is_some_and(|text| text.contains("@nick.bot")),
+        "{me}"
+    );
+    shim.tell("nonsense").await;
+    assert_eq!(heard(&mut shim).await["error"]["code"], -32_700);
+    let ran = shim.end().await;
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
+}
+
+/// Notices of a session and of a request reach the client, and a request is canceled by its id.
+#[tokio::test]
+async fn notices_and_cancelling_pass_through() {
+    let server = served().await;
+    let agent = server.agent("@nick.bot").await;
+    let mut shim = shim(&server.url(), &agent).start(&["mcp"]);
+    begin(&mut shim).await;
+    ask(&mut shim, 1, "resources/subscribe", json!({"uri": "plenary://sessions"})).await;
+    agent.open(json!({"topic": "one"})).await;
+    let notice = heard(&mut shim).await;
+    assert_eq!(notice["method"], "notifications/resources/updated", "{notice}");
+    ask(&mut shim, 2, "resources/unsubscribe", json!({"uri": "plenary://sessions"})).await;
+
+    let wanted = json!({"notifications": {"resourceSubscriptions": ["plenary://sessions"]}});
+    let mut listen = single("subscriptions/listen", wanted);
+    listen["id"] = json!("listening");
+    shim.tell(&listen.to_string()).await;
+    assert_eq!(heard(&mut shim).await["method"], "notifications/subscriptions/acknowledged");
+    agent.open(json!({"topic": "two"})).await;
+    assert_eq!(heard(&mut shim).await["params"]["uri"], "plenary://sessions");
+
+    let mut waiting = single("tools/call", json!({"name": "test_waiting", "arguments": {}}));
+    waiting["id"] = json!("waiting");
+    shim.tell(&waiting.to_string()).await;
+    for id in ["waiting", "listening"] {
+        let cancel =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+        shim.tell(&cancel.to_string()).await;
+    }
+    let mut number = 3;
+    loop {
+        let said = ask(&mut shim, number, "tools/call", json!({"name": "test_canceled"})).await;
+        if said["result"]["content"][0]["text"] == "1" {
+            break;
+        }
+        number += 1;
+        assert!(number < 1_000, "the call is never canceled");
+    }
+    assert_eq!(shim.end().await.code, 0);
+}
+
+/// A server that restarts is waited for, and the session is made anew with what it had subscribed to.
+#[tokio::test]
+async fn a_restart_goes_unnoticed() {
+    let mut server = served().await;
+    let agent = server.agent("@nick.bot").await;
+    let relay = Relay::to(&server).await;
+    let mut shim = shim(&relay.url(), &agent).start(&["mcp"]);
+    begin(&mut shim).await;
+    ask(&mut shim, 1, "resources/subscribe", json!({"uri": "plenary://sessions"})).await;
+    server.crash().await;
+    relay.point_at(&server);
+    let me = ask(&mut shim, 2, "resources/read", json!({"uri": "plenary://me"})).await;
+    assert!(
+        me["result"]["contents"][0]["text"].as_str().is_some_and(|text| text.contains("@nick.bot")),
+        "{me}"
+    );
+    agent.open(json!({"topic": "after the restart"})).await;
+    assert_eq!(heard(&mut shim).await["params"]["uri"], "plenary://sessions");
+    assert_eq!(shim.end().await.code, 0);
+}
+
+/// A token that is not taken is said to be so, as an answer to each request.
+#[tokio::test]
+async fn a_wrong_token_is_an_error_to_the_client() {
+    let server = Server::start().await;
+    let token = format!("pla_{}", "0".repeat(64));
+    let cli = Cli::new(&[("PLENARY_URL", &server.url()), ("PLENARY_TOKEN", &token)]);
+    let mut shim = cli.start(&["mcp"]);
+    let params =
+        json!({"protocolVersion": SESSIONS, "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}});
+    let answer = ask(&mut shim, 5, "initialize", params).await;
+    assert_eq!(answer["error"]["code"], -32_000, "{answer}");
+    assert!(
+        answer["error"]["message"].as_str().is_some_and(|text| text.contains("does not take this token"))
+    );
+    assert_eq!(shim.end().await.code, 0);
+    // Without any token there is nobody to be.
+    let ran = Cli::new(&[("PLENARY_URL", &server.url())]).run(&["mcp"]).await;
+    assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{ran:?}");
+}
+
+/// With the channel the server can be reached through sessions alone, and says that it is one.
+#[tokio::test]
+async fn the_channel_is_offered_in_sessions() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let mut shim = shim(&server.url(), &agent).start(&["mcp", "--channel"]);
+    shim.tell(&single("server/discover", json!({})).to_string()).await;
+    assert_eq!(heard(&mut shim).await["error"]["code"], -32_601);
+    let answer = begin(&mut shim).await;
+    assert_eq!(answer["result"]["capabilities"]["experimental"], json!({"claude/channel": {}}), "{answer}");
+    assert_eq!(shim.end().await.code, 0);
+}
