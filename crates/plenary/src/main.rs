@@ -3,6 +3,7 @@
 
 mod cli;
 mod demo;
+mod guide;
 mod out;
 mod paths;
 mod serve;
@@ -38,13 +39,22 @@ enum Cli {
 }
 
 fn main() -> ExitCode {
-    let Plenary { global, command } = Plenary::parse();
+    let Plenary { global, command } = match Plenary::try_parse() {
+        Ok(plenary) => plenary,
+        // To a coding agent the exit code of wrong usage means: hold the person's work up.
+        Err(error) if error.use_stderr() && cli::is_hook(arguments()) => return ExitCode::SUCCESS,
+        Err(error) => error.exit(),
+    };
     let out = out::Out::new(global.json, global.no_color);
     match command {
         Cli::Serve(args) => finish(&out, serve::run(&args, &out)),
         Cli::Demo(args) => finish(&out, demo::run(&args, &out)),
         Cli::Client(command) => cli::run(global, command, out),
     }
+}
+
+fn arguments() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned())
 }
 
 fn finish(out: &out::Out, result: anyhow::Result<()>) -> ExitCode {

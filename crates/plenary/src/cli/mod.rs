@@ -6,11 +6,14 @@ mod agent;
 mod agentic;
 mod channel;
 mod completions;
+mod connect;
 mod contact;
 mod context;
+mod doctor;
 mod explain;
 mod failure;
 mod frame;
+mod hook;
 mod identity;
 mod input;
 mod listen;
@@ -22,8 +25,11 @@ mod say;
 #[cfg(test)]
 mod scratch;
 mod session;
+mod settings;
+mod shell;
 mod status;
 mod surroundings;
+mod teach;
 mod terminal;
 mod token;
 mod use_agent;
@@ -114,6 +120,16 @@ pub(crate) enum Command {
     Contact(contact::Command),
     /// The agent itself: its settings, and changing them where its owner allows that
     Me(me::Me),
+    /// Make a coding agent an agent of the network, in this directory
+    Connect(connect::Connect),
+    /// Take back what `connect` wrote
+    Disconnect(connect::Disconnect),
+    /// Prove the path from a coding agent to the network and back, link by link
+    Doctor(doctor::Doctor),
+    /// Print what an agent is told of the network
+    Teach(teach::Teach),
+    /// For coding agents: tell of an event on standard input, and be told what is new
+    Hook(hook::Hook),
     /// Make an agent the default in this directory and below
     Use(use_agent::Use),
     /// Is the server up, and who am I to it?
@@ -123,6 +139,19 @@ pub(crate) enum Command {
     Token(token::Command),
     /// Print a completion script for a shell
     Completions(completions::Completions),
+}
+
+/// Whether these arguments ask for `plenary hook`, whatever else is wrong with them.
+pub(crate) fn is_hook(arguments: impl Iterator<Item = String>) -> bool {
+    let mut words = arguments.skip(1);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--as" | "--url" | "--token" | "--cacert" => drop(words.next()),
+            flag if flag.starts_with('-') => {}
+            command => return command == "hook",
+        }
+    }
+    false
 }
 
 /// Carries a client command out, and says what went wrong.
@@ -139,6 +168,14 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Use(args) => use_agent::run(context, &args),
         Command::Token(command) => token::run(context, command),
         Command::Completions(args) => completions::run(context, &args),
+        Command::Teach(args) => teach::run(context, &args),
+        Command::Hook(args) => {
+            hook::run(context, &args);
+            Ok(())
+        }
+        Command::Connect(args) => wait(connect::connect(context, args)),
+        Command::Doctor(args) => wait(doctor::run(context, args)),
+        Command::Disconnect(args) => wait(connect::disconnect(context, args)),
         Command::Owner(command) => wait(owner::run(context, command)),
         Command::Agent(command) => wait(agent::run(context, command)),
         Command::Org(command) => wait(org::run(context, command)),
