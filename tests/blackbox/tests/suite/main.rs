@@ -23,6 +23,7 @@ mod health;
 mod hook;
 mod idempotency;
 mod identity;
+mod inbox;
 mod json;
 mod logs;
 mod membership;
