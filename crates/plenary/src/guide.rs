@@ -31,6 +31,10 @@ pub(crate) fn snippet() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use plenary_mcp::{operations::Operations, tool::Toolset};
+
     use super::*;
 
     /// What an agent may be taught in.
@@ -43,6 +47,19 @@ mod tests {
             let count = tokens.encode_ordinary(&text).len();
             assert!(count < TOKENS_MAX, "{count} tokens");
         }
+    }
+
+    /// The tools of the daily work are asked of the description of the server, which names them all.
+    #[test]
+    fn every_tool_it_names_is_there_and_every_one_there_is_named() {
+        let section = GUIDE.split("## Tools").nth(1).unwrap().split("\n## ").next().unwrap();
+        let heads = section.lines().filter_map(|line| line.strip_prefix("- ")?.split(": ").next());
+        let named: BTreeSet<String> =
+            heads.flat_map(|head| head.split(", ")).map(|name| name.trim_matches('`').to_owned()).collect();
+        let operations = Operations::new(axum::Router::new(), crate::server::descriptions());
+        let tools = plenary_mcp::tools::all(&operations);
+        let there = tools.of(&[Toolset::Core]).map(|tool| tool.name.clone()).collect();
+        assert_eq!(named, there);
     }
 
     #[test]

@@ -39,12 +39,10 @@ enum Cli {
 }
 
 fn main() -> ExitCode {
-    let Plenary { global, command } = match Plenary::try_parse() {
-        Ok(plenary) => plenary,
-        // To a coding agent the exit code of wrong usage means: hold the person's work up.
-        Err(error) if error.use_stderr() && cli::is_hook(arguments()) => return ExitCode::SUCCESS,
-        Err(error) => error.exit(),
-    };
+    if cli::is_hook(arguments()) {
+        return cli::run_hook();
+    }
+    let Plenary { global, command } = Plenary::parse();
     let out = out::Out::new(global.json, global.no_color);
     match command {
         Cli::Serve(args) => finish(&out, serve::run(&args, &out)),

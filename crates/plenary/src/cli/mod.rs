@@ -41,7 +41,7 @@ mod whereabouts;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::{Args, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use plenary_client::BaseUrl;
 use plenary_kernel::AgentHandle;
 
@@ -165,6 +165,35 @@ pub(crate) fn is_hook(arguments: impl Iterator<Item = String>) -> bool {
         }
     }
     false
+}
+
+/// The command line of `plenary hook` alone: whoever waits for a hook does not wait for all the others to be described.
+#[derive(Debug, Parser)]
+#[command(name = "plenary")]
+struct Hooked {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: HookCommand,
+}
+
+/// The one command of [`Hooked`].
+#[derive(Debug, Subcommand)]
+enum HookCommand {
+    /// For coding agents: tell of an event on standard input, and be told what is new
+    Hook(hook::Hook),
+}
+
+/// Carries `plenary hook` out. To a coding agent the exit code of wrong usage means: hold the person's work up.
+pub(crate) fn run_hook() -> ExitCode {
+    match Hooked::try_parse() {
+        Ok(Hooked { global, command: HookCommand::Hook(args) }) => {
+            let out = Out::new(global.json, global.no_color);
+            run(global, Command::Hook(args), out)
+        }
+        Err(error) if error.use_stderr() => Exit::Done.into(),
+        Err(error) => error.exit(),
+    }
 }
 
 /// Carries a client command out, and says what went wrong.

@@ -16,7 +16,7 @@ use crate::{
         failure::Failure,
         settings::{File, diff},
     },
-    out::Style,
+    out::{Style, clean},
 };
 
 /// A file before and after.
@@ -117,10 +117,14 @@ pub(super) fn carry_out(
         let path = file.path().display().to_string();
         let is_same = before == after;
         if !is_same && !context.out.is_json() {
-            context.out.line(&context.out.paint(Style::Bold, &path))?;
             let texts = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
-            for line in diff(texts.0, texts.1) {
-                context.out.line(&format!("  {}", crate::out::clean(&line)))?;
+            let lines = diff(texts.0, texts.1);
+            let count = |sign: &str| lines.iter().filter(|line| line.starts_with(sign)).count();
+            let name = context.out.paint(Style::Bold, &path);
+            context.out.line(&format!("{name}  +{} -{}", count("+ "), count("- ")))?;
+            // What is only thought of is shown whole.
+            for line in lines.iter().filter(|_| dry_run) {
+                context.out.line(&format!("  {}", clean(line)))?;
             }
         }
         let mut backup = None;

@@ -67,10 +67,10 @@ pub(crate) fn plan(
     let servers = agent.servers_file(scope, places)?;
     let server = server(agent, scope, told);
     let mut planned = vec![match agent {
-        CodingAgent::Codex => Planned { path: servers.clone(), form: Form::Toml(codex_block(&server)) },
-        CodingAgent::Vscode => json_file(servers.clone(), Entry::Member(vec!["servers", SERVER], server)),
+        CodingAgent::Codex => Planned { path: servers, form: Form::Toml(codex_block(&server)) },
+        CodingAgent::Vscode => json_file(servers, Entry::Member(vec!["servers", SERVER], server)),
         CodingAgent::Claude | CodingAgent::Gemini | CodingAgent::Cursor => {
-            json_file(servers.clone(), Entry::Member(vec!["mcpServers", SERVER], server))
+            json_file(servers, Entry::Member(vec!["mcpServers", SERVER], server))
         }
     }];
     let Some(hooks) = agent.hooks_file(scope, places) else { return Some(planned) };

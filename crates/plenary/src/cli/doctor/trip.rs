@@ -10,6 +10,7 @@ use std::{
 
 use plenary_client::{
     Client, Error, IdempotencyKey, Token,
+    inbox::{AckState, InboxQuery},
     sessions::{Content, CreateSession, InitialMessage},
 };
 use plenary_kernel::AgentHandle;
@@ -20,7 +21,6 @@ use crate::cli::{
     connect::{CodingAgent, Written, make_agent, speaks},
     context::Context,
     failure::Failure,
-    hook,
     identity::{Connected, Holder},
 };
 
@@ -64,13 +64,14 @@ pub(super) async fn round(
 
 /// A refusal that says no more than that the agent is out of reach.
 fn unreached(connected: &Connected, error: Error) -> Failure {
-    match error {
-        Error::Refused(refused) if refused.status == 404 => Failure::local_with(
-            format!("{} is not reached by agents of its own owner", connected.agent),
-            format!("`plenary agent allow {0} @{1}.*`", connected.agent, connected.agent.owner_name()),
-        ),
-        other => other.into(),
+    if !matches!(&error, Error::Refused(refused) if refused.status == 404) {
+        return error.into();
     }
+    let owner = connected.agent.owner_name();
+    Failure::local_with(
+        format!("{} is not reached by agents of its own owner", connected.agent),
+        format!("`plenary agent allow {} @{owner}.*`", connected.agent),
+    )
 }
 
 /// Runs the hook that puts text before the model most often, and looks for the message.
@@ -124,10 +125,10 @@ async fn run(line: &str, input: &str, directory: &Path) -> Result<String, Failur
 
 /// Marks the message as seen where nothing else would be marked with it.
 async fn clean_up(agent: &Client, handle: &AgentHandle) -> Result<(), Failure> {
-    let page = hook::unread(agent).await?;
+    let page = agent.inbox(&InboxQuery::default()).await?;
     let sibling = format!("@{}.{SIBLING}", handle.owner_name());
-    if page.is_all_from(&sibling) {
-        hook::mark_seen(agent, &page).await?;
+    if !page.items.is_empty() && page.items.iter().all(|item| item["from"] == sibling.as_str()) {
+        agent.ack_inbox(&page.cursor, AckState::Seen).await?;
     }
     Ok(())
 }

@@ -25,7 +25,6 @@ use super::{
 };
 pub(crate) use event::STOPS_MAX;
 use event::{Event, Moment};
-pub(crate) use inbox::{mark_seen, unread};
 pub(crate) use journal::{file as journal_file, words};
 
 /// What a coding agent tells is never larger; of what is, nothing is read.

@@ -6,6 +6,7 @@ use std::{
 };
 
 use blackbox::{Cli, Ran, Server};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// Every coding agent, its files in a directory, and those in a home.
@@ -44,7 +45,7 @@ pub(crate) fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Every file below a directory but copies that were kept.
+/// Every file below a directory but copies that were kept, and tokens.
 fn files(directory: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut left = vec![directory.to_owned()];
@@ -52,6 +53,9 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, String> {
         for entry in std::fs::read_dir(&next).expect("a directory").map(|entry| entry.expect("an entry")) {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
+            if path.ends_with(".config/plenary") {
+                continue;
+            }
             if path.is_dir() {
                 found.insert(path.clone(), String::new());
                 left.push(path);
@@ -95,6 +99,7 @@ async fn what_a_person_has_stays_to_the_octet_and_a_second_time_changes_nothing(
                 copies += 1;
             }
             std::fs::create_dir_all(&directory).expect("a directory");
+            std::fs::create_dir_all(home.dir().join(".config")).expect("a directory");
             let before = files(&base);
             let shown = home.run_in(&directory, &["connect", coding, flag, "--dry-run"]).await;
             assert!(done(&shown).contains("+ "), "{shown:?}");
@@ -108,12 +113,7 @@ async fn what_a_person_has_stays_to_the_octet_and_a_second_time_changes_nothing(
             assert_eq!(files(&base), there);
             let gone = home.run_in(&directory, &["disconnect", coding]).await;
             assert!(done(&gone).ends_with("is connected no more\n"), "{gone:?}");
-            let mut after = files(&base);
-            after.retain(|path, _| {
-                before.contains_key(path) || !path.starts_with(home.dir().join(".config/plenary"))
-            });
-            after.retain(|path, _| before.contains_key(path) || !path.ends_with(".config"));
-            assert_eq!(after, before, "{coding} {flag}");
+            assert_eq!(files(&base), before, "{coding} {flag}");
         }
     }
 }
@@ -212,4 +212,103 @@ async fn without_a_server_the_one_command_that_starts_it_is_said() {
     let ran = home.run_in(&home.dir().join("a"), &["connect", "claude"]).await;
     assert!(ran.code == 3 && ran.err.contains("plenary serve"), "{ran:?}");
     assert_eq!(files(&home.dir().join("a")), BTreeMap::new());
+}
+
+#[tokio::test]
+async fn the_path_is_proven_link_by_link_and_a_broken_one_is_named() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    let none = home.run_in(&directory, &["doctor"]).await;
+    assert!(none.code == 1 && none.out.contains("plenary connect claude"), "{none:?}");
+    let codex = connected(&home, &directory, "codex").await;
+    connected(&home, &directory, "claude").await;
+    let ran = home.run_in(&directory, &["doctor", "--json"]).await;
+    let report = json_of(done(&ran));
+    let links: Vec<(&str, &str, bool)> = report["checks"]
+        .as_array()
+        .expect("checks")
+        .iter()
+        .map(|check| {
+            let text = |name: &str| check[name].as_str().expect("a text");
+            (text("link"), text("client"), check["ok"] == true)
+        })
+        .collect();
+    let mut expected = vec![("server", "", true)];
+    for client in ["claude", "codex"] {
+        expected.extend(["settings", "token", "tools", "hook"].map(|link| (link, client, true)));
+    }
+    assert_eq!(links, expected, "{report}");
+    let inbox = home.run_in(&directory, &["inbox", "--as", &codex, "--json"]).await;
+    assert_eq!(json_of(done(&inbox))["unread"], 0, "the probe leaves nothing behind");
+
+    home.done(&["token", "remove", &codex]).await;
+    let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
+    assert!(ran.code == 1 && ran.out.contains("rotate-token @nick.codex-a"), "{ran:?}");
+    home.run_in(&directory, &["agent", "rotate-token", &codex]).await;
+    let hooks = directory.join(".codex/hooks.json");
+    let text = std::fs::read_to_string(&hooks).expect("it is there");
+    std::fs::write(&hooks, text.replace(" hook UserPromptSubmit", " hook Nothing")).expect("a file");
+    let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
+    assert!(ran.code == 1 && ran.out.contains("did not show a message"), "{ran:?}");
+    let text = std::fs::read_to_string(&hooks).expect("it is there");
+    std::fs::write(&hooks, text.replace("--client codex", "--client other")).expect("a file");
+    let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
+    assert!(ran.code == 0 || ran.out.contains("has no hook") || ran.out.contains("no hook at"), "{ran:?}");
+}
+
+/// Servers that were started with that home.
+fn servers_of(home: &Path) -> Vec<Pid> {
+    let home = format!("HOME={}", home.display());
+    let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
+    let is_one = |process: &std::fs::DirEntry| {
+        let read = |name: &str| std::fs::read(process.path().join(name)).unwrap_or_default();
+        let has = |octets: Vec<u8>, word: &str| {
+            octets.split(|octet| *octet == 0).any(|part| part == word.as_bytes())
+        };
+        has(read("cmdline"), "serve") && has(read("environ"), &home)
+    };
+    let pids = processes.filter(is_one).filter_map(|process| process.file_name().to_str()?.parse().ok());
+    pids.filter_map(Pid::from_raw).collect()
+}
+
+/// Ends the servers of a home that nobody else would end.
+struct Ending(PathBuf);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        for server in servers_of(&self.0) {
+            // One that has ended by itself is no matter.
+            let _ended = kill_process(server, Signal::KILL);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_started_where_none_answers_and_goes_on() {
+    let home = Cli::new(&[("USER", "nick"), ("PATH", "/usr/bin:/bin"), ("PLENARY_LISTEN", "127.0.0.1:0")]);
+    let (directory, _ending) = (home.dir().join("a"), Ending(home.dir()));
+    let elsewhere = ["connect", "claude", "--serve", "--url", "http://127.0.0.1:9"];
+    let refused = home.run_in(&directory, &elsewhere).await;
+    assert!(refused.code == 2 && refused.err.contains("leave the URL out"), "{refused:?}");
+    assert_eq!(servers_of(&home.dir()).len(), 0);
+    let ran = home.run_in(&directory, &["connect", "claude", "--serve"]).await;
+    assert!(done(&ran).contains("is connected here as @nick.claude-a"), "{ran:?}");
+    assert!(ran.err.contains("a server runs now at http://127.0.0.1:"), "{ran:?}");
+    home.done(&["status"]).await;
+    let again = home.run_in(&directory, &["connect", "codex", "--serve"]).await;
+    assert!(done(&again).contains("@nick.codex-a") && !again.err.contains("a server runs now"), "{again:?}");
+    assert_eq!(servers_of(&home.dir()).len(), 1, "one is enough");
+}
+
+#[tokio::test]
+async fn what_an_agent_is_told_is_served_and_printed() {
+    let server = server().await;
+    let home = home(&server);
+    let served = server.stranger().get("/llms.txt").await;
+    let text = String::from_utf8(served.body.to_vec()).expect("a text");
+    assert!(text.starts_with("# Plenary\n\n> "), "{text}");
+    assert_eq!(home.done(&["teach"]).await, text.trim_end());
+    assert!(home.done(&["teach", "skill"]).await.starts_with("---\nname: plenary\n"));
+    assert!(home.done(&["teach", "agents-md"]).await.starts_with("<!-- plenary: begin -->\n## Plenary\n"));
 }

@@ -1,6 +1,7 @@
 //! Hooks as coding agents run them: JSON in, JSON or nothing out, and never a failure.
 
 mod delivery;
+mod trouble;
 
 use std::path::PathBuf;
 
