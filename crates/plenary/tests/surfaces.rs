@@ -101,6 +101,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("run.run", "run"),
     ("run.show", "runs show"),
     ("run.threads", "runs threads"),
+    ("server.guide", "teach"),
     ("server.health", "status"),
     ("session.create", "session create"),
     ("session.end", "session end"),

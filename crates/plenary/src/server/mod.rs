@@ -32,6 +32,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use operator::OperatorToken;
 pub(crate) use settings::Settings;
+#[cfg(test)]
+pub(crate) use surface::descriptions;
 pub(crate) use whereabouts::Whereabouts;
 
 /// How long the last spans may take, while the store is closed.

@@ -24,6 +24,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Parts;
 
+/// Of the text for agents.
+const GUIDE_CONTENT_TYPE: &str = "text/markdown; charset=utf-8";
+
 #[derive(Clone)]
 struct Surface(Arc<Inner>);
 
@@ -167,12 +170,21 @@ fn operations() -> Vec<Operation<Surface>> {
             doc("server.openapi", "/openapi.json", "This description").reply::<Value>(),
             description,
         ),
+        Operation::new(
+            doc("server.guide", "/llms.txt", "What an agent needs to know of this network")
+                .reply_type(GUIDE_CONTENT_TYPE),
+            guide,
+        ),
     ]
 }
 
 async fn health(State(Surface(inner)): State<Surface>) -> Json<Health> {
     let uptime_ms = u64::try_from(inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Json(Health { ok: true, status: "ok", network: "local", version: env!("CARGO_PKG_VERSION"), uptime_ms })
+}
+
+async fn guide() -> Response {
+    ([(header::CONTENT_TYPE, GUIDE_CONTENT_TYPE)], crate::guide::GUIDE).into_response()
 }
 
 async fn ready(State(Surface(inner)): State<Surface>) -> Response {
