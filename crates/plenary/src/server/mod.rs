@@ -24,6 +24,7 @@ use plenary_frames::Frames;
 use plenary_hosts::Attaching;
 use plenary_hub::{Closing, Cursors, Presence};
 use plenary_log::{Fault, Log};
+use plenary_participation::Participation;
 use plenary_runs::Runs;
 use plenary_sessions::Sessions;
 use plenary_telemetry::Telemetry;
@@ -59,6 +60,7 @@ pub(crate) struct Parts {
     pub(crate) context: Context,
     pub(crate) runs: Runs,
     pub(crate) attaching: Attaching,
+    pub(crate) participation: Participation,
     pub(crate) presence: Arc<Presence>,
     pub(crate) cursors: Arc<Cursors>,
 }
@@ -97,11 +99,30 @@ impl Server {
         let indexes = Indexes { lexical: index, semantic };
         let context =
             Context::new(log.clone(), clock.clone(), accounts.clone(), indexes, of_context, settings.context);
-        let agents = settings.agents.clone();
-        let runs = Runs::new(log.clone(), clock, accounts.clone(), cursors.clone(), blobs, agents);
+        let agents::Agents { registry, hosted, parts } = settings.agents.clone();
+        let runs = Runs::new(log.clone(), clock, accounts.clone(), cursors.clone(), blobs, registry);
+        let participation = Participation::new(
+            log.clone(),
+            accounts.clone(),
+            sessions.clone(),
+            runs.clone(),
+            cursors.clone(),
+            parts,
+        );
         let attaching = settings.attaching.clone();
-        let parts =
-            Parts { log, accounts, sessions, frames, channels, context, runs, attaching, presence, cursors };
+        let parts = Parts {
+            log,
+            accounts,
+            sessions,
+            frames,
+            channels,
+            context,
+            runs,
+            attaching,
+            participation,
+            presence,
+            cursors,
+        };
 
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         background::dispatch(&tasks, opened.feed, &parts);
@@ -115,6 +136,7 @@ impl Server {
             let Seeded { made, known } = parts.accounts.apply_seed(&seed).await?;
             tracing::info!(made, known, "the seed file was applied");
         }
+        parts.accounts.host(hosted).await.context("making the accounts of the agents that it runs")?;
         parts.sessions.resume_grace().await.context("taking up grace windows")?;
         parts.runs.resume().await.context("ending the runs that were left")?;
 

@@ -14,7 +14,7 @@ use plenary_edge::{Origin, TrustedNet};
 use plenary_hosts::{Around, Attaching, NoTools};
 use serde::Deserialize;
 
-use super::agents::{AgentTable, RunsTable, registry};
+use super::agents::{AgentTable, Agents, RunsTable, agents};
 use crate::{
     paths,
     serve::{ServeArgs, parse_duration},
@@ -49,7 +49,7 @@ pub(crate) struct Settings {
     /// The model that packages are found by in their meaning; absent for words alone.
     pub(crate) embeddings: Option<plenary_embeddings::Source>,
     /// The agents that it runs.
-    pub(crate) agents: plenary_runs::Registry,
+    pub(crate) agents: Agents,
     /// Who of them attaches itself.
     pub(crate) attaching: Attaching,
     /// Where spans go; absent when nowhere.
@@ -190,7 +190,7 @@ impl Settings {
             frames: plenary_frames::Config::default(),
             context: plenary_context::Config::default(),
             embeddings: None,
-            agents: registry(&RunsTable::default(), &BTreeMap::new(), &around).unwrap_or_default(),
+            agents: agents(&RunsTable::default(), &BTreeMap::new(), &around).unwrap_or_default(),
             attaching: around.attaching,
             telemetry: None,
         }
@@ -234,7 +234,7 @@ impl Settings {
             frames: file.frames.config(args.frames_rate)?,
             context: file.context.config(file.blob_octets_max),
             embeddings: named.as_deref().map(super::model::parse).transpose()?,
-            agents: registry(&file.runs, &file.agents, &around)?,
+            agents: agents(&file.runs, &file.agents, &around)?,
             attaching: around.attaching,
             telemetry: telemetry(),
         };

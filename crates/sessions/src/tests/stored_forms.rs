@@ -6,8 +6,8 @@ use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
 
 use super::sentences::handle;
 use crate::event::{
-    AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, SessionCreated, SessionEnded, SessionEvent,
-    SessionReopened,
+    AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, Origin, SessionCreated, SessionEnded,
+    SessionEvent, SessionReopened,
 };
 
 const ID: &str = "01JZ0000000000000000000001";
@@ -35,8 +35,10 @@ fn forms() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
         SessionEvent::SessionCreated(SessionCreated { creator: ann.clone(), topic: topic.map(str::to_owned) })
     };
     let members = r#""content":"caf\u00e9","idempotency_key":"k","metadata":{ "b" : 1.0 }"#;
-    let sent =
-        MessageSent { id: ID.into(), sender: ann.clone(), members: Bytes::from_static(members.as_bytes()) };
+    let sent = |origin| {
+        let members = Bytes::from_static(members.as_bytes());
+        MessageSent { id: ID.into(), sender: ann.clone(), origin, members }
+    };
     let invited = |inline| {
         SessionEvent::AgentInvited(AgentInvited {
             id: ID.into(),
@@ -63,9 +65,21 @@ fn forms() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             "",
         ),
         (
-            SessionEvent::MessageSent(sent),
+            SessionEvent::MessageSent(sent(None)),
             "MessageSent",
             format!(r#"{{"id":"{ID}","sender":"@o.ann"}}"#),
+            members,
+        ),
+        (
+            SessionEvent::MessageSent(sent(Some(Origin { hops: 2, notice: false }))),
+            "MessageSent",
+            format!(r#"{{"id":"{ID}","sender":"@o.ann","origin":{{"hops":2}}}}"#),
+            members,
+        ),
+        (
+            SessionEvent::MessageSent(sent(Some(Origin { hops: 1, notice: true }))),
+            "MessageSent",
+            format!(r#"{{"id":"{ID}","sender":"@o.ann","origin":{{"hops":1,"notice":true}}}}"#),
             members,
         ),
         (invited(false), "AgentInvited", format!("{by}}}"), ""),

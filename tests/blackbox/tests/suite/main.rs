@@ -28,6 +28,7 @@ mod not_found;
 mod order;
 mod owners;
 mod paging;
+mod participation;
 mod phoenix;
 mod presence;
 mod provisioning;
