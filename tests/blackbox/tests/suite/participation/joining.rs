@@ -173,7 +173,7 @@ async fn a_deleted_agent_takes_no_part() {
     let id = opened(&nick, &[PUPPET], Some("hang")).await;
     let operator = server.operator();
     let run = super::switch::active(&operator, "puppet").await;
-    operator.delete("/_admin/agents/@acme.puppet").await.ok(200);
+    operator.delete("/_admin/agents/@acme.puppet").await.ok(204);
     super::switch::over(&operator, "puppet", &run, "canceled").await;
     assert_eq!(nick.status_of(&id, PUPPET).await, "left");
     server.crash().await;
