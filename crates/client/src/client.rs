@@ -1,6 +1,6 @@
 //! The client itself: which server, which token, and the one way every operation goes.
 //! Must not know: any operation; those stand in `accounts`, `sessions`, `frames`, `channels`, `context`, `runs`,
-//! `transfer`, `me`, `contacts`, `health`, `live`.
+//! `transfer`, `me`, `mcp`, `contacts`, `health`, `inbox`, `live`.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -212,6 +212,11 @@ impl Client {
     /// Sends a request whose reply goes on, and returns it once its head is there and a success.
     pub(crate) async fn open(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>> {
         self.shared.http.open(self.base(), request).await
+    }
+
+    /// The HTTP side.
+    pub(crate) fn http(&self) -> &Http {
+        &self.shared.http
     }
 
     /// Posts a body that is made while it is sent, and returns the answer whatever its status.

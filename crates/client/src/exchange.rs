@@ -162,6 +162,31 @@ impl Http {
         Err(reply.refusal().into())
     }
 
+    /// Sends a request and returns what comes once its head is there, whatever its status. Nothing bounds the time but
+    /// the connecting: the reply may take as long as what was asked for.
+    pub(crate) async fn converse(
+        &self,
+        base: &BaseUrl,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>> {
+        let response = self.client.request(request).await;
+        response.map_err(|error| self.failed(base, request_fault(&error)))
+    }
+
+    /// Reads the whole of a reply.
+    pub(crate) async fn whole(&self, base: &BaseUrl, response: Response<Incoming>) -> Result<RawReply> {
+        self.collect(response).await.map_err(|failure| self.failed(base, failure))
+    }
+
+    fn failed(&self, base: &BaseUrl, failure: Failure) -> Error {
+        match failure {
+            Failure::Network(kind, detail) => NetworkFault { kind, server: base.to_string(), detail }.into(),
+            Failure::TooLarge => {
+                Error::Unreadable(format!("the reply is larger than {} MiB", self.reply_octets_max >> 20))
+            }
+        }
+    }
+
     async fn collect(&self, response: Response<Incoming>) -> std::result::Result<RawReply, Failure> {
         let (head, body) = response.into_parts();
         let body = Limited::new(body, self.reply_octets_max).collect().await.map_err(|e| {

@@ -67,10 +67,25 @@ impl Origin {
         if let Some(public) = &self.public {
             return public.clone();
         }
-        if !self.trusted.iter().any(|net| net.contains(peer.ip())) {
+        if !self.trusts(peer) {
             return self.listening.clone();
         }
         forwarded(headers).unwrap_or_else(|| self.listening.clone())
+    }
+
+    /// The URL of the listener.
+    pub(crate) fn listening(&self) -> &str {
+        &self.listening
+    }
+
+    /// Whether the operator has said how clients reach the server.
+    pub(crate) const fn is_public_known(&self) -> bool {
+        self.public.is_some()
+    }
+
+    /// Whether this peer is believed what it says about its clients.
+    pub(crate) fn trusts(&self, peer: SocketAddr) -> bool {
+        self.trusted.iter().any(|net| net.contains(peer.ip()))
     }
 }
 

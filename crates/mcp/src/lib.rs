@@ -2,4 +2,6 @@
 //! Must not know: how an operation is carried out; it asks the same router that answers HTTP.
 
 pub mod operations;
+pub mod server;
 pub mod tool;
+pub mod tools;

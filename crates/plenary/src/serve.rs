@@ -56,6 +56,9 @@ pub(crate) struct ServeArgs {
     /// How often an agent that holds work in a channel is heard; five times as long means dead [default: 60]
     #[arg(long, env = "PLENARY_CHANNELS_STATUS_CADENCE_SECONDS", value_name = "SECONDS")]
     pub channels_status_cadence_seconds: Option<u64>,
+    /// Offer also what the conformance suite of the Model Context Protocol asks servers for
+    #[arg(long, hide = true)]
+    pub mcp_fixture: bool,
 }
 
 /// How long work that nobody waits for may go on when all is done.
@@ -113,10 +116,17 @@ fn operator(settings: &Settings) -> anyhow::Result<Operator> {
     }
 }
 
+/// Libraries that print whole messages, which are nobody's business; no filter turns them on.
+const SILENT: &str = "rmcp=off";
+
 /// JSON lines on standard error; `PLENARY_LOG` filters them.
 pub(crate) fn init_logs(default: &str) {
     let filter =
         tracing_subscriber::EnvFilter::try_from_env("PLENARY_LOG").unwrap_or_else(|_| default.into());
+    let filter = match SILENT.parse() {
+        Ok(directive) => filter.add_directive(directive),
+        Err(_) => filter,
+    };
     let logs = tracing_subscriber::fmt()
         .json()
         .with_span_list(false)

@@ -11,10 +11,13 @@ use std::{
 use anyhow::{Context as _, bail};
 use plenary_blobs::Place;
 use plenary_edge::{Origin, TrustedNet};
-use plenary_hosts::{Around, Attaching, NoTools};
+use plenary_hosts::{Around, Attaching};
 use serde::Deserialize;
 
-use super::agents::{AgentTable, Agents, RunsTable, agents};
+use super::{
+    OwnTools,
+    agents::{AgentTable, Agents, RunsTable, agents},
+};
 use crate::{
     paths,
     serve::{ServeArgs, parse_duration},
@@ -52,8 +55,12 @@ pub(crate) struct Settings {
     pub(crate) agents: Agents,
     /// Who of them attaches itself.
     pub(crate) attaching: Attaching,
+    /// What the models among them call.
+    pub(crate) toolbox: Arc<OwnTools>,
     /// Where spans go; absent when nowhere.
     pub(crate) telemetry: Option<plenary_telemetry::Settings>,
+    /// Whether the Model Context Protocol offers what its conformance suite asks for.
+    pub(crate) mcp_fixture: bool,
 }
 
 /// `plenary.toml`.
@@ -173,7 +180,7 @@ impl ContextTable {
 impl Settings {
     /// On a store of its own that keeps nothing, at any free port of this machine.
     pub(crate) fn ephemeral() -> Self {
-        let around = around();
+        let (around, toolbox) = around();
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             data: None,
@@ -192,7 +199,9 @@ impl Settings {
             embeddings: None,
             agents: agents(&RunsTable::default(), &BTreeMap::new(), &around).unwrap_or_default(),
             attaching: around.attaching,
+            toolbox,
             telemetry: None,
+            mcp_fixture: false,
         }
     }
 
@@ -217,7 +226,7 @@ impl Settings {
         let named = args.embeddings.clone().or(file.embeddings).filter(|text| !text.is_empty());
         let database = args.database.clone().or(file.database);
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), database.is_some())?;
-        let around = around();
+        let (around, toolbox) = around();
         let settings = Self {
             blobs,
             listen: args.listen.or(file.listen).unwrap_or(LISTEN),
@@ -236,7 +245,9 @@ impl Settings {
             embeddings: named.as_deref().map(super::model::parse).transpose()?,
             agents: agents(&file.runs, &file.agents, &around)?,
             attaching: around.attaching,
+            toolbox,
             telemetry: telemetry(),
+            mcp_fixture: args.mcp_fixture,
         };
         Ok(settings)
     }
@@ -315,8 +326,9 @@ fn blobs(said: Option<String>, data: Option<&Path>, has_database: bool) -> anyho
 }
 
 /// What the agents share.
-fn around() -> Around {
-    Around { toolbox: Arc::new(NoTools), attaching: Attaching::default() }
+fn around() -> (Around, Arc<OwnTools>) {
+    let toolbox = Arc::new(OwnTools::default());
+    (Around { toolbox: toolbox.clone(), attaching: Attaching::default() }, toolbox)
 }
 
 fn trusted(proxies: &[String]) -> anyhow::Result<Vec<TrustedNet>> {
@@ -349,116 +361,4 @@ impl File {
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: ServeArgs,
-    }
-
-    fn resolve(line: &[&str], file: &str) -> anyhow::Result<Settings> {
-        let directory = tempfile::tempdir()?;
-        let path = directory.path().join("plenary.toml");
-        std::fs::write(&path, file)?;
-        let config = path.to_str().unwrap_or_default();
-        let mut words = vec!["plenary", "--config", config];
-        words.extend(line);
-        Settings::resolve(&Line::parse_from(words).args)
-    }
-
-    #[test]
-    fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
-        let file = "listen = \"127.0.0.1:1\"\ngrace = \"5s\"\ndata = \":memory:\"";
-        let settings = resolve(&["--listen", "127.0.0.1:2"], file).unwrap();
-        assert_eq!(settings.listen.port(), 2);
-        assert_eq!((settings.grace, settings.data), (Duration::from_secs(5), None));
-        assert_eq!(resolve(&[], "").unwrap().listen, LISTEN);
-    }
-
-    #[test]
-    fn contents_are_kept_beside_the_store_unless_it_is_said_where() {
-        let place = |line: &[&str], file: &str| resolve(line, file).unwrap().blobs;
-        assert_eq!(place(&["--data", "/d"], ""), Some(Place::Directory("/d/blobs".into())));
-        assert_eq!(place(&["--data", ":memory:"], ""), Some(Place::Memory));
-        assert_eq!(place(&["--data", "/d", "--database", "postgres://h/d"], ""), None);
-        let bucket = Some(Place::Bucket { bucket: "b".into(), prefix: "p".into() });
-        assert_eq!(place(&["--database", "postgres://h/d", "--blobs", "s3://b/p"], ""), bucket);
-        assert_eq!(place(&["--data", "/d"], "blobs = \"s3://b/p\""), bucket);
-        assert_eq!(
-            place(&["--blobs", "file:///e"], "blobs = \"s3://b/p\""),
-            Some(Place::Directory("/e".into()))
-        );
-        assert!(resolve(&["--blobs", "blobs"], "").is_err());
-        assert_eq!(resolve(&[], "blob_octets_max = 9").unwrap().context.blob_octets_max, 9);
-        assert_eq!(resolve(&[], "").unwrap().context.blob_octets_max, 64 << 20);
-    }
-
-    #[test]
-    fn ap_57_the_context_table_is_heeded() {
-        let context = |file: &str| resolve(&[], file).unwrap().context;
-        let default = plenary_context::Config::default();
-        assert!(context("").auto_create_projects && context("").attribution == default.attribution);
-        let set = context("[context]\nauto_create_projects = false\nattribution = \"open\"");
-        assert!(!set.auto_create_projects);
-        assert_eq!(set.attribution, plenary_context::attribution::Attribution::Open);
-        assert!(resolve(&[], "[context]\nattribution = \"any\"").is_err());
-        assert!(resolve(&[], "[context]\nauto_create = true").is_err(), "a setting that nobody knows");
-    }
-
-    #[test]
-    fn a_neighbour_is_told_an_address_that_it_can_reach() {
-        let near = |line: &[&str], address: &str| resolve(line, "").unwrap().near(address.parse().unwrap());
-        assert_eq!(near(&[], "0.0.0.0:7"), "http://127.0.0.1:7");
-        assert_eq!(near(&[], "[::]:7"), "http://[::1]:7");
-        assert_eq!(near(&["--public-url", "http://far.example"], "10.0.0.1:7"), "http://10.0.0.1:7");
-        let tls = ["--tls-cert", "c", "--tls-key", "k"];
-        assert_eq!(near(&tls, "127.0.0.1:7"), "https://127.0.0.1:7");
-        let named = [&tls[..], &["--public-url", "https://far.example"]].concat();
-        assert_eq!(near(&named, "0.0.0.0:7"), "https://far.example");
-    }
-
-    #[test]
-    fn what_is_wrong_in_the_file_is_said() {
-        assert!(resolve(&[], "listne = 1").is_err(), "a setting that nobody knows");
-        assert!(resolve(&[], "grace = \"soon\"").is_err());
-        assert!(resolve(&[], "trusted_proxies = [\"proxy\"]").is_err());
-        assert!(resolve(&[], "[channels]\nstatus_cadence_seconds = 0").is_err());
-        assert!(resolve(&[], "tls_cert = \"a.pem\"").is_err(), "a certificate without its key");
-        assert!(resolve(&["--embeddings", "nothing"], "").is_err(), "no model");
-    }
-
-    #[test]
-    fn a_model_is_named_by_a_flag_or_in_the_file() {
-        let named = |line: &[&str], file| resolve(line, file).unwrap().embeddings;
-        assert_eq!(named(&[], ""), None);
-        let file = "embeddings = \"local:there\"";
-        assert_eq!(named(&[], file), "local:there".parse().ok());
-        assert_eq!(named(&["--embeddings", "local:here"], file), "local:here".parse().ok());
-    }
-
-    #[test]
-    fn ch_8_answers_name_the_public_url_or_the_address() {
-        let base = |line: &[&str]| {
-            let origin = resolve(line, "").unwrap().origin("127.0.0.1:7420".parse().unwrap());
-            origin.base_url("127.0.0.1:9".parse().unwrap(), &http::HeaderMap::new())
-        };
-        assert_eq!(base(&[]), "http://127.0.0.1:7420");
-        assert_eq!(base(&["--public-url", "https://agents.example/base/"]), "https://agents.example/base");
-    }
-
-    #[test]
-    fn ch_3_the_cadence_has_one_knob() {
-        let cadence = |line: &[&str], file| resolve(line, file).unwrap().channels.cadence.0;
-        assert_eq!(cadence(&[], ""), 60);
-        assert_eq!(cadence(&[], "[channels]\nstatus_cadence_seconds = 5"), 5);
-        let flag = ["--channels-status-cadence-seconds", "7"];
-        assert_eq!(cadence(&flag, "[channels]\nstatus_cadence_seconds = 5"), 7);
-        let table = "[channels]\nopen = true\nreject_after_close = true";
-        let channels = resolve(&[], table).unwrap().channels;
-        assert!(channels.open && channels.reject_after_close);
-    }
-}
+mod tests;

@@ -16,12 +16,13 @@ use plenary_edge::{
 };
 use plenary_hosts::connected::Door;
 use plenary_log::Log;
+use plenary_mcp::{operations::Operations, server::Mcp};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::Parts;
+use super::{OwnTools, Parts};
 
 #[derive(Clone)]
 struct Surface(Arc<Inner>);
@@ -58,13 +59,19 @@ struct Readiness {
     status: &'static str,
 }
 
-/// Every route of the server; the description covers each of them.
-pub(super) fn router(
-    parts: &Parts,
-    origin: Origin,
-    metrics: &Metrics,
-    stop: &CancellationToken,
-) -> anyhow::Result<Router> {
+/// What the surface needs beside the rooms.
+pub(super) struct Around<'a> {
+    pub(super) origin: Origin,
+    pub(super) metrics: &'a Metrics,
+    pub(super) stop: &'a CancellationToken,
+    pub(super) mcp_fixture: bool,
+    /// What the models that this server runs call.
+    pub(super) toolbox: &'a OwnTools,
+}
+
+/// Every route of the server, and what goes on beside them; the description covers each of them.
+pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Router, Mcp)> {
+    let Around { origin, metrics, stop, mcp_fixture, toolbox } = around;
     let docs = descriptions();
     consistent(docs.iter()).context("the operations contradict each other")?;
     let surface = Surface(Arc::new(Inner {
@@ -88,16 +95,35 @@ pub(super) fn router(
             plenary_edge::routes(plenary_accounts::operations(), metrics)?.with_state(parts.accounts.clone()),
         )
         .merge(plenary_sessions::routes(parts.sessions.clone(), metrics)?)
-        .merge(plenary_channels::routes(parts.channels.clone(), origin, metrics)?)
+        .merge(plenary_channels::routes(parts.channels.clone(), origin.clone(), metrics)?)
         .merge(plenary_context::routes(parts.context.clone(), metrics)?)
         .merge(plenary_frames::routes(parts.frames.clone(), metrics)?)
         .merge(plenary_runs::routes(parts.runs.clone(), metrics)?)
-        .merge(plenary_hosts::connected::routes(door, metrics)?);
-    Ok(with_fallbacks(router, metrics))
+        .merge(plenary_hosts::connected::routes(door, metrics)?)
+        .merge(plenary_inbox::routes(parts.inbox.clone(), metrics)?);
+    let operations = Operations::new(with_fallbacks(router.clone(), metrics), rooms());
+    let tools = plenary_mcp::tools::all(&operations);
+    toolbox.begin(tools.clone(), parts.accounts.clone(), parts.runs.agents());
+    let mcp = Mcp::new(plenary_mcp::server::Parts {
+        tools,
+        operations,
+        accounts: parts.accounts.clone(),
+        origin,
+        stop: stop.clone(),
+        fixture: mcp_fixture,
+    });
+    let router = router.merge(plenary_mcp::server::routes(mcp.clone(), metrics)?);
+    Ok((with_fallbacks(router, metrics), mcp))
 }
 
 /// The descriptions of all operations.
 pub(crate) fn descriptions() -> Vec<OperationDoc> {
+    let mcp = plenary_mcp::server::operations().into_iter().map(|operation| operation.doc().clone());
+    rooms().into_iter().chain(mcp).collect()
+}
+
+/// The descriptions of the operations that can be asked in process.
+pub(super) fn rooms() -> Vec<OperationDoc> {
     let surface = operations().into_iter().map(|operation| operation.doc().clone());
     let accounts =
         plenary_accounts::operations::<Accounts>().into_iter().map(|operation| operation.doc().clone());
@@ -107,6 +133,7 @@ pub(crate) fn descriptions() -> Vec<OperationDoc> {
     let context = plenary_context::operations().into_iter().map(|operation| operation.doc().clone());
     let runs = plenary_runs::operations().into_iter().map(|operation| operation.doc().clone());
     let hosts = plenary_hosts::connected::operations().into_iter().map(|operation| operation.doc().clone());
+    let inbox = plenary_inbox::operations().into_iter().map(|operation| operation.doc().clone());
     surface
         .chain(accounts)
         .chain(sessions)
@@ -115,6 +142,7 @@ pub(crate) fn descriptions() -> Vec<OperationDoc> {
         .chain(context)
         .chain(runs)
         .chain(hosts)
+        .chain(inbox)
         .collect()
 }
 

@@ -7,3 +7,4 @@ mod joining;
 mod loops;
 mod speak;
 mod switch;
+mod tools;

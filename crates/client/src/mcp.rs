@@ -1,0 +1,126 @@
+//! Messages of the Model Context Protocol, carried to `/mcp` and back as they are.
+//! Must not know: methods, or what a message says.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+
+use crate::{
+    Client, Error, FaultKind, NetworkFault, RawReply, Result,
+    sse::{Item, Parser},
+};
+
+/// Largest message of the server that is read, in octets.
+pub const MESSAGE_OCTETS_MAX: usize = 16 << 20;
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+/// What came back.
+#[derive(Debug)]
+pub enum Answer {
+    /// All of it.
+    Whole(RawReply),
+    /// Messages one by one.
+    Stream(Messages),
+}
+
+/// A stream of messages.
+#[derive(Debug)]
+pub struct Messages {
+    /// The headers of the reply.
+    pub headers: HeaderMap,
+    server: String,
+    body: Incoming,
+    parser: Parser,
+    items: VecDeque<Item>,
+}
+
+impl Messages {
+    /// The next message; `None` at the end.
+    ///
+    /// # Errors
+    /// When the connection breaks, or a message is over [`MESSAGE_OCTETS_MAX`].
+    pub async fn next(&mut self) -> Result<Option<String>> {
+        loop {
+            match self.items.pop_front() {
+                // An event without data only names itself, to be resumed behind.
+                Some(Item::Event(event)) if !event.data.is_empty() => return Ok(Some(event.data)),
+                Some(Item::Event(_) | Item::Comment(_)) => continue,
+                None => {}
+            }
+            let Some(frame) = self.body.frame().await else { return Ok(None) };
+            let frame = frame.map_err(|error| NetworkFault {
+                kind: FaultKind::Lost,
+                server: self.server.clone(),
+                detail: error.to_string(),
+            })?;
+            let Ok(octets) = frame.into_data() else { continue };
+            let mut items = Vec::new();
+            self.parser.feed(&octets, &mut items).map_err(|long| Error::Unreadable(long.to_string()))?;
+            self.items.extend(items);
+        }
+    }
+}
+
+impl Client {
+    /// Posts a message to `path` (`/mcp` with its query), with these headers beside it. The answer may take as long as
+    /// what it asks for; dropping the call closes the connection, which the server takes as cancelling.
+    ///
+    /// # Errors
+    /// [`Error::Network`], [`Error::Unreadable`], [`Error::Invalid`]; every status is an answer.
+    pub async fn message(
+        &self,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Bytes,
+    ) -> Result<Answer> {
+        self.converse(Method::POST, path, headers, body).await
+    }
+
+    /// Opens the stream of what the server says by itself in a session.
+    ///
+    /// # Errors
+    /// As [`Client::message`].
+    pub async fn hear(&self, path: &str, headers: &[(HeaderName, HeaderValue)]) -> Result<Answer> {
+        self.converse(Method::GET, path, headers, Bytes::new()).await
+    }
+
+    /// Closes a session.
+    ///
+    /// # Errors
+    /// As [`Client::message`].
+    pub async fn hang_up(&self, path: &str, headers: &[(HeaderName, HeaderValue)]) -> Result<Answer> {
+        self.converse(Method::DELETE, path, headers, Bytes::new()).await
+    }
+
+    async fn converse(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Bytes,
+    ) -> Result<Answer> {
+        let mut request = Request::builder().method(method).uri(self.base().http(path)?);
+        for (name, value) in self.credentials()?.iter().chain(headers) {
+            request = request.header(name, value);
+        }
+        let request = request.header(header::ACCEPT, BOTH).header(header::CONTENT_TYPE, JSON);
+        let request = request.body(Full::new(body)).map_err(|e| Error::Invalid(e.to_string()))?;
+        let response = self.http().converse(self.base(), request).await?;
+        let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            return Ok(Answer::Whole(self.http().whole(self.base(), response).await?));
+        }
+        let (head, body) = response.into_parts();
+        Ok(Answer::Stream(Messages {
+            headers: head.headers,
+            server: self.base().to_string(),
+            body,
+            parser: Parser::holding(MESSAGE_OCTETS_MAX),
+            items: VecDeque::new(),
+        }))
+    }
+}

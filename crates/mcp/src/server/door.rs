@@ -1,0 +1,146 @@
+//! Everything that comes to `/mcp` passes here first: whether it may, whose it is, and whether it is a message at all.
+//! Must not know: what a message asks for.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header, request::Parts};
+use plenary_accounts::{Credentials, Principal, identify};
+use plenary_edge::{Peer, read_bytes};
+use plenary_kernel::{Class, Refusal};
+
+use super::{
+    MESSAGE_OCTETS_MAX, Mcp,
+    envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal},
+    held::Held,
+    metadata::challenge,
+    registry::Lease,
+};
+use crate::{operations::Caller, tool::Toolset};
+
+/// The header that names a session of the initialize era.
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// Who asks, and for which tools: what the handler finds beside a message.
+#[derive(Clone)]
+pub(super) struct Asking {
+    /// In whose name operations are asked.
+    pub(super) caller: Caller,
+    /// The toolsets that are listed.
+    pub(super) sets: Arc<[Toolset]>,
+}
+
+type Outcome<T> = Result<T, Box<Response>>;
+
+/// Answers a request to `/mcp`.
+pub(super) async fn enter(State(mcp): State<Mcp>, peer: Peer, request: Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    match pass(&mcp, peer, parts, body).await {
+        Ok(answer) => answer,
+        Err(refused) => *refused,
+    }
+}
+
+async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Response> {
+    if let Err(foreign) = mcp.0.origin.admits(peer.0, &parts.uri, &parts.headers) {
+        return Err(boxed(refusal(StatusCode::FORBIDDEN, None, REFUSED, &foreign.to_string())));
+    }
+    let who = identified(mcp, peer, &parts).await?;
+    let sets = toolsets(&parts)?;
+    let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
+    let lease = mcp.0.registry.begin(&who, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
+    let octets = match parts.method {
+        Method::POST => read_bytes(&parts.headers, body, MESSAGE_OCTETS_MAX).await.map_err(of_body)?,
+        _ => bytes::Bytes::new(),
+    };
+    let begins = if parts.method == Method::POST { Envelope::read(&octets)?.is_initialize() } else { false };
+    // A session of somebody else is like none.
+    if let Some(id) = session.as_deref().filter(|id| !begins && !mcp.0.registry.is_of(id, &who)) {
+        tracing::debug!(known = !id.is_empty(), "a message to a session that is not the caller's");
+        return Err(boxed(refusal(
+            StatusCode::NOT_FOUND,
+            None,
+            REFUSED,
+            "Session not found: initialize anew.",
+        )));
+    }
+    if begins {
+        // A client that begins anew has no session yet, whatever it sends along.
+        parts.headers.remove(&SESSION);
+        for id in mcp.0.registry.making_room(&who) {
+            mcp.close(&id).await;
+        }
+    }
+    let closes = parts.method == Method::DELETE;
+    let asking = Asking { caller: Caller::of(&parts), sets };
+    // The token goes with the caller, and no further.
+    parts.headers.remove(header::AUTHORIZATION);
+    parts.extensions.insert(asking);
+    let answer = mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(octets))).await;
+    if let Some(id) = answer.headers().get(&SESSION).and_then(|id| id.to_str().ok()).filter(|_| begins) {
+        mcp.0.registry.opened(id, &who);
+    }
+    if let Some(id) = session.filter(|_| closes) {
+        mcp.0.registry.closed(&id);
+    }
+    Ok(held(answer.map(Body::new), lease))
+}
+
+/// The bearer of the request's token.
+async fn identified(mcp: &Mcp, peer: Peer, parts: &Parts) -> Outcome<Principal> {
+    identify(parts, &mcp.0.accounts, Credentials::Header).await.map_err(|refused| {
+        let status =
+            StatusCode::from_u16(refused.class.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut answer = refusal(status, None, REFUSED, &refused.message);
+        let base = mcp.0.origin.base_url(peer.0, &parts.headers);
+        if let Ok(challenge) = HeaderValue::from_str(&challenge(&base))
+            && refused.class == Class::Unauthenticated
+        {
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        boxed(answer)
+    })
+}
+
+/// The toolsets that the query names.
+fn toolsets(parts: &Parts) -> Outcome<Arc<[Toolset]>> {
+    let query = parts.uri.query().unwrap_or_default();
+    let named = query.split('&').filter_map(|pair| pair.strip_prefix("toolsets=")).next_back();
+    let Some(named) = named else { return Ok([Toolset::Core].into()) };
+    let named = percent_encoding::percent_decode_str(named).decode_utf8_lossy();
+    match Toolset::parse(&named) {
+        Ok(sets) if !sets.is_empty() => Ok(sets.into()),
+        Ok(_) => Ok([Toolset::Core].into()),
+        Err(unknown) => {
+            let known: Vec<_> = Toolset::ALL.iter().map(|set| set.as_str()).collect();
+            let text = format!("There is no toolset {unknown:?}; there are {}, and all.", known.join(", "));
+            Err(boxed(refusal(StatusCode::BAD_REQUEST, None, INVALID_PARAMS, &text)))
+        }
+    }
+}
+
+fn held(answer: Response, lease: Lease) -> Response {
+    let (parts, body) = answer.into_parts();
+    (parts, Body::new(Held::new(body, lease))).into_response()
+}
+
+fn too_many() -> Response {
+    let text = "Too many requests and streams of this token at once: close some, or wait for answers.";
+    let mut answer = refusal(StatusCode::TOO_MANY_REQUESTS, None, REFUSED, text);
+    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    answer
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "a refusal ends here")]
+fn of_body(refused: Refusal) -> Box<Response> {
+    let status = StatusCode::from_u16(refused.class.status()).unwrap_or(StatusCode::BAD_REQUEST);
+    boxed(refusal(status, None, REFUSED, &refused.message))
+}
+
+fn boxed(response: Response) -> Box<Response> {
+    Box::new(response)
+}

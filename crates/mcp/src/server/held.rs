@@ -1,0 +1,51 @@
+//! The body of an answer that is under way: it ends when it has to, and its place is free when it is gone.
+//! Must not know: what is in it.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::body::Body;
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use super::registry::Lease;
+
+/// A body with its place among the requests of a caller.
+pub(super) struct Held {
+    inner: Body,
+    ended: Pin<Box<WaitForCancellationFutureOwned>>,
+    _lease: Lease,
+}
+
+impl Held {
+    /// The body, which ends early when the lease says so.
+    pub(super) fn new(inner: Body, lease: Lease) -> Self {
+        Self { inner, ended: Box::pin(lease.ended().clone().cancelled_owned()), _lease: lease }
+    }
+}
+
+impl HttpBody for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.ended.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut self.inner).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,198 @@
+//! The Model Context Protocol over HTTP, both eras at one path: requests that stand alone (2026-07-28), and sessions
+//! that begin with `initialize` (before). Nothing outside this module names `rmcp`.
+//! Must not know: which tools there are.
+
+mod calls;
+mod changes;
+mod door;
+mod envelope;
+mod fixture;
+mod handler;
+mod held;
+mod limits;
+mod metadata;
+mod prompts;
+mod registry;
+mod resources;
+
+use std::{future::Future, sync::Arc, time::Instant};
+
+use axum::Router;
+use http::Method;
+use plenary_accounts::Accounts;
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault};
+use plenary_kernel::Class;
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig, StreamableHttpService,
+    session::{SessionManager as _, local::LocalSessionManager},
+};
+use schemars::JsonSchema;
+use serde_json::Value;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use self::{fixture::Fixture, handler::Handler, registry::Registry};
+use crate::{operations::Operations, tool::Tools};
+
+pub use limits::*;
+
+/// What the server needs.
+pub struct Parts {
+    /// What resources are read with.
+    pub operations: Operations,
+    /// What it offers.
+    pub tools: Tools,
+    /// Whose tokens it takes.
+    pub accounts: Accounts,
+    /// The names it goes by.
+    pub origin: Origin,
+    /// Ends every session and stream.
+    pub stop: CancellationToken,
+    /// Offers also what the conformance suite asks servers for.
+    pub fixture: bool,
+}
+
+/// The server. Cheap to clone.
+#[derive(Clone)]
+pub struct Mcp(Arc<Inner>);
+
+struct Inner {
+    service: StreamableHttpService<Handler, LocalSessionManager>,
+    sessions: Arc<LocalSessionManager>,
+    registry: Registry,
+    accounts: Accounts,
+    origin: Origin,
+    stop: CancellationToken,
+}
+
+/// The query of `/mcp`.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what the door reads")]
+struct McpQuery {
+    /// The toolsets that are listed, with commas between: `core`, `frames`, `channels`, `context`, `sessions`, `runs`,
+    /// or `all`; `core` when absent. A tool may be called whatever its set.
+    toolsets: Option<String>,
+}
+
+impl Mcp {
+    /// A server over these operations and tools.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        let Parts { operations, tools, accounts, origin, stop, fixture } = parts;
+        let mut sessions = LocalSessionManager::default();
+        // How long a session may be idle is told by what is under way in it, which only the registry knows.
+        sessions.session_config.keep_alive = None;
+        let sessions = Arc::new(sessions);
+        // The door has checked Host and Origin, and the size.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_sse_keep_alive(Some(KEEPALIVE))
+            .with_json_response(true)
+            .with_max_request_body_bytes(MESSAGE_OCTETS_MAX)
+            .with_cancellation_token(stop.clone());
+        let fixture = fixture.then(|| Arc::new(Fixture::default()));
+        let make = move || Ok(Handler::new(operations.clone(), tools.clone(), fixture.clone()));
+        let service = StreamableHttpService::new(make, sessions.clone(), config);
+        Self(Arc::new(Inner { service, sessions, registry: Registry::default(), accounts, origin, stop }))
+    }
+
+    /// Closes sessions that are idle, and whatever was begun with a token that is dead, until the server stops.
+    pub fn running(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mcp = self.clone();
+        async move {
+            let mut ticks = interval(SWEEP_EVERY);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            while mcp.0.stop.run_until_cancelled(ticks.tick()).await.is_some() {
+                mcp.sweep().await;
+            }
+        }
+    }
+
+    async fn sweep(&self) {
+        for id in self.0.registry.idle(Instant::now()) {
+            self.close(&id).await;
+        }
+        for caller in self.0.registry.callers() {
+            match self.0.accounts.is_valid(&caller).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    for id in self.0.registry.end(&caller.token) {
+                        self.close(&id).await;
+                    }
+                }
+                Err(fault) => tracing::warn!(%fault, "a token could not be looked at"),
+            }
+        }
+    }
+
+    /// Closes one session.
+    async fn close(&self, id: &Arc<str>) {
+        self.0.registry.closed(id);
+        if let Err(error) = self.0.sessions.close_session(id).await {
+            tracing::debug!(%error, "a session was not closed");
+        }
+    }
+}
+
+/// The routes of the server.
+///
+/// # Errors
+/// When the operations contradict each other.
+pub fn routes(mcp: Mcp, metrics: &Metrics) -> Result<Router, RegistryFault> {
+    Ok(plenary_edge::routes(operations(), metrics)?.with_state(mcp))
+}
+
+/// The operations of the server.
+#[must_use]
+pub fn operations() -> Vec<Operation<Mcp>> {
+    let doc = |id, method, summary| {
+        OperationDoc::new(id, method, "/mcp", summary)
+            .auth(Auth::Any)
+            .query::<McpQuery>()
+            .errors(Class::Unauthenticated, &["unauthenticated"])
+            .errors(Class::Forbidden, &["foreign_host", "foreign_origin"])
+            .errors(Class::TooMany, &["too_many"])
+            .error_body::<Value>()
+    };
+    let metadata = |id, path| {
+        OperationDoc::new(id, Method::GET, path, "What protects /mcp, as RFC 9728 has it")
+            .auth(Auth::None)
+            .reply::<metadata::Protected>()
+    };
+    vec![
+        Operation::new(
+            doc("mcp.post", Method::POST, "Send one message of the Model Context Protocol")
+                .description(
+                    "Revision 2026-07-28 in single requests, and the revisions from 2024-11-05 on in sessions that \
+                     begin with `initialize`. The answer is one JSON-RPC message, or a stream of them as Server-Sent \
+                     Events.",
+                )
+                .request::<Value>()
+                .reply::<Value>()
+                .or_empty(http::StatusCode::ACCEPTED)
+                .errors(Class::Malformed, &["malformed"])
+                .errors(Class::NotFound, &["not_found"])
+                .errors(Class::TooLarge, &["body_too_large"]),
+            door::enter,
+        ),
+        Operation::new(
+            doc("mcp.listen", Method::GET, "Hear what the server says by itself in a session")
+                .reply_type("text/event-stream")
+                .errors(Class::NotFound, &["not_found"]),
+            door::enter,
+        ),
+        Operation::new(
+            doc("mcp.close", Method::DELETE, "Close a session").success(http::StatusCode::ACCEPTED),
+            door::enter,
+        ),
+        Operation::new(
+            metadata("mcp.metadata", "/.well-known/oauth-protected-resource"),
+            metadata::protected,
+        ),
+        Operation::new(
+            metadata("mcp.metadata_of_path", "/.well-known/oauth-protected-resource/mcp"),
+            metadata::protected,
+        ),
+    ]
+}

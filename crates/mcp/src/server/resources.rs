@@ -1,0 +1,320 @@
+//! What can be read, by URI: each is what one operation answers, in the caller's name.
+//! Must not know: how a change is noticed, or what the operations are for.
+
+use http::{Method, StatusCode, header};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use rmcp::{
+    ErrorData,
+    model::{ErrorCode, ReadResourceResult, Resource, ResourceContents, ResourceTemplate},
+};
+use serde_json::json;
+
+use crate::operations::{Caller, Operations, Reply};
+
+/// The resource that has what is new for an agent.
+pub(super) const INBOX: &str = "plenary://inbox";
+/// What may stand in a segment of a path as it is.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'@');
+/// The code of a refusal that is no fault of the message.
+const REFUSED: ErrorCode = ErrorCode(-32_000);
+
+/// Resources of one kind.
+struct Place {
+    /// The URI, or the template of URIs.
+    uri: &'static str,
+    /// The path of the operation, with the same variables.
+    path: &'static str,
+    /// The path whose answer tells of a change.
+    watched: &'static str,
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+}
+
+const fn place(
+    uri: &'static str,
+    path: &'static str,
+    watched: &'static str,
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+) -> Place {
+    Place { uri, path, watched, name, title, description }
+}
+
+/// Everything that can be read, in the order of lists.
+const PLACES: &[Place] = &[
+    place(
+        INBOX,
+        "/inbox",
+        "/inbox",
+        "inbox",
+        "Inbox",
+        "What is new for this agent: messages, invitations, mentions.",
+    ),
+    place(
+        "plenary://me",
+        "/agents/me",
+        "/agents/me",
+        "me",
+        "Agent",
+        "Who the token speaks for, and whom that agent trusts.",
+    ),
+    place(
+        "plenary://sessions",
+        "/sessions",
+        "/sessions",
+        "sessions",
+        "Sessions",
+        "The conversations that this agent takes part in.",
+    ),
+    place(
+        "plenary://sessions/{id}",
+        "/sessions/{id}",
+        "/sessions/{id}",
+        "session",
+        "Session",
+        "One conversation: its state and its participants.",
+    ),
+    place(
+        "plenary://sessions/{id}/events",
+        "/sessions/{id}/events",
+        "/sessions/{id}",
+        "session-events",
+        "Events of a session",
+        "What was said and done in one conversation.",
+    ),
+    place(
+        "plenary://channels",
+        "/agent-channel",
+        "/agent-channel",
+        "channels",
+        "Channels",
+        "The channels of this agent's owner, newest first.",
+    ),
+    place(
+        "plenary://channels/{id}",
+        "/agent-channel/{id}",
+        "/agent-channel/{id}/events?limit=1",
+        "channel",
+        "Channel",
+        "What a channel is, who is here, its charter, its state, and its recent events.",
+    ),
+    place(
+        "plenary://projects",
+        "/v1/projects",
+        "/v1/projects",
+        "projects",
+        "Projects",
+        "The projects whose context this agent may read.",
+    ),
+    place(
+        "plenary://projects/{project_id}",
+        "/v1/projects/{project_id}",
+        "/v1/projects/{project_id}",
+        "project",
+        "Project",
+        "One project.",
+    ),
+    place(
+        "plenary://projects/{project_id}/packages",
+        "/v1/projects/{project_id}/packages",
+        "/v1/projects/{project_id}/packages",
+        "packages",
+        "Packages of a project",
+        "The newest packages: work done, decisions, open questions.",
+    ),
+    place(
+        "plenary://packages/{package_id}",
+        "/v1/packages/{package_id}",
+        "/v1/packages/{package_id}",
+        "package",
+        "Package",
+        "One package of work done.",
+    ),
+];
+
+/// One resource, found by its URI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The path of the operation that answers it.
+    pub(super) path: String,
+    /// The path whose answer tells of a change.
+    pub(super) watched: String,
+}
+
+impl Place {
+    /// Whether this server has the operation.
+    fn is_served(&self, operations: &Operations) -> bool {
+        operations.docs().iter().any(|doc| *doc.method() == Method::GET && doc.path() == self.path)
+    }
+
+    fn is_template(&self) -> bool {
+        self.uri.contains('{')
+    }
+}
+
+fn served(operations: &Operations) -> impl Iterator<Item = &'static Place> + '_ {
+    PLACES.iter().filter(move |place| place.is_served(operations))
+}
+
+/// The resources that need no variable.
+pub(super) fn list(operations: &Operations) -> Vec<Resource> {
+    let described = |place: &Place| {
+        Resource::new(place.uri, place.name)
+            .with_title(place.title)
+            .with_description(place.description)
+            .with_mime_type("application/json")
+    };
+    served(operations).filter(|place| !place.is_template()).map(described).collect()
+}
+
+/// The templates of the others.
+pub(super) fn templates(operations: &Operations) -> Vec<ResourceTemplate> {
+    let described = |place: &Place| {
+        ResourceTemplate::new(place.uri, place.name)
+            .with_title(place.title)
+            .with_description(place.description)
+            .with_mime_type("application/json")
+    };
+    served(operations).filter(|place| place.is_template()).map(described).collect()
+}
+
+/// What a URI names; `None` where it names nothing here.
+pub(super) fn find(operations: &Operations, uri: &str) -> Option<Found> {
+    served(operations).find_map(|place| {
+        let values = values(place.uri, uri)?;
+        let filled = |path: &str| {
+            values
+                .iter()
+                .fold(path.to_owned(), |path, (name, value)| path.replace(&format!("{{{name}}}"), value))
+        };
+        Some(Found { path: filled(place.path), watched: filled(place.watched) })
+    })
+}
+
+/// The variables of a template in a URI, percent-encoded.
+fn values(template: &'static str, uri: &str) -> Option<Vec<(&'static str, String)>> {
+    let (mut wanted, mut given) = (template.split('/'), uri.split('/'));
+    let mut values = Vec::new();
+    loop {
+        match (wanted.next(), given.next()) {
+            (None, None) => return Some(values),
+            (Some(wanted), Some(given)) => {
+                match wanted.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+                    Some(name) => values.push((name, segment(given)?)),
+                    None if wanted == given => {}
+                    None => return None,
+                }
+            }
+            (None, Some(_)) | (Some(_), None) => return None,
+        }
+    }
+}
+
+/// A segment of a URI as one of a path; `None` for one that could be more, or less.
+fn segment(given: &str) -> Option<String> {
+    let plain = percent_decode_str(given).decode_utf8().ok()?;
+    let is_one = !plain.is_empty() && plain != "." && plain != ".." && !given.contains(['?', '#']);
+    is_one.then(|| utf8_percent_encode(&plain, SEGMENT).to_string())
+}
+
+/// Reads one.
+///
+/// # Errors
+/// Not found, or what the operation refused with.
+pub(super) async fn read(
+    operations: &Operations,
+    caller: &Caller,
+    uri: &str,
+) -> Result<ReadResourceResult, ErrorData> {
+    let found = find(operations, uri).ok_or_else(|| not_found(uri))?;
+    let reply = operations.ask(caller, Method::GET, &found.path, None).await;
+    let reply = reply.map_err(|error| {
+        tracing::warn!(%error, "a resource could not be read");
+        ErrorData::internal_error("The answer broke off; try again.", None)
+    })?;
+    if !reply.status.is_success() {
+        return Err(refused(uri, &reply));
+    }
+    let kind = reply.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.unwrap_or("text/plain").to_owned();
+    let text = String::from_utf8_lossy(&reply.body).into_owned();
+    Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(kind)]))
+}
+
+/// What an operation refused with. What one may not see is not there.
+fn refused(uri: &str, reply: &Reply) -> ErrorData {
+    if reply.status == StatusCode::NOT_FOUND {
+        return not_found(uri);
+    }
+    let value = reply.value();
+    let word = |name: &str| value["error"][name].as_str().or(value[name].as_str()).map(str::to_owned);
+    let message = word("message").unwrap_or_else(|| format!("Refused with {}.", reply.status));
+    let data = json!({"uri": uri, "status": reply.status.as_u16(), "code": word("code")});
+    ErrorData::new(REFUSED, message, Some(data))
+}
+
+pub(super) fn not_found(uri: &str) -> ErrorData {
+    ErrorData::resource_not_found("Resource not found", Some(json!({"uri": uri})))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use plenary_edge::OperationDoc;
+
+    use super::*;
+
+    fn operations() -> Operations {
+        let doc = |path| OperationDoc::new("a.b", Method::GET, path, "");
+        let paths = ["/sessions", "/sessions/{id}", "/sessions/{id}/events", "/agent-channel/{id}"];
+        Operations::new(Router::new(), paths.map(doc).to_vec())
+    }
+
+    fn path(uri: &str) -> Option<String> {
+        find(&operations(), uri).map(|found| found.path)
+    }
+
+    #[test]
+    fn a_uri_names_the_operation_that_answers_it() {
+        assert_eq!(path("plenary://sessions").as_deref(), Some("/sessions"));
+        assert_eq!(path("plenary://sessions/ses_1").as_deref(), Some("/sessions/ses_1"));
+        assert_eq!(path("plenary://sessions/ses_1/events").as_deref(), Some("/sessions/ses_1/events"));
+        assert_eq!(path("plenary://sessions/a%2Fb%3F").as_deref(), Some("/sessions/a%2Fb%3F"));
+        let channel = find(&operations(), "plenary://channels/AB12").unwrap();
+        assert_eq!(channel.watched, "/agent-channel/AB12/events?limit=1");
+    }
+
+    #[test]
+    fn what_could_be_another_path_names_nothing() {
+        for uri in [
+            "",
+            "plenary://",
+            "plenary://inbox",
+            "plenary://sessions/",
+            "plenary://sessions/..",
+            "plenary://sessions/%2e%2e",
+            "plenary://sessions/a?b=c",
+            "plenary://sessions/a#b",
+            "plenary://sessions/%ff",
+            "plenary://sessions/a/events/b",
+            "http://sessions",
+            "PLENARY://sessions",
+        ] {
+            assert_eq!(path(uri), None, "{uri}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_served_is_listed() {
+        let listed: Vec<_> = list(&operations()).into_iter().map(|resource| resource.uri).collect();
+        assert_eq!(listed, ["plenary://sessions"]);
+        let listed: Vec<_> =
+            templates(&operations()).into_iter().map(|template| template.uri_template).collect();
+        assert_eq!(
+            listed,
+            ["plenary://sessions/{id}", "plenary://sessions/{id}/events", "plenary://channels/{id}"]
+        );
+    }
+}

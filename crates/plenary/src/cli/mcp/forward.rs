@@ -1,0 +1,195 @@
+//! Each message of the client goes to the server, and whatever comes back goes to the client, a line each.
+//! Must not know: what a message asks for.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use plenary_client::{
+    Backoff, Client, Error,
+    mcp::{Answer, Messages},
+};
+use serde_json::{Value, json};
+use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
+
+use super::{
+    line::{Headers, Message, SESSION},
+    session::{Line, Session, is_lost},
+};
+
+/// Waits between two attempts to hear the server.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// How often a request is sent anew because its session was lost meanwhile.
+const RENEWALS_MAX: usize = 3;
+
+/// What carries messages; shared by all that are under way.
+pub(super) struct Forwarder {
+    pub(super) client: Client,
+    /// `/mcp` with its query.
+    pub(super) path: String,
+    /// Whether the channel is offered to the client.
+    pub(super) channel: bool,
+    /// Lines for the client.
+    pub(super) out: mpsc::Sender<String>,
+    pub(super) session: Session,
+    /// Requests that stand alone, by the text of their ids: dropping one cancels it.
+    under_way: Mutex<HashMap<String, AbortHandle>>,
+}
+
+impl Forwarder {
+    pub(super) fn new(client: Client, path: String, channel: bool, out: mpsc::Sender<String>) -> Self {
+        Self { client, path, channel, out, session: Session::default(), under_way: Mutex::default() }
+    }
+
+    fn line(&self) -> Line<'_> {
+        Line { client: &self.client, path: &self.path }
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, HashMap<String, AbortHandle>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a line to the client. When nobody reads any more, the process is about to end.
+    pub(super) async fn say(&self, line: String) {
+        let _ended = self.out.send(line).await;
+    }
+
+    /// Notes how a request that stands alone is canceled.
+    pub(super) fn begun(&self, message: &Message, task: AbortHandle) {
+        if let (Some(id), Some(_)) = (&message.id, message.stands_alone()) {
+            let mut under_way = self.under_way();
+            under_way.retain(|_, task| !task.is_finished());
+            under_way.insert(id.to_string(), task);
+        }
+    }
+
+    /// Cancels a request that stands alone; whether there was one. Over HTTP that is the end of its connection.
+    pub(super) fn cancels(&self, message: &Message) -> bool {
+        let Some(id) = message.cancels() else { return false };
+        match self.under_way().remove(&id.to_string()) {
+            Some(task) => {
+                task.abort();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Whether a request is one that a client with the channel must not have answered: a server that can do without
+    /// `initialize` is no channel to it, so it is sent back to that.
+    pub(super) fn declines(&self, message: &Message) -> bool {
+        self.channel && message.is_request() && message.method == "server/discover"
+    }
+
+    /// Carries one message.
+    pub(super) async fn carry(&self, message: &Message) {
+        let carried = match message.stands_alone() {
+            Some(version) => self.carry_with(message, &message.headers(version)).await,
+            None if message.method == "initialize" => self.begin(message).await,
+            None => self.carry_in_session(message).await,
+        };
+        if let Err(error) = carried
+            && message.is_request()
+        {
+            self.say(message.failed(&error, &self.client.base().to_string())).await;
+        }
+    }
+
+    /// A message that needs no session.
+    async fn carry_with(&self, message: &Message, headers: &Headers) -> Result<(), Error> {
+        match self.line().post(headers, &message.text).await? {
+            Answer::Whole(reply) => {
+                if let Some(line) = message.answered(&reply).filter(|_| message.is_request()) {
+                    self.say(line).await;
+                }
+                Ok(())
+            }
+            Answer::Stream(messages) => self.relay(messages).await,
+        }
+    }
+
+    /// The beginning of a session.
+    async fn begin(&self, message: &Message) -> Result<(), Error> {
+        self.session.begins(message);
+        let (headers, answer) = match self.line().post(&[], &message.text).await? {
+            Answer::Whole(reply) => {
+                let line = message.answered(&reply).unwrap_or_default();
+                (reply.headers, line)
+            }
+            Answer::Stream(mut messages) => {
+                let line = messages.next().await?.unwrap_or_default();
+                (messages.headers, line)
+            }
+        };
+        self.session.opened(headers.get(SESSION), &answer);
+        self.say(if self.channel { offering(&answer) } else { answer }).await;
+        Ok(())
+    }
+
+    async fn carry_in_session(&self, message: &Message) -> Result<(), Error> {
+        self.session.notes(message);
+        for _ in 0..RENEWALS_MAX {
+            let headers = self.session.headers();
+            match self.line().post(&headers, &message.text).await? {
+                Answer::Whole(reply) if is_lost(&reply, &headers) => {
+                    self.session.renew(&self.line(), &headers).await?;
+                }
+                Answer::Whole(reply) => {
+                    if let Some(line) = message.answered(&reply).filter(|_| message.is_request()) {
+                        self.say(line).await;
+                    }
+                    return Ok(());
+                }
+                Answer::Stream(messages) => return self.relay(messages).await,
+            }
+        }
+        Err(Error::Unreadable("the session is lost as soon as it is made".into()))
+    }
+
+    async fn relay(&self, mut messages: Messages) -> Result<(), Error> {
+        while let Some(line) = messages.next().await? {
+            self.say(line).await;
+        }
+        Ok(())
+    }
+
+    /// Hears what the server says by itself in the session, for as long as the client is there.
+    pub(super) async fn hear(self: Arc<Self>) {
+        let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+        loop {
+            let headers = self.session.headers();
+            match self.client.hear(&self.path, &headers).await {
+                Ok(Answer::Stream(messages)) => {
+                    backoff.reset();
+                    let _broken = self.relay(messages).await;
+                }
+                Ok(Answer::Whole(reply)) if is_lost(&reply, &headers) => {
+                    let _again = self.session.renew(&self.line(), &headers).await;
+                }
+                // It has nothing to say by itself.
+                Ok(Answer::Whole(reply)) if reply.status == 405 => return,
+                Ok(Answer::Whole(_)) | Err(_) => {}
+            }
+            sleep(backoff.next_wait()).await;
+        }
+    }
+
+    /// Closes the session.
+    pub(super) async fn end(&self) {
+        if self.session.is_open() {
+            let _closed = self.client.hang_up(&self.path, &self.session.headers()).await;
+        }
+    }
+}
+
+/// The server's answer to `initialize`, with the channel among its capabilities.
+fn offering(answer: &str) -> String {
+    let Ok(mut message) = serde_json::from_str::<Value>(answer) else { return answer.to_owned() };
+    if message["result"]["capabilities"].is_object() {
+        message["result"]["capabilities"]["experimental"]["claude/channel"] = json!({});
+    }
+    message.to_string()
+}

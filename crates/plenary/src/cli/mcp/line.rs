@@ -1,0 +1,203 @@
+//! One line of the client: a message, the headers that it needs over HTTP, and the errors that the shim answers itself.
+//! Must not know: connections.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::{HeaderName, HeaderValue};
+use plenary_client::{Error, FaultKind, RawReply};
+use serde_json::{Map, Value, json};
+
+/// The revision that a request names for itself.
+const VERSION_OF_REQUEST: &str = "io.modelcontextprotocol/protocolVersion";
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// The code of what has no code in the protocol: the server refused, or is not there.
+const REFUSED: i64 = -32_000;
+const PARSE_ERROR: i64 = -32_700;
+const METHOD_NOT_FOUND: i64 = -32_601;
+
+pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
+
+/// A message of the client.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Message {
+    /// As it came, without the line break.
+    pub(super) text: String,
+    /// Absent in a notification.
+    pub(super) id: Option<Value>,
+    /// Empty in a reply to the server.
+    pub(super) method: String,
+    pub(super) params: Map<String, Value>,
+}
+
+impl Message {
+    /// Reads a line; an error is what the client is told.
+    pub(super) fn read(line: &str) -> Result<Self, String> {
+        let wrong = |text: String| error(&Value::Null, PARSE_ERROR, &text, Value::Null);
+        let value: Value = serde_json::from_str(line)
+            .map_err(|e| wrong(format!("Parse error: this line is no JSON: {e}.")))?;
+        let Value::Object(mut members) = value else {
+            return Err(wrong("Parse error: a line is one JSON-RPC message, an object.".to_owned()));
+        };
+        let params = match members.remove("params") {
+            Some(Value::Object(params)) => params,
+            Some(_) | None => Map::new(),
+        };
+        let method = members.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok(Self { text: line.to_owned(), id: members.remove("id"), method, params })
+    }
+
+    /// Whether it waits for a reply.
+    pub(super) fn is_request(&self) -> bool {
+        self.id.is_some() && !self.method.is_empty()
+    }
+
+    /// The revision by which it stands alone.
+    pub(super) fn stands_alone(&self) -> Option<&str> {
+        self.params.get("_meta")?.get(VERSION_OF_REQUEST)?.as_str()
+    }
+
+    /// The request that it cancels.
+    pub(super) fn cancels(&self) -> Option<&Value> {
+        (self.method == "notifications/cancelled").then(|| self.params.get("requestId"))?
+    }
+
+    /// The headers of a request that stands alone: they repeat what is in it.
+    pub(super) fn headers(&self, version: &str) -> Headers {
+        let mut headers = vec![(VERSION, value(version)), (METHOD, value(&self.method))];
+        let name = match self.method.as_str() {
+            "tools/call" | "prompts/get" => self.params.get("name"),
+            "resources/read" => self.params.get("uri"),
+            _ => None,
+        };
+        if let Some(name) = name.and_then(Value::as_str) {
+            headers.push((NAME, value(name)));
+        }
+        headers
+    }
+
+    /// The answer to a method that there is not.
+    pub(super) fn unknown(&self) -> String {
+        let text = format!("Method not found: {}", self.method);
+        error(self.id.as_ref().unwrap_or(&Value::Null), METHOD_NOT_FOUND, &text, Value::Null)
+    }
+
+    /// The error that answers it, when nobody else does.
+    pub(super) fn failed(&self, failed: &Error, server: &str) -> String {
+        let (text, kind) = match failed {
+            Error::Network(fault) if fault.kind == FaultKind::Lost && self.method == "tools/call" => (
+                format!("{failed}; the call may have been carried out, so look before you repeat it"),
+                "lost",
+            ),
+            Error::Network(fault) if fault.kind == FaultKind::Lost => (failed.to_string(), "lost"),
+            Error::Network(_) => {
+                (format!("{failed}; is it running? `plenary serve` starts it"), "unreachable")
+            }
+            Error::Refused(_) | Error::Unreadable(_) | Error::Invalid(_) => (failed.to_string(), "failed"),
+        };
+        let data = json!({"server": server, "reason": kind});
+        error(self.id.as_ref().unwrap_or(&Value::Null), REFUSED, &text, data)
+    }
+
+    /// What the client is told of an answer that is no stream; nothing when it asked for nothing.
+    pub(super) fn answered(&self, reply: &RawReply) -> Option<String> {
+        let id = self.id.as_ref()?;
+        if let Ok(mut message) = serde_json::from_slice::<Value>(&reply.body)
+            && message["jsonrpc"] == "2.0"
+        {
+            if message["id"].is_null() {
+                message["id"] = id.clone();
+            }
+            if reply.status == 401 {
+                let text = message["error"]["message"].as_str().unwrap_or_default();
+                message["error"]["message"] = json!(format!(
+                    "The server does not take this token: {text} `plenary token list` shows the saved ones, and \
+                     `plenary agent rotate-token` makes a new one."
+                ));
+            }
+            return Some(message.to_string());
+        }
+        let text = String::from_utf8_lossy(&reply.body);
+        let text = format!("The server answered {}: {}", reply.status, text.trim());
+        Some(error(id, REFUSED, &text, json!({"status": reply.status})))
+    }
+}
+
+/// A header's value, as the revision 2026-07-28 writes text that no header can hold.
+fn value(text: &str) -> HeaderValue {
+    let is_plain = text.bytes().all(|octet| (0x20..0x7f).contains(&octet))
+        && text.trim() == text
+        && !(text.starts_with("=?base64?") && text.ends_with("?="));
+    let written = if is_plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) };
+    HeaderValue::from_str(&written).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+fn error(id: &Value, code: i64, message: &str, data: Value) -> String {
+    let mut error = json!({"code": code, "message": message});
+    if !data.is_null() {
+        error["data"] = data;
+    }
+    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::HeaderMap;
+
+    use super::*;
+
+    fn read(text: &str) -> Message {
+        Message::read(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_no_message_is_answered_with_an_error() {
+        for line in ["", "{", "[]", "7", "hello"] {
+            let said: Value = serde_json::from_str(&Message::read(line).unwrap_err()).unwrap();
+            assert_eq!((&said["id"], &said["error"]["code"]), (&Value::Null, &json!(PARSE_ERROR)), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_stands_alone_repeats_itself_in_headers() {
+        let meta = json!({VERSION_OF_REQUEST: "2026-07-28"});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "send", "_meta": meta}});
+        let call = read(&call.to_string());
+        let named: Vec<_> = call.headers(call.stands_alone().unwrap());
+        let named: Vec<_> =
+            named.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        let wanted =
+            [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "send")];
+        assert_eq!(named, wanted);
+        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).stands_alone(), None);
+    }
+
+    #[test]
+    fn text_that_no_header_holds_is_wrapped() {
+        assert_eq!(value("plenary://sessions/a b"), "plenary://sessions/a b");
+        assert_eq!(value("ä"), "=?base64?w6Q=?=");
+        assert_eq!(value(" a"), "=?base64?IGE=?=");
+        assert_eq!(value("=?base64?YQ==?="), "=?base64?PT9iYXNlNjQ/WVE9PT89?=");
+    }
+
+    #[test]
+    fn a_refusal_answers_the_request_that_it_refuses() {
+        let reply = |status, body: &'static str| RawReply {
+            status,
+            headers: HeaderMap::new(),
+            body: Bytes::from_static(body.as_bytes()),
+        };
+        let ping = read(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#);
+        let refused = reply(401, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No."}}"#);
+        let said: Value = serde_json::from_str(&ping.answered(&refused).unwrap()).unwrap();
+        assert_eq!(said["id"], "a");
+        assert!(said["error"]["message"].as_str().unwrap().contains("does not take this token: No."));
+        let said: Value = serde_json::from_str(&ping.answered(&reply(502, "bad gateway")).unwrap()).unwrap();
+        assert_eq!(said["error"]["message"], "The server answered 502: bad gateway");
+        let notice = read(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        assert_eq!(notice.answered(&refused), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! `plenary mcp`: the server's Model Context Protocol over standard input and output, for clients that start a program.
+//! Must not know: the protocol beyond its envelope; messages pass as they are.
+
+mod channel;
+mod forward;
+mod line;
+mod session;
+
+use std::{sync::Arc, time::Duration};
+
+use clap::Args;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    sync::mpsc,
+    task::JoinSet,
+    time::timeout,
+};
+
+use self::{forward::Forwarder, line::Message};
+use super::{context::Context, failure::Failure};
+
+/// Largest line of the client that is read, in octets; past it the shim ends.
+const LINE_OCTETS_MAX: u64 = 8 << 20;
+/// Lines that wait for a client that does not read; past it what the server says waits too.
+const LINES_WAITING_MAX: usize = 64;
+/// How long requests may finish when the client has closed its end.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+/// How long closing the session may take.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Serves the Model Context Protocol on standard input and output, by the server's /mcp: sessions and single requests
+/// alike. A server that restarts is waited for, and its sessions are made anew.
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// Toolsets to list, with commas between: core, frames, channels, context, sessions, runs, or all [default: core]
+    #[arg(long, value_name = "SETS")]
+    toolsets: Option<String>,
+    /// Offer Claude's channel, and tell what is new in the inbox through it
+    #[arg(long)]
+    channel: bool,
+}
+
+pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
+    let (client, missing) = context.any_client()?;
+    if let Some(missing) = missing {
+        return Err(missing);
+    }
+    let path = match &args.toolsets {
+        Some(sets) => {
+            let sets: String = sets.chars().filter(|c| c.is_ascii_alphanumeric() || *c == ',').collect();
+            format!("/mcp?toolsets={sets}")
+        }
+        None => "/mcp".to_owned(),
+    };
+    let (out, lines) = mpsc::channel(LINES_WAITING_MAX);
+    let writing = tokio::spawn(write(lines));
+    let forwarder = Arc::new(Forwarder::new(client, path, args.channel, out));
+    let read = read(context, forwarder).await;
+    // Everything that could say something is gone, so this ends.
+    let written = writing.await.map_err(|e| Failure::local(format!("writing failed: {e}")))?;
+    read.and(written)
+}
+
+/// Reads lines until there are no more, and lets what is under way finish.
+async fn read(context: &Context, forwarder: Arc<Forwarder>) -> Result<(), Failure> {
+    let mut input = BufReader::new(tokio::io::stdin());
+    let (mut carried, mut beside) = (JoinSet::new(), JoinSet::new());
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let count = (&mut input).take(LINE_OCTETS_MAX).read_until(b'\n', &mut line).await;
+        let count = count.map_err(|e| Failure::local(format!("standard input cannot be read: {e}")))?;
+        if count == 0 {
+            break;
+        }
+        if line.len() as u64 == LINE_OCTETS_MAX && line.last() != Some(&b'\n') {
+            return Err(Failure::local(format!("a line is over {} MiB", LINE_OCTETS_MAX >> 20)));
+        }
+        while carried.try_join_next().is_some() {}
+        let text = String::from_utf8_lossy(&line);
+        if text.trim().is_empty() {
+            continue;
+        }
+        match Message::read(text.trim()) {
+            Err(error) => forwarder.say(error).await,
+            Ok(message) if forwarder.cancels(&message) => {}
+            Ok(message) if message.method == "initialize" => forwarder.carry(&message).await,
+            // The server must know of it before it gets another message.
+            Ok(message) if message.method == "notifications/initialized" => {
+                forwarder.carry(&message).await;
+                beside.spawn(forwarder.clone().hear());
+                if forwarder.channel {
+                    let (forwarder, out) = (forwarder.clone(), context.out);
+                    beside.spawn(async move {
+                        if let Err(error) = channel::tell(forwarder).await {
+                            out.note(&format!("the channel is silent: {error}"));
+                        }
+                    });
+                }
+            }
+            Ok(message) if forwarder.declines(&message) => forwarder.say(message.unknown()).await,
+            Ok(message) => {
+                let (carrier, carrying) = (forwarder.clone(), message.clone());
+                // What has no end is not waited for.
+                let tasks = if message.method == "subscriptions/listen" { &mut beside } else { &mut carried };
+                let task = tasks.spawn(async move { carrier.carry(&carrying).await });
+                forwarder.begun(&message, task);
+            }
+        }
+    }
+    let finished = async { while carried.join_next().await.is_some() {} };
+    let _cut = timeout(LAST_ANSWERS, finished).await;
+    let _late = timeout(LAST_WORDS, forwarder.end()).await;
+    carried.shutdown().await;
+    beside.shutdown().await;
+    Ok(())
+}
+
+/// Writes lines until nobody has any more.
+async fn write(mut lines: mpsc::Receiver<String>) -> Result<(), Failure> {
+    let mut output = tokio::io::stdout();
+    while let Some(mut line) = lines.recv().await {
+        line.push('\n');
+        output.write_all(line.as_bytes()).await?;
+        output.flush().await?;
+    }
+    Ok(())
+}

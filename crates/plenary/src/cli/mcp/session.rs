@@ -1,0 +1,176 @@
+//! The session of the initialize era that the client believes to be in. When the server has lost it, it is made anew,
+//! and the client does not notice.
+//! Must not know: where lines come from and go to.
+
+use std::{collections::BTreeSet, sync::Mutex, time::Duration};
+
+use bytes::Bytes;
+use http::HeaderValue;
+use plenary_client::{Backoff, Client, Error, FaultKind, RawReply, mcp::Answer};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::line::{Headers, Message, SESSION, VERSION};
+
+/// How long a server that does not answer is tried again before the client is told.
+const RECONNECT_MAX: Duration = Duration::from_secs(20);
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+/// Most resources that are subscribed to again; the server takes no more.
+const SUBSCRIBED_MAX: usize = 32;
+
+/// The session.
+#[derive(Default)]
+pub(super) struct Session {
+    known: Mutex<Known>,
+    /// One makes it anew, the others wait.
+    renewing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// How the client began it.
+    begun: Option<Message>,
+    id: Option<HeaderValue>,
+    version: Option<HeaderValue>,
+    /// Whether the client has said that it is ready.
+    ready: bool,
+    subscribed: BTreeSet<String>,
+}
+
+/// How the server is reached.
+pub(super) struct Line<'a> {
+    pub(super) client: &'a Client,
+    pub(super) path: &'a str,
+}
+
+impl Session {
+    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The headers of a message in it.
+    pub(super) fn headers(&self) -> Headers {
+        let known = self.known();
+        let id = known.id.clone().map(|id| (SESSION, id));
+        let version = known.version.clone().map(|version| (VERSION, version));
+        id.into_iter().chain(version).collect()
+    }
+
+    /// Whether it is open, as far as is known.
+    pub(super) fn is_open(&self) -> bool {
+        self.known().id.is_some()
+    }
+
+    /// Notes how the client begins it.
+    pub(super) fn begins(&self, message: &Message) {
+        *self.known() = Known { begun: Some(message.clone()), ..Known::default() };
+    }
+
+    /// Notes what the server answered to that.
+    pub(super) fn opened(&self, id: Option<&HeaderValue>, answer: &str) {
+        let answer: Value = serde_json::from_str(answer).unwrap_or_default();
+        let version = answer["result"]["protocolVersion"].as_str();
+        let mut known = self.known();
+        known.id = id.cloned();
+        known.version = version.and_then(|version| HeaderValue::from_str(version).ok());
+    }
+
+    /// Notes what has to be said again when it is made anew.
+    pub(super) fn notes(&self, message: &Message) {
+        let uri = message.params.get("uri").and_then(Value::as_str);
+        let mut known = self.known();
+        match (message.method.as_str(), uri) {
+            ("notifications/initialized", _) => known.ready = true,
+            ("resources/subscribe", Some(uri)) if known.subscribed.len() < SUBSCRIBED_MAX => {
+                known.subscribed.insert(uri.to_owned());
+            }
+            ("resources/unsubscribe", Some(uri)) => drop(known.subscribed.remove(uri)),
+            _ => {}
+        }
+    }
+
+    /// Makes it anew, unless somebody has done so since it had these headers.
+    pub(super) async fn renew(&self, line: &Line<'_>, lost: &Headers) -> Result<(), Error> {
+        let _turn = self.renewing.lock().await;
+        if self.headers() != *lost {
+            return Ok(());
+        }
+        let (begun, ready, subscribed) = {
+            let known = self.known();
+            (known.begun.clone(), known.ready, known.subscribed.clone())
+        };
+        let Some(begun) = begun else {
+            return Err(Error::Invalid("the server knows no session; send initialize first".into()));
+        };
+        let (headers, answer) = whole(line.post(&[], &begun.text).await?).await?;
+        self.opened(headers.get(SESSION), &answer);
+        let again = |method: &str, params: Value| {
+            json!({"jsonrpc": "2.0", "id": format!("plenary-{method}"), "method": method, "params": params})
+                .to_string()
+        };
+        let mut said = Vec::new();
+        if ready {
+            said.push(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
+        }
+        said.extend(subscribed.iter().map(|uri| again("resources/subscribe", json!({"uri": uri}))));
+        for text in said {
+            whole(line.post(&self.headers(), &text).await?).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Line<'_> {
+    /// Posts a message; a server that is not there is tried again for a while. What it may have heard is not said
+    /// twice.
+    pub(super) async fn post(
+        &self,
+        headers: &[(http::HeaderName, HeaderValue)],
+        text: &str,
+    ) -> Result<Answer, Error> {
+        let body = Bytes::copy_from_slice(text.as_bytes());
+        let (mut backoff, began) = (Backoff::new(FIRST_WAIT, LONGEST_WAIT), Instant::now());
+        loop {
+            match self.client.message(self.path, headers, body.clone()).await {
+                Err(error) if is_unheard(&error) && began.elapsed() < RECONNECT_MAX => {
+                    sleep(backoff.next_wait()).await;
+                }
+                Ok(Answer::Whole(reply)) if reply.status == 503 && began.elapsed() < RECONNECT_MAX => {
+                    sleep(backoff.next_wait()).await;
+                }
+                answered => return answered,
+            }
+        }
+    }
+}
+
+/// Whether the server can't have heard it.
+fn is_unheard(error: &Error) -> bool {
+    match error {
+        Error::Network(fault) => match fault.kind {
+            FaultKind::Refused | FaultKind::Unreachable | FaultKind::Resolve => true,
+            FaultKind::Tls | FaultKind::TimedOut | FaultKind::Lost => false,
+        },
+        Error::Refused(_) | Error::Unreadable(_) | Error::Invalid(_) => false,
+    }
+}
+
+/// Whether the server has lost the session.
+pub(super) fn is_lost(reply: &RawReply, headers: &Headers) -> bool {
+    reply.status == 404 && headers.iter().any(|(name, _)| *name == SESSION)
+}
+
+/// The one message of an answer, with its headers.
+async fn whole(answer: Answer) -> Result<(http::HeaderMap, String), Error> {
+    match answer {
+        Answer::Whole(reply) => {
+            let reply = reply.into_success()?;
+            Ok((reply.headers, String::from_utf8_lossy(&reply.body).into_owned()))
+        }
+        Answer::Stream(mut messages) => {
+            let text = messages.next().await?.unwrap_or_default();
+            Ok((messages.headers, text))
+        }
+    }
+}
