@@ -100,6 +100,8 @@ const COMMANDS: &[(&str, &str)] = &[
     ("run.events_of", "runs replay"),
     ("run.run", "run"),
     ("run.show", "runs show"),
+    ("run.start_agent", "agent start"),
+    ("run.stop_agent", "agent stop"),
     ("run.threads", "runs threads"),
     ("server.guide", "teach"),
     ("server.health", "status"),

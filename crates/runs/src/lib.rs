@@ -14,6 +14,7 @@ mod echo;
 pub mod event;
 mod finding;
 pub mod id;
+mod inside;
 pub mod limits;
 mod live;
 mod members;
@@ -30,11 +31,13 @@ pub mod runner;
 mod runs;
 pub mod state;
 mod supervisor;
+mod switch;
 #[cfg(test)]
 mod tests;
 pub mod wire;
 
 pub use echo::Echo;
+pub use inside::{NotBegun, stops};
 pub use registry::{Agent, Registry, RegistryError, RunLimits};
 pub use routes::{operations, routes};
 pub use runner::{

@@ -1,12 +1,12 @@
 //! The public operations of the Agent Session Protocol: parse, ask, translate the answer (wire.md 2.2).
 
 use axum::{
-    Json, Router,
+    Extension, Json, Router,
     extract::{FromRef, Path, State},
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use plenary_accounts::{Accounts, AgentCaller};
+use plenary_accounts::{Accounts, Acting, AgentCaller};
 use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
 use plenary_engine::{Done, KeyUse};
 use plenary_kernel::{Class, Refusal, SessionId};
@@ -190,6 +190,7 @@ fn answer<T: Serialize>(status: StatusCode, done: Done<T>) -> Response {
 async fn create(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
+    acting: Option<Extension<Acting>>,
     headers: HeaderMap,
     Received(body): Received,
 ) -> Answer {
@@ -200,7 +201,7 @@ async fn create(
         fields.clone().and_then(|f| key(|| format!("create/{}", agent.handle), f, &headers, body.bytes()));
     // A key that is wrong is one more reason to refuse the body.
     let (key, checked) = match key {
-        Ok(key) => (key, fields.and_then(Fields::create)),
+        Ok(key) => (key, fields.and_then(Fields::create).map(|body| body.passed_on(acting.as_deref()))),
         Err(refusal) => (None, Err(refusal)),
     };
     let command = CreateSession { caller: caller(agent), body: checked };
@@ -211,6 +212,7 @@ async fn create(
 async fn send(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
+    acting: Option<Extension<Acting>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     Received(body): Received,
@@ -225,7 +227,7 @@ async fn send(
         Ok(key) => {
             let text = key.as_ref().map(|key| key.key.as_str());
             let draft = fields.and_then(|fields| fields.message(text));
-            (key, draft)
+            (key, draft.map(|draft| draft.passed_on(acting.as_deref())))
         }
         Err(refusal) => (None, Err(refusal)),
     };
@@ -248,11 +250,13 @@ async fn invite(
 async fn reopen(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
+    acting: Option<Extension<Acting>>,
     Path(id): Path<String>,
     Received(body): Received,
 ) -> Answer {
     let body = body?;
     let checked = Fields::read(body.bytes()).and_then(|fields| fields.reopen());
+    let checked = checked.map(|body| body.passed_on(acting.as_deref()));
     let command = ReopenSession { caller: caller(agent), body: checked };
     Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
 }

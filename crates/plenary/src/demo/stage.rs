@@ -107,6 +107,13 @@ impl Stage {
         say(self.out, owner, "comes in", "as a person")
     }
 
+    /// Puts somebody on the list of an agent that is there already.
+    pub(super) async fn admits(&mut self, handle: &str, entry: &str) -> anyhow::Result<()> {
+        let allowed = self.operator.allow(&handle.parse()?, &[entry.parse::<AllowEntry>()?]).await;
+        allowed.with_context(|| format!("the list of {handle}"))?;
+        say(self.out, handle, "admits", entry)
+    }
+
     /// Opens the event stream of an agent.
     pub(super) async fn connect(&mut self, handle: &'static str) -> anyhow::Result<()> {
         let out = self.out;

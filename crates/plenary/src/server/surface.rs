@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::Parts;
+use super::{OwnTools, Parts};
 
 /// Of the text for agents.
 const GUIDE_CONTENT_TYPE: &str = "text/markdown; charset=utf-8";
@@ -68,11 +68,13 @@ pub(super) struct Around<'a> {
     pub(super) metrics: &'a Metrics,
     pub(super) stop: &'a CancellationToken,
     pub(super) mcp_fixture: bool,
+    /// What the models that this server runs call.
+    pub(super) toolbox: &'a OwnTools,
 }
 
 /// Every route of the server, and what goes on beside them; the description covers each of them.
 pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Router, Mcp)> {
-    let Around { origin, metrics, stop, mcp_fixture } = around;
+    let Around { origin, metrics, stop, mcp_fixture, toolbox } = around;
     let docs = descriptions();
     consistent(docs.iter()).context("the operations contradict each other")?;
     let surface = Surface(Arc::new(Inner {
@@ -103,8 +105,10 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
         .merge(plenary_hosts::connected::routes(door, metrics)?)
         .merge(plenary_inbox::routes(parts.inbox.clone(), metrics)?);
     let operations = Operations::new(with_fallbacks(router.clone(), metrics), rooms());
+    let tools = plenary_mcp::tools::all(&operations);
+    toolbox.begin(tools.clone(), parts.accounts.clone(), parts.runs.agents());
     let mcp = Mcp::new(plenary_mcp::server::Parts {
-        tools: plenary_mcp::tools::all(&operations),
+        tools,
         operations,
         accounts: parts.accounts.clone(),
         origin,
@@ -122,7 +126,7 @@ pub(crate) fn descriptions() -> Vec<OperationDoc> {
 }
 
 /// The descriptions of the operations that can be asked in process.
-fn rooms() -> Vec<OperationDoc> {
+pub(super) fn rooms() -> Vec<OperationDoc> {
     let surface = operations().into_iter().map(|operation| operation.doc().clone());
     let accounts =
         plenary_accounts::operations::<Accounts>().into_iter().map(|operation| operation.doc().clone());

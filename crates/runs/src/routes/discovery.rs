@@ -94,7 +94,7 @@ async fn discovery(State(runs): State<Runs>, _: Asking) -> Answer {
 
 async fn describe(State(runs): State<Runs>, _: Asking, Path(name): Path<String>) -> Answer {
     let agent = runs.agent(&name)?;
-    Ok(Json(AgentDescriptor::of(agent.name(), agent.runner.card())).into_response())
+    Ok(Json(runs.described(agent).await?).into_response())
 }
 
 async fn configure(

@@ -32,6 +32,7 @@ mod not_found;
 mod order;
 mod owners;
 mod paging;
+mod participation;
 mod phoenix;
 mod presence;
 mod provisioning;
