@@ -130,7 +130,7 @@ impl Inbox {
                 behind.extend(is_asked.then_some((place, stub)));
             }
         }
-        let last = behind.iter().take(ask.limit).last().map(|(place, _)| *place).unwrap_or_default();
+        let last = behind.iter().take(ask.limit).next_back().map(|(place, _)| *place).unwrap_or_default();
         let is_full = behind.len() > ask.limit;
         Ok(Picked {
             stubs: with_newer(&behind, ask.limit),

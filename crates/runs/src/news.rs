@@ -97,9 +97,9 @@ impl Runs {
 fn asked(members: &[u8]) -> String {
     let members: Value = serde_json::from_slice(members).unwrap_or_default();
     let Some(keys) = members.get("request_keys").and_then(Value::as_object) else { return String::new() };
-    let line = |(name, asked): (&String, &Value)| match asked {
-        Value::String(text) => format!("{name}: {text}"),
-        other => format!("{name}: {other}"),
+    let line = |(name, asked): (&String, &Value)| {
+        let text = asked.as_str().map_or_else(|| asked.to_string(), str::to_owned);
+        format!("{name}: {text}")
     };
     keys.iter().map(line).collect::<Vec<_>>().join("\n")
 }
