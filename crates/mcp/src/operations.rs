@@ -46,13 +46,16 @@ pub struct BrokenOff {
 }
 
 /// Headers that speak of one request, not of who asks.
-const OF_THE_REQUEST: [header::HeaderName; 6] = [
+const OF_THE_REQUEST: [header::HeaderName; 9] = [
     header::CONTENT_LENGTH,
     header::CONTENT_TYPE,
     header::ACCEPT,
     header::TRANSFER_ENCODING,
     header::CONNECTION,
     header::EXPECT,
+    header::IF_NONE_MATCH,
+    header::HeaderName::from_static("last-event-id"),
+    header::HeaderName::from_static("idempotency-key"),
 ];
 
 impl Operations {

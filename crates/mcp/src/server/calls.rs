@@ -5,21 +5,33 @@ use rmcp::model::{CallToolResult, ContentBlock, Tool as Described, ToolAnnotatio
 use serde_json::{Value, json};
 
 use super::TEXT_OCTETS_MAX;
-use crate::tool::{Called, Tool};
+use crate::tool::{Called, Hints, Tool};
 
 /// A tool as clients are told of it.
 pub(super) fn described(tool: &Tool) -> Described {
-    let hints = ToolAnnotations::with_title(tool.title.clone())
-        .read_only(tool.hints.read_only)
-        .destructive(tool.hints.destructive)
-        .idempotent(tool.hints.idempotent)
-        .open_world(false);
-    let described = Described::new(tool.name.clone(), tool.description.clone(), tool.input.clone())
-        .with_title(tool.title.clone())
-        .with_annotations(hints);
+    let mut described = Described::new(tool.name.clone(), tool.description.clone(), tool.input.clone());
+    if let Some(hints) = annotations(tool) {
+        described = described.with_annotations(hints);
+    }
+    if !tool.title.is_empty() {
+        described = described.with_title(tool.title.clone());
+    }
     match &tool.output {
         Some(output) => described.with_raw_output_schema(output.clone()),
         None => described,
+    }
+}
+
+/// The hints that say something else than their defaults do: each costs a model tokens in every list.
+fn annotations(tool: &Tool) -> Option<ToolAnnotations> {
+    let Hints { read_only, destructive, idempotent } = tool.hints;
+    let said = ToolAnnotations::default();
+    match (read_only, destructive, idempotent) {
+        (true, ..) => Some(said.read_only(true)),
+        (false, true, false) => None,
+        (false, true, true) => Some(said.idempotent(true)),
+        (false, false, false) => Some(said.destructive(false)),
+        (false, false, true) => Some(said.destructive(false).idempotent(true)),
     }
 }
 
@@ -29,7 +41,8 @@ pub(super) fn result(called: Called) -> CallToolResult {
     match called {
         Called::Done(value) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(text(&value))]);
-            result.structured_content = Some(value);
+            // Structured content is an object; a list or a text is text alone.
+            result.structured_content = Some(value).filter(Value::is_object);
             result
         }
         Called::Refused { code, message } => {
@@ -41,7 +54,7 @@ pub(super) fn result(called: Called) -> CallToolResult {
 
 /// The structured result as text, for clients that read nothing else.
 fn text(value: &Value) -> String {
-    let text = value.to_string();
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if text.len() <= TEXT_OCTETS_MAX {
         return text;
     }
@@ -76,6 +89,14 @@ mod tests {
         let done = result(Called::Done(long.clone()));
         assert_eq!(done.structured_content, Some(long));
         assert!(texts(&done)[0].len() < TEXT_OCTETS_MAX + 100 && texts(&done)[0].contains(" … cut after "));
+    }
+
+    #[test]
+    fn what_is_no_object_is_text_alone() {
+        for (value, text) in [(json!([1]), "[1]"), (json!("# Title"), "# Title"), (Value::Null, "null")] {
+            let done = result(Called::Done(value));
+            assert_eq!((texts(&done), &done.structured_content), (vec![text], &None));
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod identity;
 mod inbox;
 mod json;
 mod logs;
+mod mcp_tools;
 mod membership;
 mod not_found;
 mod order;
