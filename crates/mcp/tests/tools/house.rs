@@ -14,7 +14,7 @@ use plenary_engine::{Clock, SystemClock};
 use plenary_frames::Frames;
 use plenary_hub::{Cursors, Observer, Presence, dispatch};
 use plenary_inbox::{Inbox, Rooms};
-use plenary_log::open_memory;
+use plenary_log::{Feed, open_memory};
 use plenary_mcp::{
     operations::{Caller, Operations},
     tool::{Called, Tools},
@@ -33,6 +33,17 @@ pub(crate) struct House {
     pub(crate) operations: Operations,
     pub(crate) tools: Tools,
     router: Router,
+}
+
+/// The rooms that there are.
+struct Parts {
+    accounts: Accounts,
+    sessions: Sessions,
+    frames: Frames,
+    channels: Channels,
+    context: Context,
+    runs: Runs,
+    inbox: Inbox,
 }
 
 /// An agent with tools.
@@ -88,6 +99,12 @@ impl House {
         let rooms = Rooms { accounts: accounts.clone(), sessions: sessions.clone() };
         let inbox = Inbox::new(log, clock, cursors, rooms);
         inbox.begin().await.unwrap();
+        Self::of(Parts { accounts, sessions, frames, channels, context, runs, inbox }, opened.feed, presence)
+    }
+
+    /// The rooms begin to hear of what is committed, and are asked through one router.
+    fn of(parts: Parts, feed: Feed, presence: Arc<Presence>) -> Self {
+        let Parts { accounts, sessions, frames, channels, context, runs, inbox } = parts;
         let observers: Vec<Arc<dyn Observer>> = vec![
             Arc::new(accounts.clone()),
             Arc::new(sessions.clone()),
@@ -97,13 +114,12 @@ impl House {
             Arc::new(runs.clone()),
             Arc::new(inbox.clone()),
         ];
-        tokio::spawn(dispatch(opened.feed, presence, observers));
+        tokio::spawn(dispatch(feed, presence, observers));
         tokio::spawn(frames.running());
         tokio::spawn(runs.running());
         let indexed = context.clone();
         tokio::spawn(async move { indexed.index().await });
         let metrics = Metrics::new();
-
         let router = plenary_edge::routes(plenary_accounts::operations(), &metrics)
             .unwrap()
             .with_state(accounts)
