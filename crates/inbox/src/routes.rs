@@ -43,10 +43,14 @@ pub fn routes(inbox: Inbox, metrics: &Metrics) -> Result<Router, RegistryFault> 
     Ok(plenary_edge::routes(operations(), metrics)?.with_state(inbox))
 }
 
+/// Why they are no tools of their own.
+const THE_INBOX: &str = "the tool inbox reads, waits and acknowledges";
+
 /// The operations of the inbox.
 #[must_use]
 pub fn operations() -> Vec<Operation<Inbox>> {
     let read_doc = OperationDoc::new("inbox.read", Method::GET, "/inbox", "Read what is new for you")
+        .no_tool(THE_INBOX)
         .description(
             "Oldest first. Without `after`: what is unread. Reading changes nothing but that what is given counts \
              as delivered.",
@@ -57,6 +61,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
         .errors(Class::Unauthenticated, UNAUTHENTICATED);
     let wait_doc =
         OperationDoc::new("inbox.wait", Method::GET, "/inbox/wait", "Wait for what is new for you")
+            .no_tool(THE_INBOX)
             .description("Answers as soon as there is an item, or at the deadline with none and `timed_out`.")
             .query::<WaitQuery>()
             .reply::<Page>()
@@ -69,6 +74,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
             .errors(Class::Unavailable, &["stopping"]);
     let ack_doc =
         OperationDoc::new("inbox.ack", Method::POST, "/inbox/ack", "Acknowledge what you have read")
+            .no_tool(THE_INBOX)
             .description(
                 "Everything up to the cursor. Marks rise only; a cursor behind them changes nothing.",
             )
@@ -82,6 +88,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
         "/sessions/{id}/messages/{sequence}/status",
         "See what has become of a message",
     )
+    .tool("sessions")
     .description("For its session's participants. No state is claimed that is not known to be true.")
     .path_parameter::<SessionId>("id", "The session.")
     .path_parameter::<u64>("sequence", "The message's place in it.")

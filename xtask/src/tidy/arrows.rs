@@ -66,7 +66,10 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// What a crate may build on in its tests besides.
 const IN_TESTS: &[(&str, &[&str])] = &[
     // Tools are tested on the rooms that answer them.
-    ("mcp", &["log", "hub", "blobs", "telemetry", "sessions", "frames", "channels", "context", "runs"]),
+    (
+        "mcp",
+        &["log", "hub", "blobs", "telemetry", "sessions", "frames", "channels", "context", "runs", "inbox"],
+    ),
 ];
 
 /// Foreign crates with few friends, who those are, and why.

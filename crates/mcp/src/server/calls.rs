@@ -28,7 +28,8 @@ pub(super) fn result(called: Called) -> CallToolResult {
     match called {
         Called::Done(value) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(text(&value))]);
-            result.structured_content = Some(value);
+            // Structured content is an object; a list or a text is text alone.
+            result.structured_content = Some(value).filter(Value::is_object);
             result
         }
         Called::Refused { code, message } => {
@@ -40,7 +41,7 @@ pub(super) fn result(called: Called) -> CallToolResult {
 
 /// The structured result as text, for clients that read nothing else.
 fn text(value: &Value) -> String {
-    let text = value.to_string();
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if text.len() <= TEXT_OCTETS_MAX {
         return text;
     }
@@ -75,6 +76,14 @@ mod tests {
         let done = result(Called::Done(long.clone()));
         assert_eq!(done.structured_content, Some(long));
         assert!(texts(&done)[0].len() < TEXT_OCTETS_MAX + 100 && texts(&done)[0].contains(" … cut after "));
+    }
+
+    #[test]
+    fn what_is_no_object_is_text_alone() {
+        for (value, text) in [(json!([1]), "[1]"), (json!("# Title"), "# Title"), (Value::Null, "null")] {
+            let done = result(Called::Done(value));
+            assert_eq!((texts(&done), &done.structured_content), (vec![text], &None));
+        }
     }
 
     #[test]

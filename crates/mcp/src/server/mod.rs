@@ -151,6 +151,7 @@ pub fn routes(mcp: Mcp, metrics: &Metrics) -> Result<Router, RegistryFault> {
 pub fn operations() -> Vec<Operation<Mcp>> {
     let doc = |id, method, summary| {
         OperationDoc::new(id, method, "/mcp", summary)
+            .no_tool("where tools are called")
             .auth(Auth::Any)
             .query::<McpQuery>()
             .errors(Class::Unauthenticated, &["unauthenticated"])
@@ -160,6 +161,7 @@ pub fn operations() -> Vec<Operation<Mcp>> {
     };
     let metadata = |id, path| {
         OperationDoc::new(id, Method::GET, path, "What protects /mcp, as RFC 9728 has it")
+            .no_tool("for clients that look for an authority")
             .auth(Auth::None)
             .reply::<metadata::Protected>()
     };

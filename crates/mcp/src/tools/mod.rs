@@ -104,11 +104,22 @@ where
             };
             let asking = Asking { operations: self.operations.clone(), caller: caller.clone() };
             match (self.work)(asking, read).await {
-                Ok(value) => Called::Done(bounded(self.repeatable, offset, &arguments, value)),
+                Ok(mut value) => match again(&mut value) {
+                    Some(again) => Called::Done(bounded(true, offset, &again, value)),
+                    None => Called::Done(bounded(self.repeatable, offset, &arguments, value)),
+                },
                 Err(refusal) => refusal.into(),
             }
         })
     }
+}
+
+/// The member of a result, taken out before anybody sees it, that has the arguments which bring the result again: for
+/// tools that do something and then read.
+const AGAIN: &str = "_again";
+
+fn again(value: &mut Value) -> Option<Map<String, Value>> {
+    value.as_object_mut()?.remove(AGAIN)?.as_object().cloned()
 }
 
 /// Where within a large result a call goes on.

@@ -75,6 +75,32 @@ async fn a_package_too_large_for_one_answer_comes_in_parts() {
 }
 
 #[tokio::test]
+async fn a_large_result_of_what_was_done_is_read_on_without_doing_it_again() {
+    let house = House::new().await;
+    let alice = house.agent("@nick.alice").await;
+    let input = PROSE.repeat(200);
+    let mut part = alice.call("run_agent", json!({"agent": "echo", "input": input})).await;
+    let run = part["next"]["run_id"].clone();
+    let mut json = String::new();
+    loop {
+        within(&part);
+        json.push_str(part["part"].as_str().unwrap());
+        if part["next"].is_null() {
+            break;
+        }
+        assert_eq!(part["next"]["run_id"], run);
+        part = alice.call("run_agent", part["next"].clone()).await;
+    }
+    assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["result"], input);
+
+    let channel = alice.call("channel", json!({"action": "create"})).await;
+    alice.call("channel", json!({"action": "post", "id": channel["id"], "text": input})).await;
+    let part = alice.call("channel", json!({"action": "read", "id": channel["id"]})).await;
+    within(&part);
+    within(&alice.call("channel", part["next"].clone()).await);
+}
+
+#[tokio::test]
 async fn a_long_conversation_is_read_page_by_page() {
     let house = House::new().await;
     let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);

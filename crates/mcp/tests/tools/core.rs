@@ -1,6 +1,5 @@
 //! Two agents with nothing but the tools of the daily work.
 
-use plenary_mcp::tool::Called;
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -20,6 +19,8 @@ async fn two_agents_discover_each_other_converse_lock_hand_over_deposit_and_reca
 
     let sent = alice.call("send", json!({"to": ["@nick.bob"], "text": "Hello", "topic": "Build"})).await;
     let session = sent["session_id"].as_str().unwrap();
+    let waiting = bob.call("inbox", json!({"wait_s": 5})).await;
+    assert_eq!(waiting["items"][0]["ref"]["session_id"], session);
     let read = bob.call("read", json!({"session_id": session})).await;
     assert_eq!((texts(&read), &read["topic"]), (vec!["Hello"], &json!("Build")));
     let answer = bob.call("send", json!({"to": ["@nick.alice"], "text": "Hi"})).await;
@@ -42,6 +43,11 @@ async fn two_agents_discover_each_other_converse_lock_hand_over_deposit_and_reca
     assert_eq!(told["text"], "Handover: Half done");
     assert_eq!(told["parts"][0]["data"]["handover"]["resource"], "src/a.rs");
     bob.call("lock", json!({"resource": "src/a.rs"})).await;
+    let waiting = bob.call("inbox", json!({})).await;
+    let items = waiting["items"].as_array().unwrap();
+    assert!(items.iter().any(|item| item["text"].as_str().unwrap().contains("Half done")), "{waiting}");
+    let done = bob.call("inbox", json!({"ack": waiting["cursor"]})).await;
+    assert_eq!((&done["items"], &done["unread"]), (&json!([]), &json!(0)));
     let claims = alice.call("lock", json!({})).await;
     assert_eq!(claims["claims"][0]["by"], "@nick.bob");
 
@@ -66,12 +72,11 @@ async fn a_question_collects_answers_until_its_deadline_and_never_waits_in_a_cir
     let asking =
         alice.call("ask", json!({"to": ["@nick.bob", "@nick.carol"], "text": "Ready?", "timeout_s": 2}));
     let answering = async {
-        // Until the question is there, nobody waits in a circle.
+        let waiting = bob.call("inbox", json!({"wait_s": 10})).await;
+        let session = &waiting["items"][0]["ref"]["session_id"];
         let back = json!({"to": ["@nick.alice"], "text": "?", "timeout_s": 0});
-        while !matches!(bob.called("ask", &back).await, Called::Refused { code, .. } if code == "would_deadlock")
-        {
-        }
-        bob.call("send", json!({"to": ["@nick.alice", "@nick.carol"], "text": "Yes"})).await
+        assert_eq!(bob.refused("ask", back).await, "would_deadlock");
+        bob.call("send", json!({"session_id": session, "text": "Yes"})).await
     };
     let (asked, _) = tokio::join!(asking, answering);
     assert_eq!(asked["answers"][0]["from"], "@nick.bob");

@@ -13,7 +13,8 @@ use plenary_edge::{Metrics, OperationDoc, Origin, with_fallbacks};
 use plenary_engine::{Clock, SystemClock};
 use plenary_frames::Frames;
 use plenary_hub::{Cursors, Observer, Presence, dispatch};
-use plenary_log::open_memory;
+use plenary_inbox::{Inbox, Rooms};
+use plenary_log::{Feed, open_memory};
 use plenary_mcp::{
     operations::{Caller, Operations},
     tool::{Called, Tools},
@@ -32,6 +33,17 @@ pub(crate) struct House {
     pub(crate) operations: Operations,
     pub(crate) tools: Tools,
     router: Router,
+}
+
+/// The rooms that there are.
+struct Parts {
+    accounts: Accounts,
+    sessions: Sessions,
+    frames: Frames,
+    channels: Channels,
+    context: Context,
+    runs: Runs,
+    inbox: Inbox,
 }
 
 /// An agent with tools.
@@ -83,7 +95,16 @@ impl House {
             limits: RunLimits::default(),
         };
         let registry = Registry::new(vec![echo]).unwrap();
-        let runs = Runs::new(log, clock, accounts.clone(), cursors, blobs, registry);
+        let runs = Runs::new(log.clone(), clock.clone(), accounts.clone(), cursors.clone(), blobs, registry);
+        let rooms = Rooms { accounts: accounts.clone(), sessions: sessions.clone() };
+        let inbox = Inbox::new(log, clock, cursors, rooms);
+        inbox.begin().await.unwrap();
+        Self::of(Parts { accounts, sessions, frames, channels, context, runs, inbox }, opened.feed, presence)
+    }
+
+    /// The rooms begin to hear of what is committed, and are asked through one router.
+    fn of(parts: Parts, feed: Feed, presence: Arc<Presence>) -> Self {
+        let Parts { accounts, sessions, frames, channels, context, runs, inbox } = parts;
         let observers: Vec<Arc<dyn Observer>> = vec![
             Arc::new(accounts.clone()),
             Arc::new(sessions.clone()),
@@ -91,14 +112,14 @@ impl House {
             Arc::new(frames.clone()),
             Arc::new(context.clone()),
             Arc::new(runs.clone()),
+            Arc::new(inbox.clone()),
         ];
-        tokio::spawn(dispatch(opened.feed, presence, observers));
+        tokio::spawn(dispatch(feed, presence, observers));
         tokio::spawn(frames.running());
         tokio::spawn(runs.running());
         let indexed = context.clone();
         tokio::spawn(async move { indexed.index().await });
         let metrics = Metrics::new();
-
         let router = plenary_edge::routes(plenary_accounts::operations(), &metrics)
             .unwrap()
             .with_state(accounts)
@@ -106,7 +127,8 @@ impl House {
             .merge(plenary_channels::routes(channels, origin(), &metrics).unwrap())
             .merge(plenary_frames::routes(frames, &metrics).unwrap())
             .merge(plenary_context::routes(context, &metrics).unwrap())
-            .merge(plenary_runs::routes(runs, &metrics).unwrap());
+            .merge(plenary_runs::routes(runs, &metrics).unwrap())
+            .merge(plenary_inbox::routes(inbox, &metrics).unwrap());
         let router = with_fallbacks(router, &metrics);
         let operations = Operations::new(router.clone(), docs()).at(origin());
         let tools = tools::all(&operations);
@@ -149,6 +171,7 @@ pub(crate) fn docs() -> Vec<OperationDoc> {
     docs.extend(plenary_frames::operations().iter().map(|operation| operation.doc().clone()));
     docs.extend(plenary_channels::operations().iter().map(|operation| operation.doc().clone()));
     docs.extend(plenary_context::operations().iter().map(|operation| operation.doc().clone()));
+    docs.extend(plenary_inbox::operations().iter().map(|operation| operation.doc().clone()));
     docs.extend(plenary_runs::operations().iter().map(|operation| operation.doc().clone()));
     docs
 }

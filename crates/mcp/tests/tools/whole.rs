@@ -21,6 +21,7 @@ async fn the_sets_have_these_tools() {
         "channel",
         "deposit",
         "hand_over",
+        "inbox",
         "lock",
         "note_fact",
         "read",
@@ -29,7 +30,7 @@ async fn the_sets_have_these_tools() {
         "send",
         "whoami",
     ];
-    assert_eq!(core.into_iter().filter(|name| name != "inbox").collect::<Vec<_>>(), daily);
+    assert_eq!(core, daily);
     assert_eq!(
         channels,
         [
@@ -44,7 +45,16 @@ async fn the_sets_have_these_tools() {
     );
     assert_eq!(
         sessions,
-        ["contact", "me", "session", "session_create", "session_events", "session_list", "session_send"]
+        [
+            "contact",
+            "me",
+            "message_status",
+            "session",
+            "session_create",
+            "session_events",
+            "session_list",
+            "session_send"
+        ]
     );
     assert_eq!(runs, ["run_configure", "run_events", "run_run", "run_view"]);
     let context = names(Toolset::Context);

@@ -104,7 +104,8 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
         .merge(plenary_runs::routes(parts.runs.clone(), metrics)?)
         .merge(plenary_hosts::connected::routes(door, metrics)?)
         .merge(plenary_inbox::routes(parts.inbox.clone(), metrics)?);
-    let operations = Operations::new(with_fallbacks(router.clone(), metrics), rooms());
+    let asked = with_fallbacks(router.clone(), metrics);
+    let operations = Operations::new(asked, rooms()).at(origin.clone());
     let tools = plenary_mcp::tools::all(&operations);
     toolbox.begin(tools.clone(), parts.accounts.clone(), parts.runs.agents());
     let mcp = Mcp::new(plenary_mcp::server::Parts {

@@ -27,6 +27,7 @@ mod inbox;
 mod json;
 mod logs;
 mod mcp;
+mod mcp_tools;
 mod membership;
 mod not_found;
 mod order;

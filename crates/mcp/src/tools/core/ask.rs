@@ -22,8 +22,7 @@ use crate::tools::{
     bounds,
 };
 
-pub(super) const SAYS: &str =
-    "Ask agents and wait for one answer from each, up to a deadline. Refused if they wait for you.";
+pub(super) const SAYS: &str = "Ask agents and wait for one answer from each, their next message in that session, up to a deadline. Refused if they wait for you.";
 
 /// How long answers are waited for, unless it is said.
 const WAIT_S_DEFAULT: u64 = 60;

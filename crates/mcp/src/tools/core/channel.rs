@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::project::listed;
 use crate::tools::{
+    AGAIN,
     asking::{Answer, Asking, Refusal, Route, get, post},
     bounds,
 };
@@ -84,7 +85,11 @@ async fn read(asking: &Asking, id: &str, kind: Option<&str>, after: Option<u64>)
     }
     let events: Vec<Value> = events.iter().map(short).collect();
     let fitting = bounds::fitting(&events).max(1).min(events.len());
-    let mut shown = json!({"id": id, "events": events[..fitting]});
+    let mut again = json!({"action": "read", "id": id, "kind": kind});
+    if let Some(after) = after {
+        again["after_id"] = after.into();
+    }
+    let mut shown = json!({"id": id, "events": events[..fitting], AGAIN: again});
     let last = events[..fitting].last().map(|event| event["id"].clone());
     match after {
         Some(_) => {

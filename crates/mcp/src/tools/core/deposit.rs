@@ -27,6 +27,7 @@ pub(crate) struct Depositing {
     open_questions: Option<Vec<String>>,
     handoff_note: Option<String>,
     tags: Option<Vec<String>>,
+    /// Your only one, or your owner's, if absent
     project_id: Option<String>,
     /// Same id on a retry
     package_id: Option<String>,
@@ -76,8 +77,10 @@ pub(crate) struct Noting {
     subject: String,
     predicate: String,
     value: Option<String>,
+    /// True ends the fact instead
     end: Option<bool>,
     source_package_id: Option<String>,
+    /// As in deposit
     project_id: Option<String>,
 }
 

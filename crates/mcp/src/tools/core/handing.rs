@@ -33,6 +33,7 @@ pub(super) struct Locking {
     /// At most, and if absent, as long as frames are kept: 300 by default
     ttl_s: Option<u64>,
     intent: Option<String>,
+    /// True gives it up
     release: Option<bool>,
 }
 

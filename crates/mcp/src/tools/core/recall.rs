@@ -31,6 +31,7 @@ const EXCERPT_TOKENS: usize = 120;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
+    /// Words
     query: Option<String>,
     package_id: Option<String>,
     /// All you may read if absent

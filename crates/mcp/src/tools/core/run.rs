@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::tools::{
+    AGAIN,
     asking::{Answer, Asking, Refusal, Route, get, post},
     stream::{Stream, Told},
 };
@@ -95,9 +96,11 @@ async fn finished(asking: &Asking, agent: &str, run: &str, wait: Duration, resum
             shown.insert(name.into(), value.clone());
         }
     }
+    let again = json!({"agent": agent, "run_id": run});
     if !over {
-        shown.insert("next".into(), json!({"agent": agent, "run_id": run}));
+        shown.insert("next".into(), again.clone());
     }
+    shown.insert(AGAIN.into(), again);
     Ok(shown.into())
 }
 

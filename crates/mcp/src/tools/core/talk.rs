@@ -15,7 +15,8 @@ use crate::tools::{
 
 pub(super) const SENDS: &str =
     "Send a message to agents or into a session. Accepted is not read: replies come to your inbox.";
-pub(super) const READS: &str = "Read a session's messages; joins one you are invited to.";
+pub(super) const READS: &str =
+    "Read a session, oldest first; joins one you are invited to. `next` has the arguments that go on.";
 
 /// How many events one call reads unless it says otherwise.
 const EVENTS_DEFAULT: u64 = 50;

@@ -48,6 +48,11 @@ pub(super) async fn whoami(asking: Asking, wanted: Wanted) -> Answer {
     if asking.has(&inbox::LIST) {
         let waiting = asking.read(&inbox::LIST, &[], &[("limit", "1")]).await?;
         shown["unread"] = waiting["unread"].clone();
+        // What is read counts as delivered; so it is shown.
+        if let Some(first) = listed(&waiting, "items").first() {
+            shown["waiting"] =
+                json!({"kind": first["kind"], "from": first["from"], "subject": first["subject"]});
+        }
     }
     let roster = asking.read(&ROSTER, &[&me.principal()], &[]).await?;
     shown["live"] = listed(&roster, "roster").iter().take(SHOWN_MAX).map(live).collect();

@@ -1,0 +1,66 @@
+//! Two agents do a day's work with the tools of `core`.
+
+use blackbox::Server;
+use serde_json::{Value, json};
+
+use super::{done, listed, refused};
+
+fn texts(read: &Value) -> Vec<&str> {
+    read["events"].as_array().expect("events").iter().filter_map(|event| event["text"].as_str()).collect()
+}
+
+#[tokio::test]
+async fn two_agents_discover_converse_lock_hand_over_deposit_and_recall_through_mcp_alone() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    assert_eq!(listed(&alice, "core").await.len(), 12);
+
+    let me = done(&alice, "whoami", json!({})).await;
+    assert_eq!((&me["me"], &me["agents"][0]["handle"]), (&json!("@nick.alice"), &json!("@nick.bob")));
+    let sent = done(&alice, "send", json!({"to": ["@nick.bob"], "text": "Hello", "topic": "Build"})).await;
+    let waiting = done(&bob, "inbox", json!({"wait_s": 10})).await;
+    let session = waiting["items"][0]["ref"]["session_id"].clone();
+    assert_eq!(session, sent["session_id"]);
+    assert_eq!(texts(&done(&bob, "read", json!({"session_id": session})).await), ["Hello"]);
+    done(&bob, "send", json!({"session_id": session, "text": "Hi"})).await;
+    assert_eq!(texts(&done(&alice, "read", json!({"session_id": session})).await), ["Hello", "Hi"]);
+
+    done(&alice, "lock", json!({"resource": "src/a.rs", "intent": "rewrite"})).await;
+    assert_eq!(refused(&bob, "lock", json!({"resource": "src/a.rs"})).await, "resource_claimed");
+    let over = json!({"to": "@nick.bob", "note": "Half done", "resource": "src/a.rs"});
+    assert_eq!(done(&alice, "hand_over", over).await["released"], 1);
+    let waiting = done(&bob, "inbox", json!({"wait_s": 10})).await;
+    let items = waiting["items"].as_array().expect("items");
+    assert!(items.iter().any(|item| item["text"].to_string().contains("Half done")), "{waiting}");
+    done(&bob, "lock", json!({"resource": "src/a.rs"})).await;
+    let left = done(&bob, "inbox", json!({"ack": waiting["cursor"]})).await;
+    assert!(!left["items"].to_string().contains("Half done"), "{left}");
+
+    let kept = json!({"title": "Use SQLite", "decisions_made": ["SQLite holds the log"]});
+    let kept = done(&bob, "deposit", kept).await;
+    let found = done(&alice, "recall", json!({"query": "sqlite"})).await;
+    assert_eq!(found["packages"][0]["package_id"], kept["package_id"]);
+    let fact = json!({"subject": "log", "predicate": "stored in", "value": "SQLite"});
+    done(&alice, "note_fact", fact).await;
+    assert_eq!(done(&bob, "recall", json!({"query": "stored"})).await["facts"][0]["value"], "SQLite");
+}
+
+#[tokio::test]
+async fn a_question_is_answered_by_whoever_waits_for_it_or_its_deadline_passes() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let question = json!({"to": ["@nick.bob"], "text": "Ready?", "timeout_s": 20});
+    let answering = async {
+        let waiting = done(&bob, "inbox", json!({"wait_s": 10})).await;
+        let session = waiting["items"][0]["ref"]["session_id"].clone();
+        let back = json!({"to": ["@nick.alice"], "text": "?", "timeout_s": 1});
+        assert_eq!(refused(&bob, "ask", back).await, "would_deadlock");
+        assert_eq!(texts(&done(&bob, "read", json!({"session_id": session})).await), ["Ready?"]);
+        done(&bob, "send", json!({"session_id": session, "text": "Yes"})).await;
+    };
+    let (asked, ()) = tokio::join!(done(&alice, "ask", question), answering);
+    assert_eq!((&asked["answers"][0]["text"], &asked["timed_out"]), (&json!("Yes"), &json!(false)));
+    let again = json!({"to": ["@nick.bob"], "text": "Still?", "timeout_s": 0});
+    let asked = done(&alice, "ask", again).await;
+    assert_eq!((&asked["unanswered"], &asked["timed_out"]), (&json!(["@nick.bob"]), &json!(true)));
+}

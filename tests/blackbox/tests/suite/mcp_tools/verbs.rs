@@ -1,0 +1,51 @@
+//! The verbs of the memo and the tools of the protocol's reference, as clients written for them call them.
+
+use blackbox::{Caller, Server};
+use serde_json::{Value, json};
+
+use super::{done, listed, refused};
+
+#[tokio::test]
+async fn fo_75_the_verbs_send_to_who_is_subscribed() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    assert_eq!(listed(&alice, "frames").await.len(), 10);
+    let place = done(&bob, "agent_subscribe", json!({"session_id": "s1"})).await;
+    let url = place["url"].as_str().expect("a URL");
+    let path = url.strip_prefix(&server.url()).expect("a URL of this server");
+    let nobody = Caller::new(server.address().clone(), None);
+    let mut stream = nobody.stream(path).await;
+    let roster = done(&alice, "agent_roster", json!({})).await;
+    assert_eq!(roster["roster"][0]["agent"], "@nick.bob");
+    let sent = done(&alice, "agent_advise", json!({"advisory_text": "On it"})).await;
+    assert_eq!(sent["delivered_count"], 1);
+    let frame = stream.event().await.frame;
+    assert_eq!((&frame["kind"], &frame["drafted_with"]), (&json!("agent_advisory"), &json!("~alice")));
+    let strange = json!({"advisory_text": "x", "mood": "good"});
+    assert_eq!(refused(&alice, "agent_advise", strange).await, "field-unknown");
+}
+
+#[tokio::test]
+async fn the_references_tools_answer_in_its_shapes() {
+    let server = Server::start().await;
+    let alice = server.agent("@nick.alice").await;
+    let kept = json!({"title": "Use SQLite", "handoff_note": "Go on", "project_id": "p"});
+    let kept = done(&alice, "relay_deposit", kept).await;
+    let begun = done(&alice, "relay_session_start", json!({"project_id": "p"})).await;
+    let recent = json!({
+        "id": kept["package_id"], "title": "Use SQLite", "status": "complete", "handoff_note": "Go on",
+        "created_at": kept["created_at"],
+    });
+    assert_eq!(begun["recent_packages"], json!([recent]));
+    let pulled = done(&alice, "relay_pull_context", json!({})).await;
+    assert_eq!(pulled[0]["package_id"], kept["package_id"], "a list, as text alone");
+    let nothing = json!({"mode": "specific", "package_id": "none"});
+    assert_eq!(done(&alice, "relay_pull_context", nothing).await, Value::Null);
+    let fact = json!({"subject": "log", "relation": "in", "object": "SQLite"});
+    let first = done(&alice, "relay_assert_fact", fact.clone()).await;
+    assert_eq!(done(&alice, "relay_assert_fact", fact).await["id"], first["id"]);
+    let ended = done(&alice, "relay_invalidate_fact", json!({"subject": "log", "relation": "in"})).await;
+    assert_eq!(ended, json!({"invalidated": 1}));
+    let oriented = done(&alice, "relay_session_orient", json!({})).await;
+    assert!(oriented.as_str().expect("markdown").starts_with("**active run `"), "{oriented}");
+}
