@@ -20,6 +20,7 @@ use crate::{
     inbox::{Notice, NoticeKind},
     index::CONTACTS_PENDING,
     limits::CONTACTS_PENDING_MAX,
+    trust::blocked_between,
 };
 use command::{AnswerContact, ContactFacts, RequestContact};
 use event::ContactEvent;
@@ -223,6 +224,16 @@ impl Accounts {
             self.catch_up(self.agents(), to.as_str()).await?;
         }
         Ok(())
+    }
+
+    /// Whether a request waits for an answer, and the two are in each other's reach.
+    pub async fn awaits_answer(&self, request: &ContactId) -> Result<bool, Fault> {
+        let (state, _) = self.contacts().fresh(request.as_str()).await?;
+        let Some((from, to)) = state.pair.as_ref().filter(|_| state.answer.is_none()) else {
+            return Ok(false);
+        };
+        let (from, to) = (self.agent(from).await?, self.agent(to).await?);
+        Ok(from.state.is_live() && !blocked_between(&from, &to))
     }
 
     async fn contact_facts(

@@ -75,6 +75,37 @@ struct Answered<'a> {
     by: &'a AgentHandle,
 }
 
+/// Somebody asks an agent for contact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContactAsked {
+    /// The request.
+    pub request: ContactId,
+    /// Who asks.
+    pub from: AgentHandle,
+    /// What it says, if anything.
+    pub message: Option<String>,
+}
+
+/// The stream of an agent's inbox.
+#[must_use]
+pub fn inbox_of(handle: &AgentHandle) -> StreamName {
+    StreamName::new(INBOX, handle.as_str())
+}
+
+/// The request that a stored notice tells of; `None` of an answer.
+pub fn contact_asked(event: &StoredEvent) -> Result<Option<ContactAsked>, Fault> {
+    let Notice { request, from, .. } = read(event)?;
+    match &*event.kind {
+        "ContactRequested" => {
+            let message = String::from_utf8_lossy(&event.payload).into_owned();
+            let message = Some(message).filter(|message| !message.is_empty());
+            Ok(Some(ContactAsked { request, from, message }))
+        }
+        "ContactAccepted" | "ContactDeclined" => Ok(None),
+        _ => unknown(event),
+    }
+}
+
 /// A stored notice as the event of the wire: `{type, request_id, event_id, created_at, payload}` (wire.md 2.1).
 pub fn notice(event: &StoredEvent) -> Result<Bytes, Fault> {
     let Notice { id, request, from, to, .. } = &read(event)?;

@@ -24,6 +24,12 @@ pub const BLOCKS_PAGE_MAX: usize = 100;
 pub const LIST_PAGE_MAX: usize = 500;
 /// Most allowlist entries in one page of agents; past it the page ends after the agent that reaches it.
 pub const LIST_ENTRIES_MAX: usize = 20_000;
+/// Rows of a page of reachable agents where none is asked for.
+pub const REACHABLE_DEFAULT: usize = 50;
+/// Most rows of a page of reachable agents; past it 400 `invalid_limit`.
+pub const REACHABLE_PAGE_MAX: usize = 100;
+/// Most agents that one page is looked for among; past it the page ends, and its cursor says where to go on.
+pub const AGENTS_LOOKED_AT_MAX: usize = 1_000;
 /// Most tickets of one agent that wait to be used; past it the oldest one is worthless.
 pub const TICKETS_PER_AGENT_MAX: usize = 16;
 /// How long a ticket may be used, in seconds.

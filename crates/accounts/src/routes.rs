@@ -7,6 +7,7 @@ mod contacts;
 mod orgs;
 mod own;
 mod owners;
+mod reachable;
 mod request;
 mod trust_lists;
 
@@ -37,12 +38,13 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let rooms: [fn() -> Vec<Operation<S>>; 6] = [
+    let rooms: [fn() -> Vec<Operation<S>>; 7] = [
         owners::operations,
         agents::operations,
         trust_lists::operations,
         orgs::operations,
         own::operations,
+        reachable::operations,
         contacts::operations,
     ];
     rooms.into_iter().flat_map(|operations| operations()).collect()

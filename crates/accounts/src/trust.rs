@@ -36,6 +36,35 @@ pub fn blocked_between(a: &Known, b: &Known) -> bool {
     a.state.blocks(&b.handle) || b.state.blocks(&a.handle)
 }
 
+/// How an agent stands to whoever says something to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustTier {
+    /// It is the agent itself.
+    #[serde(rename = "self")]
+    Own,
+    /// Both belong to one owner.
+    SameOwner,
+    /// The agent's allowlist names it.
+    Allowlisted,
+    /// Nothing but an open gate speaks for it.
+    Open,
+}
+
+/// How `reader` stands to another agent.
+#[must_use]
+pub fn trust_tier(reader: &Known, from: &AgentHandle) -> TrustTier {
+    if reader.handle == *from {
+        TrustTier::Own
+    } else if reader.handle.owner() == from.owner() {
+        TrustTier::SameOwner
+    } else if lists(&reader.state, from) {
+        TrustTier::Allowlisted
+    } else {
+        TrustTier::Open
+    }
+}
+
 /// Whether an agent's own gate lets the other one through, blocks aside.
 fn admits(state: &AgentState, other: &AgentHandle) -> bool {
     match state.policy() {

@@ -225,6 +225,37 @@ pub struct AgentPage {
     pub next_cursor: Option<String>,
 }
 
+/// Why two agents may talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReachedBy {
+    /// They have one owner, and trust each other.
+    SameOwner,
+    /// Somebody's allowlist names the other.
+    Allowlisted,
+    /// Both are open.
+    Open,
+}
+
+/// An agent that another can reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReachableAgent {
+    /// The handle.
+    pub handle: AgentHandle,
+    /// Why they may talk.
+    pub trust: ReachedBy,
+}
+
+/// A page of reachable agents, by handle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReachablePage {
+    /// The agents.
+    pub agents: Vec<ReachableAgent>,
+    /// The `cursor` of the next page, when there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
 /// A new token: shown this once. The old one is dead.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TokenView {

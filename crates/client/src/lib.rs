@@ -1,5 +1,5 @@
 //! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events over
-//! WebSocket, frames, channels, context and runs over HTTP and Server-Sent Events, exports and backups. Used by the
+//! WebSocket, frames, channels, context and runs over HTTP and Server-Sent Events, the inbox, exports and backups. Used by the
 //! command line and by tests.
 //! Must not know: the server's crates, terminals, files but for a CA bundle and backups, where identities come from.
 
@@ -15,6 +15,7 @@ mod exchange;
 mod feed;
 pub mod frames;
 pub mod health;
+pub mod inbox;
 pub mod live;
 pub mod mcp;
 pub mod me;

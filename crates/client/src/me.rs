@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     Client, Reply, Result,
-    accounts::{Agent, Allowlist, Block, Blocks, Entries, Policy, Target},
+    accounts::{Agent, Allowlist, Block, Blocks, Entries, Policy, ReachablePage, Target},
     client::{page, segment},
 };
 
@@ -27,6 +27,22 @@ impl Client {
     /// As every call; 401 where the token is not an agent's.
     pub async fn me(&self) -> Result<Reply<Agent>> {
         self.get("/agents/me").await
+    }
+
+    /// `GET /agents`, one page of whom the agent can reach; `cursor` is the last page's `next_cursor`.
+    ///
+    /// # Errors
+    /// As every call; 401 where the token is not an agent's.
+    pub async fn reachable(
+        &self,
+        query: Option<&str>,
+        owner: Option<&str>,
+        cursor: Option<&str>,
+    ) -> Result<Reply<ReachablePage>> {
+        let given = [("query", query), ("owner", owner), ("cursor", cursor)];
+        let given = given.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(value?))));
+        let query = given.collect::<Vec<_>>().join("&");
+        self.get(&format!("/agents?{query}")).await
     }
 
     /// `PATCH /agents/me {policy}`.

@@ -11,7 +11,7 @@ use http::{Method, StatusCode};
 use plenary_kernel::Class;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{error::ErrorBody, measured::Measured, metrics::OperationMetrics};
+use crate::{error::ErrorBody, exposed::Exposed, measured::Measured, metrics::OperationMetrics};
 
 /// Makes the schema of one type, with what it refers to in the generator.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
@@ -82,6 +82,7 @@ pub struct OperationDoc {
     pub(crate) path_parameters: Vec<PathParameter>,
     pub(crate) errors: Vec<ErrorDoc>,
     pub(crate) error_body: SchemaOf,
+    pub(crate) exposed: Option<Exposed>,
 }
 
 impl OperationDoc {
@@ -105,6 +106,7 @@ impl OperationDoc {
             path_parameters: Vec::new(),
             errors: Vec::new(),
             error_body: |generator| generator.subschema_for::<ErrorBody<'static>>(),
+            exposed: None,
         }
     }
 

@@ -99,6 +99,15 @@ impl Cursors {
         Ok(start)
     }
 
+    /// Up to where the agent's connections have confirmed everything, on every node: the lowest that any keeps.
+    pub async fn confirmed(&self, handle: &AgentHandle) -> Result<Position, Fault> {
+        let pending = self.pending(handle);
+        let kept = self.kept(handle).await?;
+        let elsewhere = kept.iter().filter(|(node, _)| *node != self.node || pending.is_none());
+        let positions = elsewhere.map(|(_, kept)| kept.position).chain(pending.map(|kept| kept.position));
+        Ok(positions.min().unwrap_or_default())
+    }
+
     /// The agent's last connection here is gone. Answers whether it is offline everywhere.
     pub async fn put_down(&self, handle: &AgentHandle, position: Position) -> Result<bool, Fault> {
         self.moved(handle, position, false);

@@ -3,6 +3,7 @@
 
 mod handle;
 mod id;
+pub mod inbox;
 pub mod json;
 pub mod limits;
 mod place;

@@ -17,6 +17,9 @@ use crate::{
     unindexed::Shared,
 };
 
+/// So many octets of index rows are gathered at most, and what one commit brings.
+const GATHERED_OCTETS_MAX: usize = 8 << 20;
+
 /// The last numbers that were given away.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
@@ -68,12 +71,14 @@ struct Statements<'c> {
     stream: Statement<'c>,
     event: Statement<'c>,
     key: Statement<'c>,
-    put: Statement<'c>,
-    delete: Statement<'c>,
+    index_log: Statement<'c>,
     set_row: Statement<'c>,
     delete_row: Statement<'c>,
     stream_index: Statement<'c>,
     key_index: Statement<'c>,
+    stream_name: Statement<'c>,
+    put: Statement<'c>,
+    delete: Statement<'c>,
 }
 
 impl<'c> Statements<'c> {
@@ -82,12 +87,14 @@ impl<'c> Statements<'c> {
             stream: connection.prepare("INSERT INTO streams VALUES(?1, ?2)")?,
             event: connection.prepare("INSERT INTO events VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?,
             key: connection.prepare("INSERT INTO keys VALUES(?1, ?2, ?3, ?4, ?5)")?,
-            put: connection.prepare("INSERT OR REPLACE INTO idx VALUES(?1, ?2, ?3)")?,
-            delete: connection.prepare("DELETE FROM idx WHERE name = ?1 AND key = ?2")?,
+            index_log: connection.prepare("INSERT INTO index_log VALUES(NULL, ?1, ?2, ?3)")?,
             set_row: connection.prepare("INSERT OR REPLACE INTO rows VALUES(?1, ?2, ?3)")?,
             delete_row: connection.prepare("DELETE FROM rows WHERE name = ?1")?,
             stream_index: connection.prepare("INSERT INTO stream_index VALUES(?1, ?2)")?,
             key_index: connection.prepare("INSERT INTO key_index VALUES(?1, ?2)")?,
+            stream_name: connection.prepare("INSERT INTO stream_names VALUES(?1, ?2)")?,
+            put: connection.prepare("INSERT OR REPLACE INTO idx VALUES(?1, ?2, ?3)")?,
+            delete: connection.prepare("DELETE FROM idx WHERE name = ?1 AND key = ?2")?,
         })
     }
 }
@@ -153,7 +160,7 @@ impl<'c> Committer<'c> {
         if let Some(known) = self.cache.get(stream) {
             return Ok(Some(known));
         }
-        let Some(id) = stream_id(self.connection, stream)? else { return Ok(None) };
+        let Some(id) = stream_id(self.connection, self.shared, stream)? else { return Ok(None) };
         let unindexed = self.shared.unindexed.read().version(id);
         let version = match unindexed {
             Some(version) => version,
@@ -189,12 +196,11 @@ impl<'c> Committer<'c> {
             self.statements.key.execute(params![place.claim, scope, key, digest, &outcome[..]])?;
         }
         for op in &writes.index {
-            match op {
-                IndexOp::Put { name, key, value } => {
-                    self.statements.put.execute(params![name, key, &value[..]])?
-                }
-                IndexOp::Delete { name, key } => self.statements.delete.execute(params![name, key])?,
+            let (name, key, value) = match op {
+                IndexOp::Put { name, key, value } => (name, key, Some(&value[..])),
+                IndexOp::Delete { name, key } => (name, key, None),
             };
+            self.statements.index_log.execute(params![name, key, value])?;
         }
         for (name, row) in &writes.rows {
             match row {
@@ -223,7 +229,7 @@ impl<'c> Committer<'c> {
 
     /// The number of a stream that is not known by heart; a new one if it is not there.
     fn stream_id(&mut self, stream: &StreamName, place: &mut Place) -> Result<i64, Error> {
-        if let Some(id) = stream_id(self.connection, stream)? {
+        if let Some(id) = stream_id(self.connection, self.shared, stream)? {
             return Ok(id);
         }
         place.stream += 1;
@@ -236,48 +242,65 @@ impl<'c> Committer<'c> {
         let mut unindexed = self.shared.unindexed.write();
         for (event, id) in writes.events.iter().zip(streams) {
             let version = event.version.0.cast_signed();
+            if *id > self.place.stream && version == 1 {
+                unindexed.name(event.stream.clone(), *id);
+            }
             unindexed.event(*id, version, event.position.0.cast_signed());
             self.cache.put(event.stream.clone(), Known { id: *id, version });
         }
         for (claim, nth) in writes.keys.iter().zip(self.place.claim + 1..) {
             unindexed.key(self.shared.salt.hash(&claim.scope, &claim.key), nth);
         }
+        for op in &writes.index {
+            unindexed.row(op);
+        }
         drop(unindexed);
         self.place = place;
         self.shared.set_head(place.head);
     }
 
-    /// How many index rows the file lacks.
-    pub(crate) fn unindexed(&self) -> usize {
-        self.shared.unindexed.read().count()
+    /// Whether the file's indexes lack so many rows, or so much, that they are to be written.
+    pub(crate) fn is_due(&self, index_every: usize) -> bool {
+        let unindexed = self.shared.unindexed.read();
+        unindexed.count() >= index_every || unindexed.gathered.octets() >= GATHERED_OCTETS_MAX
     }
 
     /// Writes to the file's indexes what they lack, in one transaction.
     pub(crate) fn index(&mut self) -> Result<(), Failure> {
-        let (events, keys) = {
-            let unindexed = self.shared.unindexed.read();
-            (unindexed.events(), unindexed.keys())
-        };
-        if events.is_empty() && keys.is_empty() {
+        if self.shared.unindexed.read().count() == 0 {
             return Ok(());
         }
         self.begin()?;
-        let written = self.write_index(&events, &keys);
+        let written = self.write_index();
         self.finish(written)?;
         self.shared.unindexed.write().clear();
         Ok(())
     }
 
-    fn write_index(&mut self, events: &[(i64, i64, i64)], keys: &[(i64, i64)]) -> Result<(), Error> {
-        for (stream, version, position) in events {
-            self.statements.stream_index.execute([slot(*stream, *version), *position])?;
+    /// Only this thread changes what is read here, so readers need not wait for the disk.
+    fn write_index(&mut self) -> Result<(), Error> {
+        let unindexed = self.shared.unindexed.read();
+        for (stream, version, position) in unindexed.events() {
+            self.statements.stream_index.execute([slot(stream, version), position])?;
         }
-        for (hash, claim) in keys {
+        for (hash, claim) in unindexed.keys() {
             self.statements.key_index.execute([hash, claim])?;
         }
+        for (name, id) in unindexed.names() {
+            self.statements.stream_name.execute(params![name.as_str(), id])?;
+        }
+        for (name, key, value) in unindexed.gathered.rows() {
+            match value {
+                Some(value) => self.statements.put.execute(params![name, key, &value[..]])?,
+                None => self.statements.delete.execute(params![name, key])?,
+            };
+        }
+        drop(unindexed);
+        self.connection.prepare_cached("DELETE FROM index_log")?.execute([])?;
         let mut indexed = self.connection.prepare_cached("UPDATE meta SET value = ?2 WHERE name = ?1")?;
         indexed.execute(params!["events_indexed", self.place.head])?;
         indexed.execute(params!["keys_indexed", self.place.claim])?;
+        indexed.execute(params!["streams_indexed", self.place.stream])?;
         Ok(())
     }
 }

@@ -87,7 +87,7 @@ pub(crate) fn stream(
     max: usize,
 ) -> Result<Vec<StoredEvent>, ReadError> {
     let Reader { connection, kinds, .. } = reader;
-    let Some(id) = stream_id(connection, name)? else { return Ok(Vec::new()) };
+    let Some(id) = stream_id(connection, shared, name)? else { return Ok(Vec::new()) };
     let after = i64::try_from(after.0).map_or(VERSION_MAX, |after| after.min(VERSION_MAX));
     let (first, positions) = shared.unindexed.read().run(id, after, max);
     let mut events = Vec::new();

@@ -6,6 +6,7 @@ mod checks;
 mod commit;
 mod error;
 mod events;
+mod gathered;
 mod news;
 mod pool;
 mod reads;
@@ -34,7 +35,8 @@ pub struct Options {
     pub readers: usize,
     /// Most pages (of 8 KiB) that the database may grow to; past it an append is answered with `Fault::Full`.
     pub pages_max: Option<u32>,
-    /// The writer brings the indexes up to date when so many events and keys have gathered; a start reads as many.
+    /// The writer brings the indexes up to date when so many events, keys and rows of indexes have gathered; a start
+    /// reads as many.
     pub index_every: usize,
 }
 
@@ -62,7 +64,7 @@ pub fn open(directory: &Path, options: Options) -> Result<(Opened, Closing), Ope
     let lock = checks::directory(directory)?;
     let database = directory.join(DATABASE_FILE);
     let mut connection = schema::writer(&database, options)?;
-    let (shared, place) = schema::load(&connection)?;
+    let (shared, place) = schema::load(&mut connection)?;
     let readers = (0..options.readers.max(1)).map(|_| schema::reader(&database)).collect::<Result<_, _>>()?;
     let shared = Arc::new(shared);
     let pool = Arc::new(pool::Pool::new(readers, shared.clone()));

@@ -56,7 +56,7 @@ pub(crate) fn after(
     let mut known = Vec::with_capacity(streams.len());
     let transaction = reader.connection.transaction()?;
     for stream in streams {
-        if let Some(id) = stream_id(&transaction, stream)? {
+        if let Some(id) = stream_id(&transaction, shared, stream)? {
             known.push((stream, id));
         }
     }

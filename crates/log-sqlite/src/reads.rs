@@ -29,8 +29,8 @@ impl Reads for Pool {
         order: Order,
     ) -> Read<'a, Vec<IndexRow>> {
         let (name, prefix, after) = (name.to_owned(), prefix.to_owned(), after.map(str::to_owned));
-        Box::pin(self.read(move |reader, _| {
-            records::index(&reader.connection, &name, &prefix, after.as_deref(), max, order)
+        Box::pin(self.read(move |reader, shared| {
+            records::index(&reader.connection, shared, &name, &prefix, after.as_deref(), max, order)
         }))
     }
 

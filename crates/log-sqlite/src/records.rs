@@ -2,16 +2,15 @@
 
 use bytes::Bytes;
 use plenary_log::{IndexRow, KeyRecord, Order, Row};
-use rusqlite::{Connection, Error, OptionalExtension, params, types::Value};
+use rusqlite::{Connection, Error, OptionalExtension, Transaction, params, types::Value};
 
-use crate::{error::ReadError, unindexed::Shared};
+use crate::{error::ReadError, gathered::over, unindexed::Shared};
 
 /// `[first, end)` of the keys that start with `prefix`, and lie strictly behind `after` in that order. Keys are
 /// compared as octets, which for UTF-8 is the order of its characters.
 struct Range {
     first: String,
-    /// An octet string sorts behind all text: no end.
-    end: Value,
+    end: Option<String>,
 }
 
 impl Range {
@@ -25,7 +24,12 @@ impl Range {
             }
             (Order::Ascending | Order::Descending, _) => {}
         }
-        Self { first, end: end.map_or(Value::Blob(Vec::new()), Value::Text) }
+        Self { first, end }
+    }
+
+    /// The end as SQLite compares it: an octet string sorts behind all text.
+    fn until(&self) -> Value {
+        self.end.clone().map_or(Value::Blob(Vec::new()), Value::Text)
     }
 }
 
@@ -40,8 +44,11 @@ fn limit(max: usize) -> i64 {
     i64::try_from(max).unwrap_or(i64::MAX)
 }
 
+/// A part of an index: what is in the file, under what is not yet there. Where some of it is not, the file is looked at
+/// as it was when that was copied, so that no commit shows by half.
 pub(crate) fn index(
     connection: &Connection,
+    shared: &Shared,
     name: &str,
     prefix: &str,
     after: Option<&str>,
@@ -57,8 +64,35 @@ pub(crate) fn index(
         }
     };
     let range = Range::of(prefix, after, order);
+    let (overlay, seen) = {
+        let unindexed = shared.unindexed.read();
+        let overlay = unindexed.gathered.overlay(name, &range.first, range.end.as_deref(), max, order);
+        let seen = if overlay.is_empty() { None } else { Some(snapshot(connection)?) };
+        (overlay, seen)
+    };
+    let rows = rows_of(connection, sql, name, &range, max + overlay.len())?;
+    if let Some(seen) = seen {
+        seen.finish()?;
+    }
+    Ok(over(overlay, rows, max, order))
+}
+
+/// A transaction that sees the file as it is now.
+fn snapshot(connection: &Connection) -> Result<Transaction<'_>, Error> {
+    let transaction = connection.unchecked_transaction()?;
+    transaction.prepare_cached("SELECT value FROM meta WHERE name = 'salt'")?.query_row([], |_| Ok(()))?;
+    Ok(transaction)
+}
+
+fn rows_of(
+    connection: &Connection,
+    sql: &str,
+    name: &str,
+    range: &Range,
+    max: usize,
+) -> Result<Vec<IndexRow>, ReadError> {
     let mut statement = connection.prepare_cached(sql)?;
-    let mut found = statement.query(params![name, range.first, range.end, limit(max)])?;
+    let mut found = statement.query(params![name, range.first, range.until(), limit(max)])?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
         let value = Bytes::copy_from_slice(row.get_ref(1)?.as_blob()?);
@@ -87,7 +121,7 @@ pub(crate) fn rows(
     let mut statement = connection.prepare_cached(
         "SELECT name, revision, value FROM rows WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3",
     )?;
-    let mut found = statement.query(params![range.first, range.end, limit(max)])?;
+    let mut found = statement.query(params![range.first, range.until(), limit(max)])?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
         rows.push((row.get_ref(0)?.as_str()?.to_owned(), row_at(row, 1)?));

@@ -37,7 +37,7 @@ const WAL_KEPT_OCTETS: i64 = 32 << 20;
 const STATEMENTS: usize = 32;
 
 /// One step a format, each in a transaction of its own. A step is never changed once it was released.
-const STEPS: [&str; 1] = [FIRST];
+const STEPS: [&str; 2] = [FIRST, SECOND];
 
 /// `events` and `keys` are only ever appended to, in order. Their indexes follow in bulk (`unindexed`), so that a
 /// commit does not touch a page for every stream it writes to:
@@ -60,6 +60,20 @@ CREATE TABLE idx(name TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRI
 CREATE TABLE rows(name TEXT PRIMARY KEY, revision INTEGER NOT NULL, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES
     ('epoch', lower(hex(randomblob(16)))), ('salt', randomblob(16)), ('events_indexed', 0), ('keys_indexed', 0);
+";
+
+/// Names of streams and rows of indexes come in any order: they too are gathered, and follow in bulk.
+/// `index_log` is only ever appended to, a null being a key that goes, until a bulk of it is in `idx`;
+/// `stream_names` has the streams up to the number `streams_indexed`.
+const SECOND: &str = "
+CREATE TABLE index_log(nth INTEGER PRIMARY KEY, name TEXT NOT NULL, key TEXT NOT NULL, value BLOB) STRICT;
+CREATE TABLE stream_names(name TEXT PRIMARY KEY, id INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO stream_names SELECT name, id FROM streams ORDER BY name;
+CREATE TABLE named(id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
+INSERT INTO named SELECT id, name FROM streams ORDER BY id;
+DROP TABLE streams;
+ALTER TABLE named RENAME TO streams;
+INSERT INTO meta SELECT 'streams_indexed', ifnull(max(id), 0) FROM streams;
 ";
 
 /// The one connection that writes, on a file that is ours and of the newest format.
@@ -168,8 +182,10 @@ pub(crate) fn wal_pages(connection: &mut Connection) -> Result<Arc<AtomicU32>, O
     Ok(pages)
 }
 
-/// Reads where the store is, and what its indexes lack: at most what one bulk brings, and a commit.
-pub(crate) fn load(connection: &Connection) -> Result<(Shared, Place), OpenError> {
+/// Reads where the store is, and what its indexes lack: at most what one bulk brings, and a commit. Rows of indexes and
+/// names of streams are put where they belong at once.
+pub(crate) fn load(connection: &mut Connection) -> Result<(Shared, Place), OpenError> {
+    put_in_place(connection)?;
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let place = Place {
         head: number("SELECT ifnull(max(position), 0) FROM events")?,
@@ -201,4 +217,23 @@ pub(crate) fn load(connection: &Connection) -> Result<(Shared, Place), OpenError
     }
     drop(unindexed);
     Ok((shared, place))
+}
+
+/// What a process that ended had not yet put in place.
+fn put_in_place(connection: &mut Connection) -> Result<(), OpenError> {
+    let transaction = connection.transaction()?;
+    // With `max`, the other columns are those of the row that has it: the last word on each key.
+    transaction.execute_batch(
+        "INSERT OR REPLACE INTO idx SELECT name, key, value FROM
+             (SELECT name, key, value, max(nth) FROM index_log GROUP BY name, key) WHERE value IS NOT NULL;
+         DELETE FROM idx WHERE (name, key) IN
+             (SELECT name, key FROM
+                 (SELECT name, key, value, max(nth) FROM index_log GROUP BY name, key) WHERE value IS NULL);
+         DELETE FROM index_log;
+         INSERT INTO stream_names SELECT name, id FROM streams
+             WHERE id > (SELECT value FROM meta WHERE name = 'streams_indexed') ORDER BY name;
+         UPDATE meta SET value = (SELECT ifnull(max(id), 0) FROM streams) WHERE name = 'streams_indexed';",
+    )?;
+    transaction.commit()?;
+    Ok(())
 }

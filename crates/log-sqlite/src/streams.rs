@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use plenary_log::StreamName;
 use rusqlite::{Connection, Error, OptionalExtension};
 
-use crate::error::ReadError;
+use crate::{error::ReadError, unindexed::Shared};
 
 /// Highest number of a stream and of a version: both share one 64-bit slot of `stream_index`.
 pub(crate) const STREAM_MAX: i64 = i32::MAX as i64;
@@ -23,9 +23,18 @@ fn version_of(slot: i64) -> i64 {
     slot & VERSION_MAX
 }
 
-/// The number of a stream in the file.
-pub(crate) fn stream_id(connection: &Connection, stream: &StreamName) -> Result<Option<i64>, Error> {
-    let mut statement = connection.prepare_cached("SELECT id FROM streams WHERE name = ?1")?;
+/// The number of a stream: of the names that are not indexed, else by the index. Those are looked at first: what leaves
+/// them is in the index by then.
+pub(crate) fn stream_id(
+    connection: &Connection,
+    shared: &Shared,
+    stream: &StreamName,
+) -> Result<Option<i64>, Error> {
+    let unindexed = shared.unindexed.read().named(stream);
+    if unindexed.is_some() {
+        return Ok(unindexed);
+    }
+    let mut statement = connection.prepare_cached("SELECT id FROM stream_names WHERE name = ?1")?;
     statement.query_row([stream.as_str()], |row| row.get(0)).optional()
 }
 

@@ -10,6 +10,10 @@ use std::{
     },
 };
 
+use plenary_log::{IndexOp, StreamName};
+
+use crate::gathered::Gathered;
+
 /// Keys of one scope lie together in the index: that many bits of its order are the scope's.
 const SCOPE_BITS: u32 = 24;
 
@@ -82,6 +86,9 @@ struct Run {
 pub(crate) struct Unindexed {
     streams: HashMap<i64, Run>,
     keys: HashMap<i64, Vec<i64>>,
+    /// The streams whose names the file does not index.
+    names: HashMap<StreamName, i64>,
+    pub(crate) gathered: Gathered,
     count: usize,
 }
 
@@ -95,6 +102,28 @@ impl Unindexed {
     pub(crate) fn key(&mut self, hash: i64, claim: i64) {
         self.keys.entry(hash).or_default().push(claim);
         self.count += 1;
+    }
+
+    pub(crate) fn name(&mut self, stream: StreamName, id: i64) {
+        self.names.insert(stream, id);
+        self.count += 1;
+    }
+
+    pub(crate) fn row(&mut self, op: &IndexOp) {
+        self.gathered.add(op);
+        self.count += 1;
+    }
+
+    /// The number of a stream whose name is here.
+    pub(crate) fn named(&self, stream: &StreamName) -> Option<i64> {
+        self.names.get(stream).copied()
+    }
+
+    /// All names here with their streams, in the order of the index.
+    pub(crate) fn names(&self) -> Vec<(StreamName, i64)> {
+        let mut names: Vec<_> = self.names.iter().map(|(name, id)| (name.clone(), *id)).collect();
+        names.sort_unstable_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
+        names
     }
 
     /// How many index rows wait.
@@ -150,9 +179,7 @@ impl Unindexed {
 
     /// Forgets everything: it is in the file now.
     pub(crate) fn clear(&mut self) {
-        self.streams.clear();
-        self.keys.clear();
-        self.count = 0;
+        *self = Self::default();
     }
 }
 

@@ -16,8 +16,8 @@ use crate::{
 
 /// Most octets of one group, but for a single batch that is larger: bounds a commit's time and memory.
 const GROUP_OCTETS_MAX: usize = 8 << 20;
-/// At so many pages in the write-ahead log (8 MiB) they are copied to the database.
-const CHECKPOINT_PAGES: u32 = 1_024;
+/// At so many pages in the write-ahead log (16 MiB) they are copied to the database.
+const CHECKPOINT_PAGES: u32 = 2_048;
 /// If readers were in the way, again after so many more.
 const CHECKPOINT_AGAIN_PAGES: u32 = 512;
 /// At so many pages the writer waits for the readers, and the log starts over: it stays under 64 MiB.
@@ -68,7 +68,7 @@ fn serve(
         while waiting.peek().is_some() {
             let group = group(&mut waiting);
             commit(&mut committer, group, feeder)?;
-            if committer.unindexed() >= index_every {
+            if committer.is_due(index_every) {
                 survived(committer.index())?;
             }
             survived(log.keep_short())?;

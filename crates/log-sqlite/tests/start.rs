@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use directory::{Directory, says, stream};
 use plenary_kernel::{Position, Version};
-use plenary_log::{Fault, Outcome};
+use plenary_log::{Fault, Log, Order, Outcome, StreamName};
 use plenary_log_sqlite::{DATABASE_FILE, LOCK_FILE, OpenError, Options};
 
 async fn made(directory: &Directory) {
@@ -46,10 +46,84 @@ async fn a_newer_format_is_refused_and_left_as_it_is() {
     directory.tamper("PRAGMA user_version = 99");
     for _ in 0..2 {
         let refusal = refusal(&directory);
-        assert!(matches!(refusal, OpenError::NewerFormat { found: 99, known: 1 }), "{refusal:?}");
+        assert!(matches!(refusal, OpenError::NewerFormat { found: 99, known: 2 }), "{refusal:?}");
     }
-    directory.tamper("PRAGMA user_version = 1");
+    directory.tamper("PRAGMA user_version = 2");
     directory.open(Options::default()).expect("the store opens again").close().await;
+}
+
+/// The first format, as it was.
+const FIRST: &str = "
+CREATE TABLE meta(name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE streams(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE events(
+    position INTEGER PRIMARY KEY, stream INTEGER NOT NULL, version INTEGER NOT NULL, form INTEGER NOT NULL,
+    at INTEGER NOT NULL, kind TEXT NOT NULL, envelope BLOB NOT NULL, payload BLOB NOT NULL
+) STRICT;
+CREATE TABLE stream_index(slot INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;
+CREATE TABLE keys(
+    claim INTEGER PRIMARY KEY, scope TEXT NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL, outcome BLOB NOT NULL
+) STRICT;
+CREATE TABLE key_index(hash INTEGER NOT NULL, claim INTEGER NOT NULL, PRIMARY KEY(hash, claim)) STRICT, WITHOUT ROWID;
+CREATE TABLE idx(name TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY(name, key))
+    STRICT, WITHOUT ROWID;
+CREATE TABLE rows(name TEXT PRIMARY KEY, revision INTEGER NOT NULL, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO meta VALUES
+    ('epoch', lower(hex(randomblob(16)))), ('salt', randomblob(16)), ('events_indexed', 1), ('keys_indexed', 0);
+INSERT INTO streams VALUES(1, 'test.b/b'), (2, 'test.a/a');
+INSERT INTO events VALUES(1, 1, 1, 1, 5, 'Said', x'', x'6f6e65'), (2, 2, 1, 1, 6, 'Said', x'', x'74776f');
+INSERT INTO stream_index VALUES((1 << 32) + 1, 1);
+INSERT INTO idx VALUES('test.i', 'k', x'76');
+PRAGMA application_id = 0x504c4e59;
+PRAGMA user_version = 1;
+";
+
+#[tokio::test]
+async fn a_file_of_the_first_format_is_taken_over() {
+    let directory = Directory::new();
+    std::fs::create_dir_all(directory.path()).expect("a directory");
+    directory.tamper(FIRST);
+    for _ in 0..2 {
+        let store = directory.open(Options::default()).expect("the store opens");
+        for (name, payload) in [("test.b/b", "one"), ("test.a/a", "two")] {
+            let events = store.log.read_stream(&StreamName::stored(name), Version::ZERO, 9).await;
+            let events = events.expect("the store works");
+            assert_eq!(
+                events.iter().map(|event| &event.payload[..]).collect::<Vec<_>>(),
+                [payload.as_bytes()]
+            );
+        }
+        assert_eq!(index(&store.log).await, [("k".to_owned(), "v".to_owned())]);
+        store.close().await;
+    }
+}
+
+async fn index(log: &Log) -> Vec<(String, String)> {
+    let rows = log.read_index("test.i", "", None, 99, Order::Ascending).await.expect("the store works");
+    rows.into_iter().map(|row| (row.key, String::from_utf8_lossy(&row.value).into_owned())).collect()
+}
+
+#[tokio::test]
+async fn what_was_gathered_before_a_crash_is_put_in_place_in_order() {
+    let directory = Directory::new();
+    made(&directory).await;
+    directory.tamper(
+        "INSERT INTO idx VALUES('test.i', 'a', x'6f6c64'), ('test.i', 'b', x'6f6c64'), ('test.i', 'c', x'6f6c64');
+         INSERT INTO index_log(name, key, value) VALUES
+             ('test.i', 'b', NULL), ('test.i', 'a', x'31'), ('test.i', 'a', x'32'), ('test.i', 'c', NULL),
+             ('test.i', 'c', x'33'), ('test.i', 'd', x'34'), ('test.i', 'd', NULL);
+         DELETE FROM stream_names; UPDATE meta SET value = 0 WHERE name = 'streams_indexed';",
+    );
+    let store = directory.open(Options::default()).expect("the store opens");
+    let kept = [("a", "2"), ("c", "3")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(index(&store.log).await, kept);
+    let events = store.log.read_stream(&stream("a"), Version::ZERO, 9).await.expect("the store works");
+    assert_eq!(events.len(), 3, "the stream is found by its name");
+    store.close().await;
+    directory.tamper("DELETE FROM index_log");
+    let store = directory.open(Options::default()).expect("the store opens");
+    assert_eq!(index(&store.log).await, kept);
+    store.close().await;
 }
 
 #[tokio::test]

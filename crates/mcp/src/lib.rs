@@ -4,3 +4,4 @@
 pub mod operations;
 pub mod server;
 pub mod tool;
+pub mod tools;

@@ -5,7 +5,7 @@ use std::{convert::Infallible, sync::Arc};
 
 use axum::{Router, body::Body};
 use bytes::Bytes;
-use http::{Extensions, HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use http::{Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use plenary_edge::OperationDoc;
 use serde_json::Value;
@@ -81,6 +81,20 @@ impl Operations {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Reply, BrokenOff> {
+        let (parts, body) = self.open(caller, method, path, body).await.into_parts();
+        let collected = body.collect().await;
+        let body = collected.map_err(|source| BrokenOff { path: path.to_owned(), source })?.to_bytes();
+        Ok(Reply { status: parts.status, headers: parts.headers, body })
+    }
+
+    /// Asks one as [`Operations::ask`], and hands out the answer as it begins: for streams, which have no end.
+    pub async fn open(
+        &self,
+        caller: &Caller,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Response<Body> {
         let octets = body.map(|value| Body::from(value.to_string()));
         let mut request = Request::new(octets.unwrap_or_default());
         *request.method_mut() = method;
@@ -93,10 +107,7 @@ impl Operations {
         }
         let answered: Result<_, Infallible> = self.router.clone().oneshot(request).await;
         let Ok(response) = answered;
-        let (parts, body) = response.into_parts();
-        let collected = body.collect().await;
-        let body = collected.map_err(|source| BrokenOff { path: path.to_owned(), source })?.to_bytes();
-        Ok(Reply { status: parts.status, headers: parts.headers, body })
+        response
     }
 }
 

@@ -20,6 +20,7 @@ use tokio::time::{Duration, Instant, Sleep, sleep_until, timeout};
 use self::{confirmation::Confirmation, delivery::Until};
 use crate::{
     STALLED_MS_MAX, Sessions,
+    news::NEWS_DISTANCE_MAX,
     reading::Reading,
     room::{BY_AGENT, SessionRoom},
     wire::Form,
@@ -29,9 +30,6 @@ use crate::{
 const TAIL_PAGE: usize = 128;
 /// Most octets that are handed to the socket before it is flushed.
 const BURST_OCTETS: usize = 64 << 10;
-/// Up to this distance the log is read for the news of an agent in many sessions; beyond it, and for everybody
-/// else, the agent's sessions are looked through.
-const NEWS_DISTANCE_MAX: u64 = 131_072;
 /// Most sessions whose place is kept in memory; past it they are taken up again where they were marked.
 const READINGS_MAX: usize = 16_384;
 

@@ -15,6 +15,7 @@ use quick_cache::sync::Cache;
 use crate::{
     command::EvictAgent,
     decide::Rejection,
+    reads::Reads,
     room::{Asked, BY_AGENT, OfAgent, SessionRoom},
     transport::Transport,
     wire::Encoded,
@@ -48,6 +49,7 @@ pub(crate) struct Inner {
     pub(crate) tail: Tail<Encoded>,
     pub(crate) transport: Transport,
     pub(crate) config: Config,
+    pub(crate) reads: Reads,
     /// Who is known to take or have taken part in what.
     parts: Cache<(AgentHandle, SessionId), ()>,
 }
@@ -71,6 +73,7 @@ impl Sessions {
             tail: Tail::new(TAIL_OCTETS_MAX),
             transport: Transport::default(),
             config,
+            reads: Reads::default(),
             parts: Cache::new(PARTS_KNOWN_MAX),
         }))
     }

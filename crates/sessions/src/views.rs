@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use crate::{
     Sessions,
     event::{SessionEvent, sequence, version},
+    reads::Run,
     room::{BY_AGENT, SessionRoom},
     state::{Phase, SessionState, Standing},
     wire::{self, Form},
@@ -174,6 +175,10 @@ impl Sessions {
                 octets += text.len();
                 events.push(RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?);
             }
+        }
+        // Of events that the caller may not see, none was read.
+        if participant.stay.is_some() && cursor > version(after) {
+            self.0.reads.note(me, id, Run { after, to: sequence(cursor) });
         }
         let more = participant.next_readable(cursor, head).is_some() && !events.is_empty();
         Ok(EventPage { events, next_cursor: more.then(|| sequence(cursor).to_string()) })

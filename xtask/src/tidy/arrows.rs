@@ -45,8 +45,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("client", &["kernel", "outward"]),
     // Between a room and the programs that it runs: another kind of agent is another file here.
     ("hosts", &["kernel", "log", "hub", "edge", "accounts", "outward", "runs"]),
-    // It asks the rooms through the router, as every client does.
-    ("mcp", &["kernel", "edge", "accounts"]),
+    // It asks the rooms through the router, as every client does; the engine has the clock.
+    ("mcp", &["kernel", "engine", "edge", "accounts"]),
     // What is new for an agent, out of every room.
     (
         "inbox",
@@ -61,6 +61,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("blackbox", &[]),
     // It measures the real binary from outside, and its bare limits must owe the server nothing.
     ("bench", &[]),
+];
+
+/// What a crate may build on in its tests besides.
+const IN_TESTS: &[(&str, &[&str])] = &[
+    // Tools are tested on the rooms that answer them.
+    ("mcp", &["log", "hub", "blobs", "telemetry", "sessions", "frames", "channels", "context", "runs"]),
 ];
 
 /// Foreign crates with few friends, who those are, and why.
@@ -135,7 +141,11 @@ fn refusal(file: &File, room: &str, dependency: &Dependency) -> Option<Finding> 
         |why: &str| Some(Finding::error(&file.path, format!("`{room}` may not depend on `{name}`: {why}")));
     if let Some(other) = self::room(name) {
         // A crate may test itself with a feature of its own, and anybody may test on a real backend.
-        let in_tests = dependency.development && (other == room || BACKENDS.contains(&other));
+        let may_test_on = |other: &str| {
+            let named = IN_TESTS.iter().find(|(name, _)| *name == room);
+            BACKENDS.contains(&other) || named.is_some_and(|(_, rooms)| rooms.contains(&other))
+        };
+        let in_tests = dependency.development && (other == room || may_test_on(other));
         if WHOLE.contains(&room) || in_tests || allowed(room)?.contains(&other) {
             return None;
         }

@@ -87,3 +87,83 @@ async fn what_another_process_committed_is_waited_for() {
     let reached = here.reachable(&"@alice.bot".parse().unwrap(), &"bob".parse().unwrap()).await.unwrap();
     assert_eq!(reached.len(), 1);
 }
+
+fn handles(page: &serde_json::Value) -> Vec<String> {
+    let agents = page["agents"].as_array().unwrap();
+    agents.iter().map(|agent| agent["handle"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn an_agent_lists_whom_it_can_reach_and_nobody_else() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", r#""policy":"open""#).await;
+    house.agent("@alice.other", r#""policy":"open""#).await;
+    house.agent("@bob.open", r#""policy":"open""#).await;
+    house.agent("@bob.shut", "").await;
+    house.agent("@carol.lists", r#""allowlist":["@alice.*"]"#).await;
+    let all = house.call(&alice, "GET", "/agents", "").await.ok(200);
+    assert_eq!(
+        all["agents"],
+        serde_json::json!([
+            {"handle": "@alice.other", "trust": "same_owner"},
+            {"handle": "@bob.open", "trust": "open"},
+            {"handle": "@carol.lists", "trust": "allowlisted"},
+        ])
+    );
+    assert_eq!(all.get("next_cursor"), None);
+    for (query, found) in [
+        ("owner=bob", vec!["@bob.open"]),
+        ("owner=~bob", vec!["@bob.open"]),
+        ("owner=nobody", vec![]),
+        ("query=OPEN", vec!["@bob.open"]),
+        ("query=shut", vec![]),
+    ] {
+        let page = house.call(&alice, "GET", &format!("/agents?{query}"), "").await.ok(200);
+        assert_eq!(handles(&page), found, "{query}");
+    }
+    house.post(OPERATOR, "/_admin/agents/@bob.open/blocks", r#"{"handle":"@alice.bot"}"#).await.ok(201);
+    assert_eq!(handles(&house.call(&alice, "GET", "/agents?owner=bob", "").await.ok(200)), [""; 0]);
+}
+
+#[tokio::test]
+async fn pages_of_reachable_agents_name_nobody_else_in_their_cursors() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", r#""policy":"open""#).await;
+    for nth in 0..6 {
+        let policy = if nth % 2 == 0 { r#""policy":"open""# } else { "" };
+        house.agent(&format!("@bob.a{nth}"), policy).await;
+    }
+    let (mut found, mut path) = (Vec::new(), "/agents?limit=1".to_owned());
+    loop {
+        let page = house.call(&alice, "GET", &path, "").await.ok(200);
+        found.extend(handles(&page));
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        assert!(!["a1", "a3", "a5"].iter().any(|hidden| cursor.contains(hidden)), "{cursor}");
+        path = format!("/agents?limit=1&cursor={}", cursor.replace('+', "%2B"));
+    }
+    assert_eq!(found, ["@bob.a0", "@bob.a2", "@bob.a4"]);
+    for (query, code) in [
+        ("limit=0", "invalid_limit"),
+        ("limit=101", "invalid_limit"),
+        ("cursor=x", "invalid_cursor"),
+        ("owner=-", "invalid_owner"),
+    ] {
+        house.call(&alice, "GET", &format!("/agents?{query}"), "").await.refused(400, code);
+    }
+    house.call(OPERATOR, "GET", "/agents", "").await.refused(401, "invalid_authorization");
+}
+
+#[tokio::test]
+async fn past_its_limit_a_page_ends_where_it_stopped_looking() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", r#""policy":"open""#).await;
+    for nth in 0..plenary_accounts::limits::AGENTS_LOOKED_AT_MAX {
+        house.agent(&format!("@bob.a{nth:04}"), "").await;
+    }
+    house.agent("@carol.open", r#""policy":"open""#).await;
+    let page = house.call(&alice, "GET", "/agents", "").await.ok(200);
+    assert_eq!(handles(&page), [""; 0]);
+    let cursor = page["next_cursor"].as_str().unwrap().replace('+', "%2B");
+    let page = house.call(&alice, "GET", &format!("/agents?cursor={cursor}"), "").await.ok(200);
+    assert_eq!(handles(&page), ["@carol.open"]);
+}

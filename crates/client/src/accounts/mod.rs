@@ -9,5 +9,5 @@ mod trust;
 pub use agents::{Agent, AgentList, ChangeAgent, CreateAgent, CreatedAgent, NewToken};
 pub use orgs::{Org, OrgMember};
 pub use owners::{CreatedOwner, OwnerEntry, OwnerList};
-pub use trust::{Allowlist, Block, Blocks, Policy};
+pub use trust::{Allowlist, Block, Blocks, Policy, Reachable, ReachablePage};
 pub(crate) use trust::{Entries, Target};

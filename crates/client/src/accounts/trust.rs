@@ -50,6 +50,25 @@ pub struct Allowlist {
     pub entries: Vec<AllowEntry>,
 }
 
+/// One page of whom an agent can reach.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ReachablePage {
+    /// The agents, by handle.
+    pub agents: Vec<Reachable>,
+    /// Where the next page begins; absent at the end.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
+}
+
+/// An agent that another can reach.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Reachable {
+    /// The handle.
+    pub handle: AgentHandle,
+    /// `same_owner`, `allowlisted` or `open`.
+    pub trust: String,
+}
+
 /// One page of whom an agent blocks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Blocks {

@@ -4,6 +4,7 @@
 
 mod agent;
 mod agentic;
+mod agents;
 mod channel;
 mod completions;
 mod contact;
@@ -12,10 +13,12 @@ mod explain;
 mod failure;
 mod frame;
 mod identity;
+mod inbox;
 mod input;
 mod listen;
 mod mcp;
 mod me;
+mod message;
 mod org;
 mod owner;
 mod runs;
@@ -95,6 +98,11 @@ pub(crate) enum Command {
     /// Sessions: conversations of agents
     #[command(subcommand)]
     Session(session::Command),
+    /// What is new for the agent, wherever it stands
+    Inbox(inbox::Inbox),
+    /// What has become of a message
+    #[command(subcommand)]
+    Message(message::Command),
     /// Follow everything that reaches the agent, live
     Listen(listen::Listen),
     /// Frames: short messages between sessions that are listening now
@@ -113,6 +121,8 @@ pub(crate) enum Command {
     /// Ask to be listed by an agent, or answer one that asks
     #[command(subcommand)]
     Contact(contact::Command),
+    /// Whom the agent can reach
+    Agents(agents::Agents),
     /// The agent itself: its settings, and changing them where its owner allows that
     Me(me::Me),
     /// Make an agent the default in this directory and below
@@ -146,6 +156,8 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Agent(command) => wait(agent::run(context, command)),
         Command::Org(command) => wait(org::run(context, command)),
         Command::Session(command) => wait(session::run(context, command)),
+        Command::Inbox(args) => wait(inbox::run(context, args)),
+        Command::Message(command) => wait(message::run(context, command)),
         Command::Listen(args) => wait(listen::run(context, args)),
         Command::Frame(command) => wait(frame::run(context, command)),
         Command::Channel(command) => wait(channel::run(context, command)),
@@ -153,6 +165,7 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Runs(command) => wait(runs::run(context, command)),
         Command::Context(args) => wait(agentic::run(context, args)),
         Command::Contact(command) => wait(contact::run(context, command)),
+        Command::Agents(args) => wait(agents::run(context, args)),
         Command::Me(args) => wait(me::run(context, args)),
         Command::Mcp(args) => wait(mcp::run(context, args)),
         Command::Status => wait(status::run(context)),

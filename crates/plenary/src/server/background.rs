@@ -31,6 +31,8 @@ pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, parts: &Parts) {
         Arc::new(parts.context.clone()),
         Arc::new(parts.runs.clone()),
         Arc::new(parts.attaching.clone()),
+        // Last: what it says was handed out, every room has.
+        Arc::new(parts.inbox.clone()),
     ];
     tasks.spawn(hand_out(feed, parts.presence.clone(), observers));
 }
@@ -41,6 +43,9 @@ pub(super) fn keep_going(tasks: &TaskTracker, parts: &Parts, stop: &Cancellation
     tasks.spawn(async move { context.index().await });
     every(tasks, stop, FLUSH_EVERY, "cursors were not written", parts, |parts| async move {
         parts.cursors.flush().await
+    });
+    every(tasks, stop, FLUSH_EVERY, "what was read was not written", parts, |parts| async move {
+        parts.sessions.flush_reads().await
     });
     every(tasks, stop, SWEEP_EVERY, "evictions were not finished", parts, |parts| async move {
         parts.accounts.sweep().await.map(drop)
@@ -103,6 +108,7 @@ async fn last_index(parts: &Parts) {
 async fn last_cursors(parts: &Parts) {
     let words = async {
         parts.cursors.flush().await?;
+        parts.sessions.flush_reads().await?;
         if parts.log.shared() { parts.cursors.sign_off().await } else { Ok(()) }
     };
     match timeout(LAST_WORDS, words).await {

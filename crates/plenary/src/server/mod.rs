@@ -23,6 +23,7 @@ use plenary_engine::{Clock, SystemClock};
 use plenary_frames::Frames;
 use plenary_hosts::Attaching;
 use plenary_hub::{Closing, Cursors, Presence};
+use plenary_inbox::{Inbox, Rooms};
 use plenary_log::{Fault, Log};
 use plenary_runs::Runs;
 use plenary_sessions::Sessions;
@@ -59,6 +60,7 @@ pub(crate) struct Parts {
     pub(crate) context: Context,
     pub(crate) runs: Runs,
     pub(crate) attaching: Attaching,
+    pub(crate) inbox: Inbox,
     pub(crate) presence: Arc<Presence>,
     pub(crate) cursors: Arc<Cursors>,
 }
@@ -98,10 +100,24 @@ impl Server {
         let context =
             Context::new(log.clone(), clock.clone(), accounts.clone(), indexes, of_context, settings.context);
         let agents = settings.agents.clone();
-        let runs = Runs::new(log.clone(), clock, accounts.clone(), cursors.clone(), blobs, agents);
+        let runs = Runs::new(log.clone(), clock.clone(), accounts.clone(), cursors.clone(), blobs, agents);
         let attaching = settings.attaching.clone();
-        let parts =
-            Parts { log, accounts, sessions, frames, channels, context, runs, attaching, presence, cursors };
+        let rooms = Rooms { accounts: accounts.clone(), sessions: sessions.clone() };
+        let inbox = Inbox::new(log.clone(), clock, cursors.clone(), rooms);
+        inbox.begin().await.context("reading where the log stands")?;
+        let parts = Parts {
+            log,
+            accounts,
+            sessions,
+            frames,
+            channels,
+            context,
+            runs,
+            attaching,
+            inbox,
+            presence,
+            cursors,
+        };
 
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         background::dispatch(&tasks, opened.feed, &parts);
@@ -155,6 +171,7 @@ impl Server {
         self.parts.channels.close();
         self.parts.frames.close();
         self.parts.context.close();
+        self.parts.inbox.close();
         self.stop.cancel();
         // Whoever follows a run hears of its end before the connection goes.
         let runs = async {

@@ -16,7 +16,7 @@ use plenary_edge::{
 };
 use plenary_hosts::connected::Door;
 use plenary_log::Log;
-use plenary_mcp::{operations::Operations, server::Mcp, tool::Tools};
+use plenary_mcp::{operations::Operations, server::Mcp};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -97,11 +97,12 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
         .merge(plenary_context::routes(parts.context.clone(), metrics)?)
         .merge(plenary_frames::routes(parts.frames.clone(), metrics)?)
         .merge(plenary_runs::routes(parts.runs.clone(), metrics)?)
-        .merge(plenary_hosts::connected::routes(door, metrics)?);
+        .merge(plenary_hosts::connected::routes(door, metrics)?)
+        .merge(plenary_inbox::routes(parts.inbox.clone(), metrics)?);
     let operations = Operations::new(with_fallbacks(router.clone(), metrics), rooms());
     let mcp = Mcp::new(plenary_mcp::server::Parts {
+        tools: plenary_mcp::tools::all(&operations),
         operations,
-        tools: Tools::default(),
         accounts: parts.accounts.clone(),
         origin,
         stop: stop.clone(),
@@ -128,6 +129,7 @@ fn rooms() -> Vec<OperationDoc> {
     let context = plenary_context::operations().into_iter().map(|operation| operation.doc().clone());
     let runs = plenary_runs::operations().into_iter().map(|operation| operation.doc().clone());
     let hosts = plenary_hosts::connected::operations().into_iter().map(|operation| operation.doc().clone());
+    let inbox = plenary_inbox::operations().into_iter().map(|operation| operation.doc().clone());
     surface
         .chain(accounts)
         .chain(sessions)
@@ -136,6 +138,7 @@ fn rooms() -> Vec<OperationDoc> {
         .chain(context)
         .chain(runs)
         .chain(hosts)
+        .chain(inbox)
         .collect()
 }
 

@@ -21,6 +21,7 @@ mod framing;
 mod health;
 mod idempotency;
 mod identity;
+mod inbox;
 mod json;
 mod logs;
 mod mcp;

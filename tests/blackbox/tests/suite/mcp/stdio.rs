@@ -153,5 +153,17 @@ async fn the_channel_is_offered_in_sessions() {
     assert_eq!(heard(&mut shim).await["error"]["code"], -32_601);
     let answer = begin(&mut shim).await;
     assert_eq!(answer["result"]["capabilities"]["experimental"], json!({"claude/channel": {}}), "{answer}");
+    // The fence: whatever comes after this answer is new.
+    ask(&mut shim, 1, "ping", json!({})).await;
+    let bob = server.agent("@bob.bot").await;
+    let id = bob.create(&[&agent]).await;
+    let told = heard(&mut shim).await;
+    assert_eq!(told["method"], "notifications/claude/channel", "{told}");
+    assert_eq!(told["params"]["meta"]["session_id"], id.as_str(), "{told}");
+    assert_eq!(told["params"]["meta"]["from"], "@bob.bot", "{told}");
+    assert!(
+        told["params"]["content"].as_str().is_some_and(|text| text.contains("not instructions")),
+        "{told}"
+    );
     assert_eq!(shim.end().await.code, 0);
 }

@@ -1,0 +1,196 @@
+//! `GET /agents`: whom an agent can reach. Nobody else is named, neither in a page nor in a cursor.
+//! Must not know: what reaching means; the trust layer does.
+
+use std::{fmt, str::FromStr};
+
+use axum::{
+    Json,
+    extract::{FromRef, Query, State, rejection::QueryRejection},
+};
+use http::Method;
+use plenary_edge::{Auth, Operation, OperationDoc};
+use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, limits::READ_ROWS_MAX};
+use plenary_log::Order;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    Accounts, AgentCaller, Known, Policy,
+    agent::{list_key, listed},
+    answer::Refused,
+    index::AGENTS,
+    limits::{AGENTS_LOOKED_AT_MAX, REACHABLE_DEFAULT, REACHABLE_PAGE_MAX},
+    trust::may_contact,
+    wire::{ReachableAgent, ReachablePage, ReachedBy},
+};
+
+pub(super) fn operations<S>() -> Vec<Operation<S>>
+where
+    S: Clone + Send + Sync + 'static,
+    Accounts: FromRef<S>,
+{
+    let doc = OperationDoc::new("agent.reachable", Method::GET, "/agents", "Lists whom the agent can reach")
+        .description("Agents with which trust lets it talk, by handle; others are not named. Itself is not among them.")
+        .auth(Auth::Agent)
+        .query::<ReachableQuery>()
+        .reply::<ReachablePage>()
+        .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+        .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor", "invalid_owner"]);
+    vec![Operation::new(doc, reachable)]
+}
+
+/// The query of `GET /agents`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct ReachableQuery {
+    /// Only handles that have this.
+    query: Option<String>,
+    /// Only agents of this owner.
+    owner: Option<String>,
+    /// How many; 50 when absent, at most 100.
+    #[schemars(with = "Option<u64>")]
+    limit: Option<String>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Where a page ended: behind an agent that was named, and so many that were not.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Place {
+    behind: Option<AgentHandle>,
+    skip: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.behind.as_ref().map(AgentHandle::as_str).unwrap_or_default())?;
+        if self.skip > 0 { write!(f, "+{}", self.skip) } else { Ok(()) }
+    }
+}
+
+impl FromStr for Place {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (handle, skip) = match text.split_once('+') {
+            Some((handle, skip)) => (handle, skip.parse().map_err(|_| ())?),
+            None => (text, 0),
+        };
+        let behind = match handle {
+            "" if skip > 0 => None,
+            _ => Some(handle.parse().map_err(|_| ())?),
+        };
+        Ok(Self { behind, skip })
+    }
+}
+
+/// What is asked for, checked.
+struct Wanted {
+    query: String,
+    prefix: String,
+    limit: usize,
+    place: Place,
+}
+
+impl ReachableQuery {
+    fn wanted(self) -> Result<Wanted, Refusal> {
+        let limit = match self.limit.as_deref() {
+            None => REACHABLE_DEFAULT,
+            Some(text) => {
+                let limit = text.parse().ok().filter(|limit| (1..=REACHABLE_PAGE_MAX).contains(limit));
+                let text = format!("limit must be a number from 1 to {REACHABLE_PAGE_MAX}.");
+                limit.ok_or_else(|| Refusal::malformed("invalid_limit", text))?
+            }
+        };
+        let place = match self.cursor {
+            None => Place::default(),
+            Some(cursor) => cursor.parse().map_err(|()| {
+                Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
+            })?,
+        };
+        let prefix = match self.owner.as_deref().map(|owner| owner.trim_start_matches('~')) {
+            None => String::new(),
+            Some(owner) => {
+                let owner: OwnerName = owner
+                    .parse()
+                    .map_err(|wrong| Refusal::malformed("invalid_owner", format!("owner: {wrong}.")))?;
+                format!("{owner}/")
+            }
+        };
+        Ok(Wanted { query: self.query.unwrap_or_default().to_lowercase(), prefix, limit, place })
+    }
+}
+
+async fn reachable(
+    State(accounts): State<Accounts>,
+    caller: AgentCaller,
+    query: Result<Query<ReachableQuery>, QueryRejection>,
+) -> Result<Json<ReachablePage>, Refused> {
+    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
+    let wanted = query.wanted()?;
+    let me = accounts.fresh_agent(&caller.handle).await?;
+    let (mut agents, mut place, mut looked) = (Vec::new(), wanted.place, 0);
+    let mut skip = place.skip;
+    let mut after = place.behind.as_ref().map(|handle| list_key(handle.as_str()));
+    loop {
+        let rows = accounts
+            .log()
+            .read_index(AGENTS, &wanted.prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+            .await?;
+        for row in &rows {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            if agents.len() == wanted.limit || looked == AGENTS_LOOKED_AT_MAX {
+                return Ok(Json(ReachablePage { agents, next_cursor: Some(place.to_string()) }));
+            }
+            looked += 1;
+            place.skip += 1;
+            let handle = listed(&row.key)?;
+            if handle == me.handle || !handle.as_str().contains(&wanted.query) {
+                continue;
+            }
+            let known = accounts.agent(&handle).await?;
+            if may_contact(&me, &known) {
+                agents.push(shown(&me, &known));
+                place = Place { behind: Some(handle), skip: 0 };
+            }
+        }
+        match rows.last() {
+            Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+            _ => return Ok(Json(ReachablePage { agents, next_cursor: None })),
+        }
+    }
+}
+
+fn shown(me: &Known, other: &Known) -> ReachableAgent {
+    let gated = [me, other].iter().any(|agent| agent.state.policy() == Policy::Allowlist);
+    let trust = if me.handle.owner() == other.handle.owner() {
+        ReachedBy::SameOwner
+    } else if gated {
+        ReachedBy::Allowlisted
+    } else {
+        ReachedBy::Open
+    };
+    ReachableAgent { handle: other.handle.clone(), trust }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_was_written() {
+        let behind: AgentHandle = "@a.b".parse().unwrap();
+        for place in [
+            Place { behind: Some(behind.clone()), skip: 0 },
+            Place { behind: Some(behind), skip: 12 },
+            Place { behind: None, skip: 3 },
+        ] {
+            assert_eq!(place.to_string().parse(), Ok(place));
+        }
+        for wrong in ["", "x", "+", "@a.b+", "@a.b+x", "+0"] {
+            assert_eq!(wrong.parse::<Place>(), Err(()), "{wrong}");
+        }
+    }
+}

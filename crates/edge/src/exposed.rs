@@ -1,0 +1,109 @@
+//! How an operation stands among the tools that models get, and its types as schemas of their own.
+//! Must not know: which tools there are, or how they are called.
+
+use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::Value;
+
+use crate::operation::{OperationDoc, SchemaOf};
+
+/// How an operation stands among the tools that models get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exposed {
+    /// A tool of its own: `session.send` is `session_send`.
+    Tool {
+        /// The set of tools that has it.
+        set: &'static str,
+    },
+    /// An action of a tool that several operations share: `session.join` is the action `join`.
+    Action {
+        /// The set of tools that has it.
+        set: &'static str,
+        /// The tool.
+        tool: &'static str,
+    },
+    /// No tool.
+    Nowhere {
+        /// Why not.
+        reason: &'static str,
+    },
+}
+
+/// What an operation takes and gives, each as a schema that refers to nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schemas {
+    /// The parameters of the path, in its order.
+    pub path: Vec<(&'static str, Value)>,
+    /// The object whose members are the parameters of the query.
+    pub query: Option<Value>,
+    /// The body that it wants or takes.
+    pub request: Option<Value>,
+    /// Whether it wants one.
+    pub request_required: bool,
+    /// The body of its success; a string where it is not JSON.
+    pub reply: Option<Value>,
+}
+
+impl OperationDoc {
+    /// Offers it to models as a tool of its own, in this set.
+    #[must_use]
+    pub const fn tool(mut self, set: &'static str) -> Self {
+        self.exposed = Some(Exposed::Tool { set });
+        self
+    }
+
+    /// Offers it to models as an action of a tool, in this set.
+    #[must_use]
+    pub const fn action(mut self, set: &'static str, tool: &'static str) -> Self {
+        self.exposed = Some(Exposed::Action { set, tool });
+        self
+    }
+
+    /// Keeps it from models, for this reason.
+    #[must_use]
+    pub const fn no_tool(mut self, reason: &'static str) -> Self {
+        self.exposed = Some(Exposed::Nowhere { reason });
+        self
+    }
+
+    /// How it stands among the tools; `None` where nobody has said.
+    #[must_use]
+    pub const fn exposed(&self) -> Option<Exposed> {
+        self.exposed
+    }
+
+    /// Whether its success is a stream of Server-Sent Events.
+    #[must_use]
+    pub fn streams(&self) -> bool {
+        self.reply_type == "text/event-stream"
+    }
+
+    /// What it takes and gives.
+    #[must_use]
+    pub fn schemas(&self) -> Schemas {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        });
+        let mut generator = settings.into_generator();
+        let mut value = |schema: SchemaOf| make(schema, &mut generator);
+        let text = |_: &mut SchemaGenerator| schemars::json_schema!({"type": "string"});
+        let path = self
+            .path_names()
+            .map(|name| {
+                let described = self.path_parameters.iter().find(|parameter| parameter.name == name);
+                (name, value(described.map_or(text, |parameter| parameter.schema)))
+            })
+            .collect();
+        Schemas {
+            path,
+            query: self.query.map(&mut value),
+            request: self.request.map(&mut value),
+            request_required: self.request_required,
+            reply: self.reply.map(&mut value),
+        }
+    }
+}
+
+fn make(schema: fn(&mut SchemaGenerator) -> Schema, generator: &mut SchemaGenerator) -> Value {
+    schema(generator).into()
+}

@@ -1,0 +1,128 @@
+//! What one agent's readers share in this process: which streams may have something new, the news that were found,
+//! and who waits.
+//! Must not know: how news are found.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+use plenary_kernel::Version;
+use plenary_log::StreamName;
+use tokio::sync::watch;
+
+use crate::shelf::Shelf;
+
+/// One agent's readers.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    /// Streams that have grown, each with the first version that was not looked at.
+    grown: Mutex<HashMap<StreamName, Version>>,
+    /// Something may have been missed.
+    is_stale: AtomicBool,
+    changed: watch::Sender<()>,
+    waits: AtomicUsize,
+    pub(crate) shelf: tokio::sync::Mutex<Shelf>,
+    /// When it was last asked for, by a clock that counts askings.
+    pub(crate) used: AtomicU64,
+}
+
+/// A place among an agent's waits, until it is dropped.
+pub(crate) struct Wait<'a>(&'a Desk);
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        self.0.waits.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self {
+            grown: Mutex::default(),
+            is_stale: AtomicBool::new(false),
+            changed: watch::Sender::new(()),
+            waits: AtomicUsize::new(0),
+            shelf: tokio::sync::Mutex::default(),
+            used: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, HashMap<StreamName, Version>> {
+        self.grown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A stream has grown from this version on.
+    pub(crate) fn mark(&self, stream: &StreamName, first: Version) {
+        let mut grown = self.lock();
+        let known = grown.entry(stream.clone()).or_insert(first);
+        *known = first.min(*known);
+        drop(grown);
+        self.wake();
+    }
+
+    /// Something has changed that is not on a stream.
+    pub(crate) fn wake(&self) {
+        self.changed.send_replace(());
+    }
+
+    /// Something may have been missed: everything is looked for again.
+    pub(crate) fn doubt(&self) {
+        self.is_stale.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Whether something may have been missed since the last look.
+    pub(crate) fn was_doubted(&self) -> bool {
+        self.is_stale.swap(false, Ordering::AcqRel)
+    }
+
+    /// What has grown since the last look.
+    pub(crate) fn take_grown(&self) -> HashMap<StreamName, Version> {
+        std::mem::take(&mut self.lock())
+    }
+
+    /// Hears of every change from now on.
+    pub(crate) fn listen(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// A place among the waits; `None` past `max`.
+    pub(crate) fn wait(&self, max: usize) -> Option<Wait<'_>> {
+        let counted = |waits: usize| (waits < max).then_some(waits + 1);
+        self.waits.fetch_update(Ordering::AcqRel, Ordering::Acquire, counted).ok().map(|_| Wait(self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_the_limit_nobody_waits_until_somebody_leaves() {
+        let desk = Desk::default();
+        let first = desk.wait(2).unwrap();
+        let _second = desk.wait(2).unwrap();
+        assert!(desk.wait(2).is_none());
+        drop(first);
+        assert!(desk.wait(2).is_some());
+    }
+
+    #[tokio::test]
+    async fn everyone_who_waits_hears_and_a_stream_is_marked_once() {
+        let (desk, stream) = (Desk::default(), StreamName::new("t.t", "a"));
+        let (mut one, mut other) = (desk.listen(), desk.listen());
+        desk.mark(&stream, Version(7));
+        desk.mark(&stream, Version(5));
+        desk.mark(&stream, Version(9));
+        one.changed().await.unwrap();
+        other.changed().await.unwrap();
+        assert_eq!(desk.take_grown(), HashMap::from([(stream, Version(5))]));
+        assert!(desk.take_grown().is_empty());
+    }
+}

@@ -1,0 +1,84 @@
+//! The desks of this process: who has asked lately, and who is told that a stream has grown.
+//! Must not know: how news are found.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use plenary_kernel::AgentHandle;
+
+use crate::{DESKS_MAX, desk::Desk};
+
+#[derive(Debug, Default)]
+pub(crate) struct Desks {
+    known: Mutex<HashMap<AgentHandle, Arc<Desk>>>,
+    askings: AtomicU64,
+}
+
+impl Desks {
+    fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, Arc<Desk>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent's desk; from now on nothing that concerns it goes unmarked.
+    pub(crate) fn open(&self, handle: &AgentHandle) -> Arc<Desk> {
+        let asking = self.askings.fetch_add(1, Ordering::Relaxed);
+        let mut known = self.lock();
+        if !known.contains_key(handle) && known.len() >= DESKS_MAX {
+            // Whoever holds one would no longer be told.
+            let idle = known.iter().filter(|(_, desk)| Arc::strong_count(desk) == 1);
+            let oldest = idle.min_by_key(|(_, desk)| desk.used.load(Ordering::Relaxed));
+            if let Some(oldest) = oldest.map(|(handle, _)| handle.clone()) {
+                known.remove(&oldest);
+            }
+        }
+        let desk = known.entry(handle.clone()).or_default().clone();
+        desk.used.store(asking, Ordering::Relaxed);
+        desk
+    }
+
+    /// Whether nobody has asked.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// The desks of those of the agents who have asked.
+    pub(crate) fn of<'a>(&self, handles: impl Iterator<Item = &'a AgentHandle>) -> Vec<Arc<Desk>> {
+        let known = self.lock();
+        handles.filter_map(|handle| known.get(handle).cloned()).collect()
+    }
+
+    /// Everyone who has asked.
+    pub(crate) fn all(&self) -> Vec<(AgentHandle, Arc<Desk>)> {
+        self.lock().iter().map(|(handle, desk)| (handle.clone(), desk.clone())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(n: usize) -> AgentHandle {
+        format!("@a.b{n}").parse().unwrap()
+    }
+
+    #[test]
+    fn past_the_limit_the_desk_goes_that_nobody_holds_and_was_idle_longest() {
+        let desks = Desks::default();
+        let held = desks.open(&agent(0));
+        for n in 1..DESKS_MAX {
+            desks.open(&agent(n));
+        }
+        desks.open(&agent(1));
+        desks.open(&agent(DESKS_MAX));
+        let left = |n| desks.of([agent(n)].iter()).len();
+        assert_eq!((left(0), left(1), left(2), left(DESKS_MAX)), (1, 1, 0, 1));
+        drop(held);
+        desks.open(&agent(DESKS_MAX + 1));
+        assert_eq!(left(0), 0);
+    }
+}

@@ -1,0 +1,42 @@
+//! What is new for an agent, out of every room: one view with one cursor, and how far the agent has got in it.
+//! Nothing is written per recipient but marks. Must not know: how a room decides, or any database.
+
+mod cursor;
+mod desk;
+mod desks;
+mod gathering;
+mod inbox;
+mod kind;
+mod marks;
+mod reading;
+mod refusals;
+mod routes;
+mod shelf;
+mod status;
+mod telling;
+mod waiting;
+pub mod wire;
+
+pub use inbox::{Inbox, Rooms};
+pub use kind::Kind;
+pub use marks::State;
+pub use routes::{operations, routes};
+
+/// Most items of one answer; past it 400 `invalid_limit`.
+pub const LIMIT_MAX: usize = 100;
+/// How many items an answer has unless it is said.
+pub const LIMIT_DEFAULT: usize = 20;
+/// Longest text of an item, in characters; the rest is cut off, and `truncated` says so.
+pub const TEXT_CHARS_MAX: usize = 1_000;
+/// Longest subject of an item, in characters.
+pub const SUBJECT_CHARS_MAX: usize = 120;
+/// Longest wait, in seconds; past it 400 `invalid_timeout`.
+pub const WAIT_SECONDS_MAX: u64 = 60;
+/// How long a wait is unless it is said, in seconds.
+pub const WAIT_SECONDS_DEFAULT: u64 = 30;
+/// Most waits of one agent at a time at one process; past it 429 `too_many_waits`.
+pub const WAITS_PER_AGENT_MAX: usize = 16;
+/// Of how many news of one agent the places are kept in memory; what is beyond is read again when it is asked for.
+pub const NEWS_KEPT_MAX: usize = 16_384;
+/// Of how many agents the news are kept in memory; past it those that were not asked for longest are read again.
+pub const DESKS_MAX: usize = 1_024;

@@ -1,0 +1,86 @@
+//! One exhaustive mapping from what went wrong to what the client is told, in the house form.
+
+use axum::response::{IntoResponse, Response};
+use plenary_accounts::{asp_error, fault_refusal};
+use plenary_kernel::{Class, Refusal};
+use plenary_log::Fault;
+
+use crate::{LIMIT_MAX, WAIT_SECONDS_MAX, WAITS_PER_AGENT_MAX};
+
+/// Why a read is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Rejection {
+    /// `limit` is no number in its range.
+    InvalidLimit,
+    /// `timeout_s` is no number in its range.
+    InvalidTimeout,
+    /// `kinds` names a kind that there is not.
+    InvalidKinds(String),
+    /// No cursor of this agent looks like this, or it is of another store.
+    InvalidCursor,
+    /// The query can't be read.
+    InvalidQuery,
+    /// The body is no object of the shape that is asked for.
+    InvalidBody(Refusal),
+    /// The session, or the message in it, is not there for the caller.
+    NotFound,
+    /// The agent waits too often at a time.
+    TooManyWaits,
+    /// The token died while it waited.
+    Revoked,
+    /// The server goes down.
+    Stopping,
+}
+
+/// A refusal on its way out.
+#[derive(Debug)]
+pub(crate) struct Refused(Refusal);
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        asp_error(self.0)
+    }
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self(fault_refusal(&fault))
+    }
+}
+
+impl From<Rejection> for Refused {
+    fn from(rejection: Rejection) -> Self {
+        Self(match rejection {
+            Rejection::InvalidLimit => Refusal::malformed(
+                "invalid_limit",
+                format!("`limit` must be an integer from 1 to {LIMIT_MAX}."),
+            ),
+            Rejection::InvalidTimeout => Refusal::malformed(
+                "invalid_timeout",
+                format!("`timeout_s` must be an integer from 0 to {WAIT_SECONDS_MAX}."),
+            ),
+            Rejection::InvalidKinds(name) => {
+                Refusal::malformed("invalid_kinds", format!("`{name}` is not a kind of news."))
+            }
+            Rejection::InvalidCursor => {
+                Refusal::malformed("invalid_cursor", "The cursor was never given; read again without it.")
+            }
+            Rejection::InvalidQuery => Refusal::malformed("invalid_query", "The query can't be read."),
+            Rejection::InvalidBody(refusal) => refusal,
+            Rejection::NotFound => Refusal::not_found(),
+            Rejection::TooManyWaits => Refusal::new(
+                Class::TooMany,
+                "too_many_waits",
+                format!("{WAITS_PER_AGENT_MAX} waits of this agent are open; let one end first."),
+            ),
+            Rejection::Revoked => Refusal::new(
+                Class::Unauthenticated,
+                "invalid_authorization",
+                "The token is not valid any more.",
+            ),
+            Rejection::Stopping => {
+                Refusal::new(Class::Unavailable, "stopping", "The server restarts; ask again.")
+            }
+        })
+    }
+}

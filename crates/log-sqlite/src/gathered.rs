@@ -1,0 +1,152 @@
+//! Rows of indexes that were committed and are not yet in `idx`: gathered in memory, in the order of their keys, until
+//! a bulk of them is written there. Must not know: SQLite.
+
+use std::{collections::BTreeMap, ops::Bound};
+
+use bytes::Bytes;
+use plenary_log::{IndexOp, IndexRow, Order};
+
+/// The keys of one index, each with its value; `None` where it was deleted.
+type Keys = BTreeMap<String, Option<Bytes>>;
+
+/// See the head of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
+    indexes: BTreeMap<&'static str, Keys>,
+    octets: usize,
+}
+
+/// What of a range is gathered: the last word on each of these keys, in the order of the read.
+pub(crate) type Overlay = Vec<(String, Option<Bytes>)>;
+
+impl Gathered {
+    pub(crate) fn add(&mut self, op: &IndexOp) {
+        let (name, key, value) = match op {
+            IndexOp::Put { name, key, value } => (*name, key, Some(value.clone())),
+            IndexOp::Delete { name, key } => (*name, key, None),
+        };
+        self.octets += name.len() + key.len() + value.as_ref().map_or(0, Bytes::len);
+        self.indexes.entry(name).or_default().insert(key.clone(), value);
+    }
+
+    /// Octets that were added.
+    pub(crate) fn octets(&self) -> usize {
+        self.octets
+    }
+
+    /// Every row, in the order of the table.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static str, &str, Option<&Bytes>)> {
+        let of = |(name, keys): (&&'static str, _)| (*name, keys);
+        self.indexes.iter().map(of).flat_map(|(name, keys): (_, &Keys)| {
+            keys.iter().map(move |(key, value)| (name, key.as_str(), value.as_ref()))
+        })
+    }
+
+    /// Copies what is gathered of the keys in `[first, end)`, as far as `max` keys with a value reach.
+    pub(crate) fn overlay(
+        &self,
+        name: &str,
+        first: &str,
+        end: Option<&str>,
+        max: usize,
+        order: Order,
+    ) -> Overlay {
+        let Some(keys) = self.indexes.get(name) else { return Overlay::new() };
+        if end.is_some_and(|end| end <= first) {
+            return Overlay::new();
+        }
+        let range =
+            keys.range::<str, _>((Bound::Included(first), end.map_or(Bound::Unbounded, Bound::Excluded)));
+        match order {
+            Order::Ascending => copied(range, max),
+            Order::Descending => copied(range.rev(), max),
+        }
+    }
+}
+
+fn copied<'a>(range: impl Iterator<Item = (&'a String, &'a Option<Bytes>)>, max: usize) -> Overlay {
+    let mut left = max;
+    let mut overlay = Overlay::new();
+    for (key, value) in range {
+        if left == 0 {
+            break;
+        }
+        left -= usize::from(value.is_some());
+        overlay.push((key.clone(), value.clone()));
+    }
+    overlay
+}
+
+/// The first `max` rows of the table and what lies over it; both in this order.
+pub(crate) fn over(overlay: Overlay, rows: Vec<IndexRow>, max: usize, order: Order) -> Vec<IndexRow> {
+    if overlay.is_empty() {
+        return rows;
+    }
+    let mut merged: BTreeMap<String, Option<Bytes>> =
+        rows.into_iter().map(|row| (row.key, Some(row.value))).collect();
+    merged.extend(overlay);
+    let live = |(key, value): (String, Option<Bytes>)| Some(IndexRow { key, value: value? });
+    let merged = merged.into_iter();
+    match order {
+        Order::Ascending => merged.filter_map(live).take(max).collect(),
+        Order::Descending => merged.rev().filter_map(live).take(max).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gathered() -> Gathered {
+        let mut gathered = Gathered::default();
+        for (key, value) in
+            [("b", Some("2")), ("c", None), ("d", Some("4")), ("e", Some("5")), ("d", Some("44"))]
+        {
+            let key = key.to_owned();
+            gathered.add(&match value {
+                Some(value) => IndexOp::Put { name: "i", key, value: value.into() },
+                None => IndexOp::Delete { name: "i", key },
+            });
+        }
+        gathered
+    }
+
+    fn keys(overlay: &Overlay) -> Vec<&str> {
+        overlay.iter().map(|(key, _)| key.as_str()).collect()
+    }
+
+    #[test]
+    fn a_range_is_copied_as_far_as_it_is_needed() {
+        let gathered = gathered();
+        let up = |first, end, max| gathered.overlay("i", first, end, max, Order::Ascending);
+        assert_eq!(keys(&up("", None, 9)), ["b", "c", "d", "e"]);
+        assert_eq!(keys(&up("", None, 2)), ["b", "c", "d"], "a deletion is no row");
+        assert_eq!(keys(&up("c", Some("e"), 9)), ["c", "d"]);
+        assert_eq!(keys(&up("c", Some("c"), 9)), [""; 0]);
+        assert_eq!(keys(&gathered.overlay("i", "", None, 1, Order::Descending)), ["e"]);
+        assert_eq!(keys(&gathered.overlay("j", "", None, 9, Order::Ascending)), [""; 0]);
+    }
+
+    #[test]
+    fn the_last_word_on_a_key_counts() {
+        let rows = |keys: &[&str]| {
+            let row = |key: &&str| IndexRow { key: (*key).to_owned(), value: "old".into() };
+            keys.iter().map(row).collect::<Vec<_>>()
+        };
+        let shown = |rows: Vec<IndexRow>| {
+            let text = |row: IndexRow| format!("{}={}", row.key, String::from_utf8_lossy(&row.value));
+            rows.into_iter().map(text).collect::<Vec<_>>()
+        };
+        let gathered = gathered();
+        let up = gathered.overlay("i", "", None, 3, Order::Ascending);
+        assert_eq!(
+            shown(over(up, rows(&["a", "c", "d", "f"]), 3, Order::Ascending)),
+            ["a=old", "b=2", "d=44"]
+        );
+        let down = gathered.overlay("i", "", None, 3, Order::Descending);
+        assert_eq!(
+            shown(over(down, rows(&["f", "d", "c", "a"]), 3, Order::Descending)),
+            ["f=old", "e=5", "d=44"]
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! One caller's questions to the operations: paths and queries written, replies read, refusals of every room in one form.
+//! Must not know: any one operation.
+
+use axum::body::Body;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, header};
+use http_body_util::BodyExt as _;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use plenary_edge::OperationDoc;
+use serde_json::{Map, Value};
+
+use crate::{
+    operations::{Caller, Operations, Reply},
+    tool::Called,
+};
+
+/// What stands as it is in a segment of a path.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'@');
+
+/// An operation by its method and its path, as the rooms serve it.
+#[derive(Debug, Clone)]
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+}
+
+/// Why a tool does not do what it was asked to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) code: String,
+    pub(crate) message: String,
+}
+
+/// What a tool comes to.
+pub(crate) type Answer = Result<Value, Refusal>;
+
+/// One caller at the operations.
+#[derive(Clone)]
+pub(crate) struct Asking {
+    pub(crate) operations: Operations,
+    pub(crate) caller: Caller,
+}
+
+pub(crate) const fn get(path: &'static str) -> Route {
+    Route { method: Method::GET, path }
+}
+
+pub(crate) const fn post(path: &'static str) -> Route {
+    Route { method: Method::POST, path }
+}
+
+pub(crate) const fn delete(path: &'static str) -> Route {
+    Route { method: Method::DELETE, path }
+}
+
+impl Route {
+    /// Whether this is it.
+    pub(crate) fn is(&self, doc: &OperationDoc) -> bool {
+        self.method == *doc.method() && self.path == doc.path()
+    }
+
+    /// The path with these values for its parameters, in order, and this query.
+    pub(crate) fn at(&self, values: &[&str], query: &[(&str, &str)]) -> String {
+        let mut values = values.iter();
+        let segment = |part: &str| match part.starts_with('{') {
+            true => utf8_percent_encode(values.next().copied().unwrap_or_default(), SEGMENT).to_string(),
+            false => part.to_owned(),
+        };
+        let mut path = self.path.split('/').map(segment).collect::<Vec<_>>().join("/");
+        for (nth, (name, value)) in query.iter().enumerate() {
+            path.push(if nth == 0 { '?' } else { '&' });
+            path.push_str(name);
+            path.push('=');
+            path.extend(utf8_percent_encode(value, SEGMENT));
+        }
+        path
+    }
+}
+
+impl Refusal {
+    pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into() }
+    }
+
+    /// Arguments that the tool does not take.
+    pub(crate) fn arguments(message: impl Into<String>) -> Self {
+        Self::new("invalid_arguments", message)
+    }
+
+    /// What an operation said, whichever room's form it has.
+    pub(crate) fn of(reply: &Reply) -> Self {
+        let body = reply.value();
+        let body = body.get("error").filter(|error| error.is_object()).unwrap_or(&body);
+        let text = |name: &str| body.get(name).and_then(Value::as_str);
+        let code = text("code").unwrap_or("refused").to_owned();
+        let mut message =
+            text("message").or(text("detail")).unwrap_or("The operation was refused.").to_owned();
+        if let Some(field) = text("field").filter(|field| !message.contains(field)) {
+            message = format!("{field}: {message}");
+        }
+        if let Some(after) = reply.headers.get(header::RETRY_AFTER).and_then(|after| after.to_str().ok()) {
+            message.push_str(&format!(" Try again in {after} s."));
+        }
+        Self { code, message }
+    }
+}
+
+impl From<Refusal> for Called {
+    fn from(Refusal { code, message }: Refusal) -> Self {
+        Self::Refused { code, message }
+    }
+}
+
+impl Asking {
+    /// Whether the server has this operation.
+    pub(crate) fn has(&self, route: &Route) -> bool {
+        has(&self.operations, route)
+    }
+
+    /// Asks; a refusal is an error.
+    pub(crate) async fn reply(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Reply, Refusal> {
+        let asked = self.operations.ask(&self.caller, method, path, body).await;
+        let reply = asked.map_err(|_| Refusal::new("broken_off", "The answer broke off; try again."))?;
+        if reply.status.is_success() { Ok(reply) } else { Err(Refusal::of(&reply)) }
+    }
+
+    /// What an operation that reads answers.
+    pub(crate) async fn read(&self, route: &Route, values: &[&str], query: &[(&str, &str)]) -> Answer {
+        Ok(self.reply(route.method.clone(), &route.at(values, query), None).await?.value())
+    }
+
+    /// What an operation that takes a body answers.
+    pub(crate) async fn write(&self, route: &Route, values: &[&str], body: &Value) -> Answer {
+        Ok(self.reply(route.method.clone(), &route.at(values, &[]), Some(body)).await?.value())
+    }
+
+    /// A stream that an operation opens.
+    pub(crate) async fn open(&self, path: &str) -> Result<Response<Body>, Refusal> {
+        let response = self.operations.open(&self.caller, Method::GET, path, None).await;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        Err(Refusal::of(&Reply { status: parts.status, headers: parts.headers, body }))
+    }
+
+    /// The same caller with one header more.
+    pub(crate) fn with(&self, name: &'static str, value: &str) -> Result<Self, Refusal> {
+        let value = HeaderValue::try_from(value)
+            .map_err(|_| Refusal::arguments(format!("`{value}` cannot stand in a header.")))?;
+        let caller = self.caller.clone().with(HeaderName::from_static(name), value);
+        Ok(Self { operations: self.operations.clone(), caller })
+    }
+}
+
+/// Whether a server has this operation.
+pub(crate) fn has(operations: &Operations, route: &Route) -> bool {
+    operations.docs().iter().any(|doc| route.is(doc))
+}
+
+/// The arguments that a `Link` header with `rel="next"` adds for the next page.
+pub(crate) fn next_of(headers: &HeaderMap) -> Option<Map<String, Value>> {
+    let link = headers.get(header::LINK)?.to_str().ok()?;
+    let (url, rel) = link.split_once('>')?;
+    let (_, query) = url.split_once('?')?;
+    rel.contains("next").then(|| {
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let text = |value: &str| percent_encoding::percent_decode_str(value).decode_utf8_lossy().into_owned();
+        pairs.map(|(name, value)| (name.to_owned(), text(value).into())).collect()
+    })
+}

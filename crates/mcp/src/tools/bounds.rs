@@ -1,0 +1,152 @@
+//! How much a result may say: an estimate of tokens that errs upwards, and the rule for what is more.
+//! Must not know: what a result is about.
+
+use serde_json::{Map, Value, json};
+
+/// Most tokens of a result, by the estimate; what is more comes with `next`, the arguments that go on.
+pub const RESULT_TOKENS_MAX: usize = 2_000;
+/// What the parts of a list may come to together, which leaves room for what stands around it.
+pub(crate) const LIST_TOKENS_MAX: usize = 1_500;
+/// What the text of one part of a result may come to.
+const PART_TOKENS_MAX: usize = 1_500;
+/// The argument that goes on within a result too large for one answer; in octets of its JSON.
+pub(crate) const OFFSET: &str = "offset";
+
+/// What kind of character it is for a tokenizer: a run of one kind is cut into tokens of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Letter,
+    Digit,
+    Space,
+    Other,
+    Foreign,
+}
+
+fn kind(character: char) -> Kind {
+    match character {
+        'a'..='z' | 'A'..='Z' => Kind::Letter,
+        '0'..='9' => Kind::Digit,
+        ' ' => Kind::Space,
+        _ if character.is_ascii() => Kind::Other,
+        _ => Kind::Foreign,
+    }
+}
+
+/// About how many tokens a text is, rather too many than too few, for the encodings in use.
+#[must_use]
+pub fn tokens(text: &str) -> usize {
+    quarters(text).div_ceil(4)
+}
+
+/// The same in quarters of a token.
+fn quarters(text: &str) -> usize {
+    let mut total = 0;
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let kind_of_run = kind(first);
+        let end = rest.find(|character| kind(character) != kind_of_run).unwrap_or(rest.len());
+        total += of_run(kind_of_run, &rest[..end]);
+        rest = &rest[end..];
+    }
+    total
+}
+
+fn of_run(kind: Kind, run: &str) -> usize {
+    match kind {
+        Kind::Letter => of_letters(run),
+        Kind::Digit => 4 * run.len().div_ceil(3),
+        // One goes with the word behind it.
+        Kind::Space => 4 * (run.len() - 1).min(1 + run.len() / 8),
+        Kind::Other => 4 * run.len().div_ceil(2),
+        Kind::Foreign => run.chars().map(|character| [2, 3, 6, 10][character.len_utf8() - 1]).sum(),
+    }
+}
+
+/// Words are few tokens; letters that are no words are many.
+fn of_letters(run: &str) -> usize {
+    let vowels = run.bytes().filter(|byte| b"aeiouyAEIOUY".contains(byte)).count();
+    let inner_capitals = run.bytes().skip(1).filter(u8::is_ascii_uppercase).count();
+    let is_word = run.len() <= 3
+        || (vowels * 4 >= run.len() && vowels * 3 <= 2 * run.len() && inner_capitals * 6 <= run.len());
+    4 * run.len().div_ceil(if is_word { 4 } else { 2 })
+}
+
+/// Whether a result may stand as it is.
+pub(crate) fn fits(value: &Value) -> bool {
+    tokens(&value.to_string()) <= RESULT_TOKENS_MAX
+}
+
+/// How many of these, from the first on, may stand in one answer.
+pub(crate) fn fitting<'a>(items: impl IntoIterator<Item = &'a Value>) -> usize {
+    let mut left = LIST_TOKENS_MAX;
+    items
+        .into_iter()
+        .take_while(|item| {
+            let wanted = tokens(&item.to_string()) + 1;
+            let enough = wanted <= left;
+            left = left.saturating_sub(wanted);
+            enough
+        })
+        .count()
+}
+
+/// A text of at most this many tokens from the beginning of another, and whether that is all of it.
+pub(crate) fn shortened(text: &str, most: usize) -> (&str, bool) {
+    let end = prefix(text, most);
+    (&text[..end], end == text.len())
+}
+
+/// How many octets of a text come to at most so many tokens.
+fn prefix(text: &str, most: usize) -> usize {
+    let (mut low, mut high) = (0, text.len());
+    while low < high {
+        let middle = text.ceil_char_boundary(low + (high - low).div_ceil(2)).min(high);
+        if tokens(&text[..middle]) <= most {
+            low = middle;
+        } else {
+            high = text.floor_char_boundary(middle - 1);
+        }
+    }
+    low
+}
+
+/// A result too large for one answer, from `offset` on: a part of its JSON, and the arguments that bring the next.
+pub(crate) fn part(value: &Value, offset: usize, arguments: &Map<String, Value>) -> Value {
+    let json = value.to_string();
+    let from = json.floor_char_boundary(offset.min(json.len()));
+    let (text, whole) = shortened(&json[from..], PART_TOKENS_MAX);
+    let mut answer = json!({"part": text, "octets": json.len()});
+    if !whole {
+        let mut next = arguments.clone();
+        next.insert(OFFSET.into(), (from + text.len()).into());
+        answer["next"] = next.into();
+    }
+    answer
+}
+
+/// A result that cannot be asked for again, cut down: its longest texts end in `…`.
+pub(crate) fn cut(mut value: Value) -> Value {
+    let mut most = RESULT_TOKENS_MAX / 4;
+    while !fits(&value) && most > 0 {
+        shorten(&mut value, most);
+        most /= 2;
+    }
+    if fits(&value) { value } else { part(&value, 0, &Map::new()) }
+}
+
+fn shorten(value: &mut Value, most: usize) {
+    match value {
+        Value::String(text) => {
+            let (short, whole) = shortened(text, most);
+            if !whole {
+                *text = format!("{short}…");
+            }
+        }
+        Value::Array(items) => {
+            items.truncate(most);
+            items.iter_mut().for_each(|item| shorten(item, most));
+        }
+        Value::Object(members) => members.values_mut().for_each(|member| shorten(member, most)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,210 @@
+//! A question to others, and their answers until a deadline. Two who would wait for each other are told so.
+//! Must not know: what is asked.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use plenary_kernel::AgentHandle;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    me::{Me, handle},
+    session::{self, EVENTS, Message},
+};
+use crate::tools::{
+    asking::{Answer, Asking, Refusal},
+    bounds,
+};
+
+pub(super) const SAYS: &str =
+    "Ask agents and wait for one answer from each, up to a deadline. Refused if they wait for you.";
+
+/// How long answers are waited for, unless it is said.
+const WAIT_S_DEFAULT: u64 = 60;
+/// The longest wait: clients give calls up after about two minutes.
+const WAIT_S_MAX: u64 = 110;
+/// How soon after the question its session is looked at, and how seldom at last.
+const LOOK_FIRST: Duration = Duration::from_millis(50);
+const LOOK_LAST: Duration = Duration::from_secs(1);
+/// Most agents that one question goes to.
+const ASKED_MAX: usize = 20;
+
+/// Who waits for whom in this process.
+#[derive(Clone, Default)]
+pub(super) struct Asks(Arc<Mutex<Waiting>>);
+
+#[derive(Default)]
+struct Waiting {
+    last: u64,
+    asks: HashMap<u64, (AgentHandle, Vec<AgentHandle>)>,
+}
+
+/// A question that is under way, for as long as this is kept.
+struct UnderWay {
+    asks: Asks,
+    number: u64,
+}
+
+impl Asks {
+    /// Notes a question. Refused when one of those who are asked waits for the asker, or for one who does.
+    fn begin(&self, asker: &AgentHandle, asked: &[AgentHandle]) -> Result<UnderWay, Refusal> {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(closing) = asked.iter().find(|agent| waiting.leads(agent, asker)) {
+            return Err(Refusal::new(
+                "would_deadlock",
+                format!("{closing} waits for your answer: answer its question with send first, then ask."),
+            ));
+        }
+        waiting.last += 1;
+        let number = waiting.last;
+        waiting.asks.insert(number, (asker.clone(), asked.to_vec()));
+        Ok(UnderWay { asks: self.clone(), number })
+    }
+}
+
+impl Waiting {
+    /// Whether one waits for the other, perhaps over others.
+    fn leads(&self, from: &AgentHandle, to: &AgentHandle) -> bool {
+        let (mut seen, mut next) = (HashSet::new(), vec![from]);
+        while let Some(agent) = next.pop() {
+            if !seen.insert(agent) {
+                continue;
+            }
+            for (_, asked) in self.asks.values().filter(|(asker, _)| asker == agent) {
+                if asked.contains(to) {
+                    return true;
+                }
+                next.extend(asked);
+            }
+        }
+        false
+    }
+
+    /// Whom a question still waits for.
+    fn answered(&mut self, number: u64, left: &[AgentHandle]) {
+        if let Some((_, asked)) = self.asks.get_mut(&number) {
+            *asked = left.to_vec();
+        }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.asks.0.lock().unwrap_or_else(PoisonError::into_inner).asks.remove(&self.number);
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Question {
+    /// Handles
+    to: Vec<String>,
+    text: String,
+    topic: Option<String>,
+    /// 60 if absent, at most 110
+    timeout_s: Option<u64>,
+}
+
+pub(super) async fn ask(asks: Asks, asking: Asking, wanted: Question) -> Answer {
+    let me = Me::of(&asking).await?;
+    let mut to = wanted.to.iter().map(|text| handle(text)).collect::<Result<Vec<_>, _>>()?;
+    to.sort_unstable();
+    to.dedup();
+    if to.is_empty() || to.len() > ASKED_MAX || to.contains(&me.handle) {
+        let text = format!("`to` must be 1 to {ASKED_MAX} agents other than yourself.");
+        return Err(Refusal::arguments(text));
+    }
+    let seconds = wanted.timeout_s.unwrap_or(WAIT_S_DEFAULT).min(WAIT_S_MAX);
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let under_way = asks.begin(&me.handle, &to)?;
+    let message = Message { content: wanted.text.into(), topic: wanted.topic.as_deref(), key: None };
+    let sent = session::send_to(&asking, &me.handle, &to, &message).await?;
+    let answers = collect(&asking, &under_way, &sent, to, until).await?;
+    Ok(shown(&sent, answers))
+}
+
+/// The first message of each, and those of whom there is none at the deadline.
+async fn collect(
+    asking: &Asking,
+    under_way: &UnderWay,
+    sent: &Value,
+    mut missing: Vec<AgentHandle>,
+    until: Instant,
+) -> Result<(Vec<Value>, Vec<AgentHandle>), Refusal> {
+    let id = sent["session_id"].as_str().unwrap_or_default();
+    let mut after = sent["sequence"].as_u64().unwrap_or_default();
+    let (mut answers, mut pause) = (Vec::new(), LOOK_FIRST);
+    loop {
+        let page = asking.read(&EVENTS, &[id], &[("after_sequence", &after.to_string())]).await?;
+        for event in page["events"].as_array().map(Vec::as_slice).unwrap_or_default() {
+            after = event["sequence"].as_u64().unwrap_or(after);
+            let from = |agent: &AgentHandle| event["sender"] == agent.as_str();
+            if event["type"] == "session.message"
+                && let Some(nth) = missing.iter().position(from)
+            {
+                missing.swap_remove(nth);
+                answers.push(session::told(event));
+            }
+        }
+        under_way.asks.0.lock().unwrap_or_else(PoisonError::into_inner).answered(under_way.number, &missing);
+        if missing.is_empty() || Instant::now() >= until {
+            missing.sort_unstable();
+            return Ok((answers, missing));
+        }
+        sleep_until(until.min(Instant::now() + pause)).await;
+        pause = (pause * 2).min(LOOK_LAST);
+    }
+}
+
+fn shown(sent: &Value, (mut answers, missing): (Vec<Value>, Vec<AgentHandle>)) -> Value {
+    let fitting = bounds::fitting(&answers).max(1);
+    let mut shown = json!({
+        "session_id": sent["session_id"],
+        "sequence": sent["sequence"],
+        "timed_out": !missing.is_empty(),
+    });
+    if !missing.is_empty() {
+        shown["unanswered"] = missing.iter().map(|agent| agent.as_str()).collect();
+    }
+    if answers.len() > fitting {
+        let left = answers.split_off(fitting);
+        shown["next"] = json!({
+            "tool": "read", "session_id": sent["session_id"], "after_sequence": sent["sequence"], "left": left.len(),
+        });
+    }
+    shown["answers"] = answers.into();
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(name: &str) -> AgentHandle {
+        format!("@o.{name}").parse().unwrap()
+    }
+
+    #[test]
+    fn who_would_wait_in_a_circle_is_refused_until_one_of_them_is_done() {
+        let asks = Asks::default();
+        let (a, b, c) = (agent("a"), agent("b"), agent("c"));
+        let first = asks.begin(&a, std::slice::from_ref(&b)).unwrap();
+        let second = asks.begin(&b, std::slice::from_ref(&c)).unwrap();
+        let refused = |asker: &AgentHandle, asked: &AgentHandle| {
+            asks.begin(asker, std::slice::from_ref(asked)).err().map(|refusal| refusal.code)
+        };
+        assert_eq!(refused(&b, &a).as_deref(), Some("would_deadlock"));
+        assert_eq!(refused(&c, &a).as_deref(), Some("would_deadlock"));
+        assert_eq!(refused(&a, &c), None, "two may ask the same one");
+        asks.0.lock().unwrap().answered(first.number, &[]);
+        assert_eq!(refused(&b, &a), None, "who was answered waits no more");
+        drop((first, second));
+        assert!(asks.0.lock().unwrap().asks.is_empty());
+    }
+}

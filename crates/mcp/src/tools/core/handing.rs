@@ -1,0 +1,137 @@
+//! Claiming a file, and handing work over: announced by frames, and told in a session so that it waits for whoever is
+//! away. Must not know: what is handed over.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{
+    claims::{Claim, claims},
+    me::{Me, handle},
+    session::{self, Message},
+};
+use crate::tools::{
+    asking::{Answer, Asking, Refusal, Route, get},
+    frame::{From, scope_of, submit, uuid},
+};
+
+pub(super) const LOCKS: &str =
+    "Claim a file or other resource for a while, release it, or (without `resource`) list claims. Advisory.";
+pub(super) const HANDS_OVER: &str =
+    "Hand work or a claimed file over to an agent; releases your claim. It waits in its inbox.";
+
+pub(super) const RETENTION: Route = get("/handles/{handle}/retention");
+
+/// The longest claim, where frames are retained for so long.
+const LOCK_MS_MAX: u64 = 3_600_000;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Locking {
+    /// Path or name
+    resource: Option<String>,
+    /// At most, and if absent, as long as frames are kept: 300 by default
+    ttl_s: Option<u64>,
+    intent: Option<String>,
+    release: Option<bool>,
+}
+
+pub(super) async fn lock(asking: Asking, wanted: Locking) -> Answer {
+    let me = Me::of(&asking).await?;
+    let claims = claims(&asking, &me).await?;
+    let Some(resource) = wanted.resource else {
+        return Ok(json!({"claims": claims.iter().map(Claim::shown).collect::<Vec<_>>()}));
+    };
+    let of_it: Vec<&Claim> = claims.iter().filter(|claim| claim.resource == resource).collect();
+    if wanted.release == Some(true) {
+        return release(&asking, &me, &resource, &of_it).await;
+    }
+    if let Some(held) = of_it.iter().find(|claim| !claim.is_of(&me)) {
+        let shown = held.shown();
+        let (by, left) = (shown["by"].as_str().unwrap_or_default(), &shown["left_s"]);
+        let message =
+            format!("{by} has claimed {resource} for {left} s more. Ask {by} to hand it over, or wait.");
+        return Err(Refusal::new("resource_claimed", message));
+    }
+    // What is no longer told of is no longer claimed.
+    let retained = asking.read(&RETENTION, &[&me.principal()], &[]).await?;
+    let most = retained["max_age_ms"].as_u64().unwrap_or_default().clamp(1_000, LOCK_MS_MAX);
+    let ttl_ms = wanted.ttl_s.map_or(most, |seconds| seconds.saturating_mul(1_000).clamp(1, most));
+    // The same lease again: what was announced is announced for longer.
+    let lease_id = of_it.first().map_or_else(uuid, |mine| mine.lease_id.clone());
+    let mut payload = json!({"resource": resource, "lease_id": lease_id, "ttl_ms": ttl_ms});
+    if let Some(intent) = wanted.intent {
+        payload["intent"] = intent.into();
+    }
+    let told = announce(&asking, &me, "agent_lock_request", &payload, &me.principal()).await?;
+    Ok(
+        json!({"resource": resource, "lease_id": lease_id, "ttl_s": ttl_ms / 1_000, "told": told["delivered_count"]}),
+    )
+}
+
+async fn release(asking: &Asking, me: &Me, resource: &str, claims: &[&Claim]) -> Answer {
+    let mine: Vec<_> = claims.iter().filter(|claim| claim.is_of(me)).collect();
+    for claim in &mine {
+        let payload = json!({"lease_id": claim.lease_id, "resource": resource});
+        announce(asking, me, "agent_lock_release", &payload, &me.principal()).await?;
+    }
+    Ok(json!({"resource": resource, "released": mine.len()}))
+}
+
+async fn announce(asking: &Asking, me: &Me, kind: &str, payload: &Value, scope: &str) -> Answer {
+    let empty = Map::new();
+    let payload = payload.as_object().unwrap_or(&empty);
+    submit(asking, &me.handle, &From::default(), (kind, payload), scope, None).await
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HandingOver {
+    /// Handle
+    to: String,
+    /// What is done, what is left
+    note: String,
+    /// The file or other claimed resource
+    resource: Option<String>,
+    /// A deposited package with the details
+    package_id: Option<String>,
+    refs: Option<Vec<String>>,
+}
+
+pub(super) async fn hand_over(asking: Asking, wanted: HandingOver) -> Answer {
+    let me = Me::of(&asking).await?;
+    let to = handle(&wanted.to)?;
+    let mut released = Value::Null;
+    if let Some(resource) = &wanted.resource {
+        let claims = claims(&asking, &me).await?;
+        let of_it: Vec<&Claim> = claims.iter().filter(|claim| claim.resource == *resource).collect();
+        if let Some(other) = of_it.iter().find(|claim| !claim.is_of(&me)) {
+            let message =
+                format!("{resource} is not yours to hand over: {} has claimed it.", other.shown()["by"]);
+            return Err(Refusal::new("resource_claimed", message));
+        }
+        released = release(&asking, &me, resource, &of_it).await?["released"].clone();
+    }
+    let named = [&wanted.resource, &wanted.package_id];
+    let refs: Vec<&String> = named.into_iter().flatten().chain(wanted.refs.iter().flatten()).collect();
+    let data = json!({"handover": {
+        "resource": wanted.resource, "package_id": wanted.package_id, "refs": wanted.refs,
+    }});
+    let message = Message {
+        content: json!([{"type": "text", "text": format!("Handover: {}", wanted.note)}, {"type": "data", "data": data}]),
+        topic: None,
+        key: None,
+    };
+    let sent = session::send_to(&asking, &me.handle, &[to.clone()], &message).await?;
+    let mut payload = json!({
+        "previous_session_id": From::default().session(), "handover_body": wanted.note,
+    });
+    if !refs.is_empty() {
+        payload["pointer_refs"] = json!(refs);
+    }
+    let told = announce(&asking, &me, "agent_handover", &payload, &scope_of(&to)).await?;
+    Ok(json!({
+        "to": to.as_str(), "session_id": sent["session_id"], "sequence": sent["sequence"],
+        "frame_id": told["frame_id"], "told_live": told["delivered_count"], "released": released,
+    }))
+}

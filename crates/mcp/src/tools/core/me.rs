@@ -1,0 +1,36 @@
+//! Who the caller is, as the token says.
+
+use plenary_kernel::AgentHandle;
+use serde_json::Value;
+
+use crate::tools::asking::{Asking, Refusal, Route, get};
+
+pub(super) const ME: Route = get("/agents/me");
+
+/// The agent that calls, with what `GET /agents/me` says of it.
+pub(crate) struct Me {
+    pub(crate) handle: AgentHandle,
+    pub(crate) settings: Value,
+}
+
+impl Me {
+    pub(crate) async fn of(asking: &Asking) -> Result<Self, Refusal> {
+        let settings = asking.read(&ME, &[], &[]).await?;
+        let handle = settings["handle"].as_str().and_then(|handle| handle.parse().ok());
+        let handle =
+            handle.ok_or_else(|| Refusal::new("not_an_agent", "This tool needs an agent's token."))?;
+        Ok(Self { handle, settings })
+    }
+
+    /// The principal, `~owner`.
+    pub(crate) fn principal(&self) -> String {
+        format!("~{}", self.handle.owner())
+    }
+}
+
+/// A handle that a model wrote.
+pub(crate) fn handle(text: &str) -> Result<AgentHandle, Refusal> {
+    text.trim().parse().map_err(|_| {
+        Refusal::arguments(format!("`{text}` is no handle; one looks like @owner.name. whoami lists them."))
+    })
+}

@@ -1,0 +1,51 @@
+//! The few tools of the daily work, each made of several operations.
+//! Must not know: how an operation is carried out.
+
+mod ask;
+mod channel;
+mod claims;
+mod deposit;
+mod handing;
+mod inbox;
+mod me;
+mod project;
+mod recall;
+mod run;
+mod session;
+mod talk;
+mod whoami;
+
+use super::{ADDS, Card, READS, SETTLES, asking::has, composed};
+use crate::{
+    operations::Operations,
+    tool::{Hints, Tool, Toolset},
+};
+
+const CORE: &[Toolset] = &[Toolset::Core];
+/// It may end something.
+const ENDS: Hints = Hints { read_only: false, destructive: true, idempotent: false };
+
+/// The tools of this set. One whose operations the server does not have is not among them.
+pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
+    let card = |name, says, hints| Card { name, says, hints, sets: CORE };
+    let asks = ask::Asks::default();
+    let mut tools = vec![
+        composed(operations, card("whoami", whoami::SAYS, READS), whoami::whoami),
+        composed(operations, card("send", talk::SENDS, ADDS), talk::send),
+        composed(operations, card("read", talk::READS, SETTLES), talk::read),
+        composed(operations, card("ask", ask::SAYS, ADDS), move |asking, wanted| {
+            ask::ask(asks.clone(), asking, wanted)
+        }),
+        composed(operations, card("lock", handing::LOCKS, ADDS), handing::lock),
+        composed(operations, card("hand_over", handing::HANDS_OVER, ADDS), handing::hand_over),
+        composed(operations, card("deposit", deposit::DEPOSITS, ADDS), deposit::deposit),
+        composed(operations, card("recall", recall::SAYS, READS), recall::recall),
+        composed(operations, card("note_fact", deposit::NOTES, ENDS), deposit::note_fact),
+        composed(operations, card("channel", channel::SAYS, ADDS), channel::channel),
+        composed(operations, card("run_agent", run::SAYS, ENDS), run::run_agent),
+    ];
+    if has(operations, &inbox::LIST) {
+        tools.push(composed(operations, card("inbox", inbox::SAYS, SETTLES), inbox::inbox));
+    }
+    tools
+}

@@ -1,0 +1,41 @@
+//! Which project is meant where none is named.
+//! Must not know: what is done in it.
+
+use serde_json::Value;
+
+use super::me::Me;
+use crate::tools::asking::{Asking, Refusal, Route, get};
+
+pub(super) const LIST: Route = get("/v1/projects");
+
+/// The ids of the projects that the caller may read.
+pub(super) async fn all(asking: &Asking) -> Result<Vec<String>, Refusal> {
+    let found = asking.read(&LIST, &[], &[]).await?;
+    let projects = found["projects"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let open = projects.iter().filter(|project| project["archived_at"].is_null());
+    Ok(open.filter_map(|project| project["project_id"].as_str()).map(str::to_owned).collect())
+}
+
+/// The project that is named; the only one that there is; the one of the owner's name where there is none.
+pub(super) async fn chosen(asking: &Asking, me: &Me, named: Option<&str>) -> Result<String, Refusal> {
+    if let Some(named) = named {
+        return Ok(named.to_owned());
+    }
+    let own = me.handle.owner();
+    let mut projects = all(asking).await?;
+    match projects.len() {
+        0 => Ok(own.to_owned()),
+        1 => Ok(projects.remove(0)),
+        _ if projects.iter().any(|project| project == own) => Ok(own.to_owned()),
+        _ => {
+            projects.truncate(20);
+            let message = format!("Name `project_id`, one of: {}.", projects.join(", "));
+            Err(Refusal::new("which_project", message))
+        }
+    }
+}
+
+/// The members of a list under a name; none where there is none.
+pub(super) fn listed<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value[name].as_array().map(Vec::as_slice).unwrap_or_default()
+}

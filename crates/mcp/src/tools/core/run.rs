@@ -1,0 +1,108 @@
+//! Agents that the server runs: asked, waited for, answered, stopped.
+//! Must not know: what an agent does.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::tools::{
+    asking::{Answer, Asking, Refusal, Route, get, post},
+    stream::{Stream, Told},
+};
+
+pub(super) const SAYS: &str = "Run an agent of this server and wait for its result; go on with run_id: wait, answer what it asks, or cancel.";
+pub(super) const AGENTS: Route = get("/");
+pub(super) const RUN: Route = post("/agent/{name}/run");
+pub(super) const SHOW: Route = get("/agent/{name}/runs/{run_id}");
+pub(super) const EVENTS: Route = get("/agent/{name}/get_events");
+
+/// How long a run is waited for unless it is said, and at most.
+const WAIT_S_DEFAULT: u64 = 60;
+const WAIT_S_MAX: u64 = 110;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    /// Name; lists the agents if absent
+    agent: Option<String>,
+    input: Option<String>,
+    thread_id: Option<String>,
+    run_id: Option<String>,
+    /// A value for each key it asks for
+    answer: Option<Map<String, Value>>,
+    cancel: Option<bool>,
+    /// 60 if absent, at most 110
+    wait_s: Option<u64>,
+}
+
+pub(super) async fn run_agent(asking: Asking, wanted: Wanted) -> Answer {
+    let Some(agent) = wanted.agent.as_deref() else {
+        return Ok(json!({"agents": names(&asking).await?}));
+    };
+    let run = match (&wanted.input, &wanted.run_id) {
+        (Some(input), None) => {
+            let mut body = json!({"type": "ChatRequest", "input": input});
+            if let Some(thread) = &wanted.thread_id {
+                body["thread_id"] = thread.clone().into();
+            }
+            let path = RUN.at(&[agent], &[]);
+            let begun = asking.reply(RUN.method, &path, Some(&body)).await?;
+            let id = begun.headers.get("x-run-id").and_then(|id| id.to_str().ok());
+            id.ok_or_else(|| Refusal::new("internal", "The run has no id."))?.to_owned()
+        }
+        (None, Some(run)) => {
+            if let Some(answer) = &wanted.answer {
+                let body = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": answer});
+                asking.write(&RUN, &[agent], &body).await?;
+            } else if wanted.cancel == Some(true) {
+                asking.write(&RUN, &[agent], &json!({"type": "CancelRequest", "run_id": run})).await?;
+            }
+            run.clone()
+        }
+        _ => return Err(Refusal::arguments("Name `input` for a new run, or the `run_id` of one.")),
+    };
+    let seconds = wanted.wait_s.unwrap_or(WAIT_S_DEFAULT).min(WAIT_S_MAX);
+    finished(&asking, agent, &run, Duration::from_secs(seconds), wanted.answer.is_some()).await
+}
+
+/// The names of the agents that there are.
+pub(super) async fn names(asking: &Asking) -> Result<Vec<Value>, Refusal> {
+    let listed = asking.read(&AGENTS, &[], &[]).await?;
+    Ok(listed.as_array().into_iter().flatten().map(|pair| pair[0].clone()).collect())
+}
+
+/// Where the run stands when it is over, waits for an answer, or the time is up.
+async fn finished(asking: &Asking, agent: &str, run: &str, wait: Duration, resumed: bool) -> Answer {
+    let mut report = asking.read(&SHOW, &[agent, run], &[]).await?;
+    if goes_on(&report, resumed) && !wait.is_zero() {
+        let last = report["last_event_id"].as_u64().unwrap_or_default().to_string();
+        let path = EVENTS.at(&[agent], &[("run_id", run), ("stream", "true"), ("since", &last)]);
+        let mut stream = Stream::new(asking.open(&path).await?.into_body(), wait);
+        while let Some(told) = stream.next().await {
+            let Told::Event(event) = told else { continue };
+            if matches!(event.kind.as_deref(), Some("RunCompleted" | "WaitForInput")) {
+                break;
+            }
+        }
+        report = asking.read(&SHOW, &[agent, run], &[]).await?;
+    }
+    let over = !goes_on(&report, false);
+    let mut shown = Map::new();
+    for name in ["run_id", "thread_id", "status", "finish_reason", "result", "error", "request_keys"] {
+        if let Some(value) = report.get(name) {
+            shown.insert(name.into(), value.clone());
+        }
+    }
+    if !over {
+        shown.insert("next".into(), json!({"agent": agent, "run_id": run}));
+    }
+    Ok(shown.into())
+}
+
+/// Whether there is something to wait for. What was just answered may still seem to wait.
+fn goes_on(report: &Value, resumed: bool) -> bool {
+    let status = report["status"].as_str();
+    matches!(status, Some("queued" | "running")) || resumed && status == Some("waiting")
+}

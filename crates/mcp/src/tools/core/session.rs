@@ -1,0 +1,170 @@
+//! Sessions as the tools use them: found by who takes part, joined when invited, their events in few words.
+//! Must not know: which tool asks.
+
+use plenary_kernel::AgentHandle;
+use serde_json::{Map, Value, json};
+
+use crate::tools::asking::{Answer, Asking, Refusal, Route, get, post};
+
+pub(super) const LIST: Route = get("/sessions");
+pub(super) const SHOW: Route = get("/sessions/{id}");
+pub(super) const CREATE: Route = post("/sessions");
+pub(super) const JOIN: Route = post("/sessions/{id}/join");
+pub(super) const SEND: Route = post("/sessions/{id}/messages");
+pub(super) const EVENTS: Route = get("/sessions/{id}/events");
+
+/// How many sessions a page of the search has, and how many pages are looked at; past them a new session is made.
+const PAGE: &str = "100";
+const PAGES_MAX: usize = 5;
+
+/// A message to send.
+pub(super) struct Message<'a> {
+    pub(super) content: Value,
+    pub(super) topic: Option<&'a str>,
+    pub(super) key: Option<&'a str>,
+}
+
+/// What a session says of an agent: `invited`, `joined` or `left`.
+pub(super) fn standing<'a>(session: &'a Value, agent: &AgentHandle) -> Option<&'a str> {
+    let participants = session["participants"].as_array()?;
+    let found = participants.iter().find(|participant| participant["handle"] == agent.as_str())?;
+    found["status"].as_str()
+}
+
+/// Those who take part in a session or are invited, but for one.
+pub(super) fn others(session: &Value, me: &AgentHandle) -> Vec<String> {
+    let participants = session["participants"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let here = participants.iter().filter(|participant| participant["status"] != "left");
+    here.filter_map(|participant| participant["handle"].as_str())
+        .filter(|handle| *handle != me.as_str())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The session, joined where the agent was only invited.
+pub(super) async fn joined(asking: &Asking, me: &AgentHandle, id: &str) -> Answer {
+    let session = asking.read(&SHOW, &[id], &[]).await?;
+    if session["state"] == "active" && standing(&session, me) == Some("invited") {
+        asking.write(&JOIN, &[id], &json!({})).await?;
+    }
+    Ok(session)
+}
+
+/// The active session of exactly these agents, the newest one; of this topic, where one is named.
+async fn find(
+    asking: &Asking,
+    me: &AgentHandle,
+    to: &[AgentHandle],
+    topic: Option<&str>,
+) -> Result<Option<String>, Refusal> {
+    let mut wanted: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut before = None;
+    for _ in 0..PAGES_MAX {
+        let mut query = vec![("limit", PAGE)];
+        query.extend(before.as_deref().map(|before| ("before", before)));
+        let page = asking.read(&LIST, &[], &query).await?;
+        for session in page["sessions"].as_array().map(Vec::as_slice).unwrap_or_default() {
+            let takes_part = matches!(standing(session, me), Some("joined" | "invited"));
+            let mut here = others(session, me);
+            here.sort_unstable();
+            let fits = session["state"] == "active"
+                && takes_part
+                && here == wanted
+                && topic.is_none_or(|topic| session["topic"] == topic);
+            if fits {
+                return Ok(session["id"].as_str().map(str::to_owned));
+            }
+        }
+        before = page["next_cursor"].as_str().map(str::to_owned);
+        if before.is_none() {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// Sends to exactly these agents: in the session that they share, or in a new one.
+pub(super) async fn send_to(
+    asking: &Asking,
+    me: &AgentHandle,
+    to: &[AgentHandle],
+    message: &Message<'_>,
+) -> Answer {
+    let id = match find(asking, me, to, message.topic).await? {
+        Some(id) => id,
+        None => {
+            let mut body = Map::new();
+            body.insert("invite".into(), to.iter().map(|handle| handle.as_str()).collect());
+            if let Some(topic) = message.topic {
+                body.insert("topic".into(), topic.into());
+            }
+            // A retry that does not see the session yet gets the same one.
+            if let Some(key) = message.key {
+                body.insert("idempotency_key".into(), key.into());
+            }
+            let made = asking.write(&CREATE, &[], &body.into()).await?;
+            made["session_id"].as_str().unwrap_or_default().to_owned()
+        }
+    };
+    send(asking, me, &id, message).await
+}
+
+/// Sends in a session; the answer has its id and the message's sequence.
+pub(super) async fn send(asking: &Asking, me: &AgentHandle, id: &str, message: &Message<'_>) -> Answer {
+    let session = joined(asking, me, id).await?;
+    let mut body = Map::new();
+    body.insert("content".into(), message.content.clone());
+    if let Some(key) = message.key {
+        body.insert("idempotency_key".into(), key.into());
+    }
+    let sent = asking.write(&SEND, &[id], &body.into()).await?;
+    Ok(
+        json!({"session_id": id, "sequence": sent["sequence"], "to": others(&session, me), "state": "accepted"}),
+    )
+}
+
+/// An event in few words; one who only reads messages needs no more.
+pub(super) fn told(event: &Value) -> Value {
+    let kind = event["type"].as_str().unwrap_or_default();
+    let short = kind.strip_prefix("session.").unwrap_or(kind);
+    let mut told = json!({"sequence": event["sequence"]});
+    if short == "message" {
+        told["from"] = event["sender"].clone();
+        told["at_ms"] = event["created_at"].clone();
+        told["text"] = text(&event["content"]).into();
+        let others = parts(&event["content"]);
+        if !others.is_empty() {
+            told["parts"] = others.into();
+        }
+    } else {
+        told["event"] = short.into();
+        for (name, member) in
+            [("agent", "agent"), ("agent", "invitee"), ("by", "invited_by"), ("by", "ended_by")]
+        {
+            if let Some(value) = event.get(member) {
+                told[name] = value.clone();
+            }
+        }
+    }
+    told
+}
+
+/// The text of a message.
+pub(super) fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter(|part| part["type"] == "text");
+            texts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
+}
+
+/// What else a message has.
+fn parts(content: &Value) -> Vec<Value> {
+    let parts = content.as_array().map(Vec::as_slice).unwrap_or_default();
+    parts.iter().filter(|part| part["type"] != "text").cloned().collect()
+}

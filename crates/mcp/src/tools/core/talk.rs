@@ -1,0 +1,88 @@
+//! Saying something to others, and reading what was said.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    me::{Me, handle},
+    session::{self, EVENTS, Message},
+};
+use crate::tools::{
+    asking::{Answer, Asking, Refusal},
+    bounds,
+};
+
+pub(super) const SENDS: &str =
+    "Send a message to agents or into a session. Accepted is not read: replies come to your inbox.";
+pub(super) const READS: &str = "Read a session's messages; joins one you are invited to.";
+
+/// How many events one call reads unless it says otherwise.
+const EVENTS_DEFAULT: u64 = 50;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sending {
+    /// Handles; the session you share with exactly them, or a new one
+    to: Option<Vec<String>>,
+    /// Instead of `to`
+    session_id: Option<String>,
+    text: String,
+    topic: Option<String>,
+    /// Same key on a retry
+    idempotency_key: Option<String>,
+}
+
+pub(super) async fn send(asking: Asking, wanted: Sending) -> Answer {
+    let me = Me::of(&asking).await?;
+    let message = Message {
+        content: wanted.text.into(),
+        topic: wanted.topic.as_deref(),
+        key: wanted.idempotency_key.as_deref(),
+    };
+    match (wanted.session_id, wanted.to.filter(|to| !to.is_empty())) {
+        (Some(id), None) => session::send(&asking, &me.handle, &id, &message).await,
+        (None, Some(to)) => {
+            let to = to.iter().map(|text| handle(text)).collect::<Result<Vec<_>, _>>()?;
+            session::send_to(&asking, &me.handle, &to, &message).await
+        }
+        _ => Err(Refusal::arguments("Name either `to` or `session_id`.")),
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reading {
+    session_id: String,
+    /// Only behind it
+    after_sequence: Option<u64>,
+    limit: Option<u64>,
+}
+
+pub(super) async fn read(asking: Asking, wanted: Reading) -> Answer {
+    let me = Me::of(&asking).await?;
+    let id = wanted.session_id.as_str();
+    let session = session::joined(&asking, &me.handle, id).await?;
+    let (after, limit) = (wanted.after_sequence.unwrap_or(0), wanted.limit.unwrap_or(EVENTS_DEFAULT));
+    let (after, limit) = (after.to_string(), limit.to_string());
+    let page = asking.read(&EVENTS, &[id], &[("after_sequence", &after), ("limit", &limit)]).await?;
+    let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut told: Vec<Value> = events.iter().map(session::told).collect();
+    let fitting = bounds::fitting(&told).max(1);
+    let more = told.len() > fitting || page["next_cursor"].is_string();
+    told.truncate(fitting);
+    let last = told.last().map(|event| event["sequence"].clone());
+    let mut answer = json!({
+        "session_id": id,
+        "state": session["state"],
+        "with": session::others(&session, &me.handle),
+        "events": told,
+    });
+    if let Some(topic) = session.get("topic") {
+        answer["topic"] = topic.clone();
+    }
+    if let Some(last) = last.filter(|_| more) {
+        answer["next"] = json!({"session_id": id, "after_sequence": last});
+    }
+    Ok(answer)
+}

@@ -1,0 +1,66 @@
+//! Who the agent is, what waits for it, whom it can reach, and where work goes on.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    channel, inbox,
+    me::Me,
+    project::{self, listed},
+    run,
+};
+use crate::tools::asking::{Answer, Asking, Route, get};
+
+pub(super) const SAYS: &str =
+    "Who you are, what waits, whom you can reach, live sessions, projects, channels, agents to run.";
+pub(super) const REACH: Route = get("/agents");
+pub(super) const ROSTER: Route = get("/handles/{handle}/roster");
+
+/// How many of each are shown.
+const SHOWN_MAX: usize = 20;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    /// Only agents whose handle has this
+    find: Option<String>,
+    /// Of `next`
+    cursor: Option<String>,
+}
+
+pub(super) async fn whoami(asking: Asking, wanted: Wanted) -> Answer {
+    let me = Me::of(&asking).await?;
+    let limit = SHOWN_MAX.to_string();
+    let mut query = vec![("limit", limit.as_str())];
+    query.extend(wanted.find.as_deref().map(|find| ("query", find)));
+    query.extend(wanted.cursor.as_deref().map(|cursor| ("cursor", cursor)));
+    let reach = asking.read(&REACH, &[], &query).await?;
+    let mut shown = json!({"agents": reach["agents"]});
+    if let Some(cursor) = reach.get("next_cursor") {
+        shown["next"] = json!({"find": wanted.find, "cursor": cursor});
+    }
+    if wanted.find.is_some() || wanted.cursor.is_some() {
+        return Ok(shown);
+    }
+    shown["me"] = me.handle.as_str().into();
+    shown["policy"] = me.settings["policy"].clone();
+    if asking.has(&inbox::LIST) {
+        let waiting = asking.read(&inbox::LIST, &[], &[("limit", "1")]).await?;
+        shown["unread"] = waiting["unread"].clone();
+    }
+    let roster = asking.read(&ROSTER, &[&me.principal()], &[]).await?;
+    shown["live"] = listed(&roster, "roster").iter().take(SHOWN_MAX).map(live).collect();
+    let mut projects = project::all(&asking).await?;
+    projects.truncate(SHOWN_MAX);
+    shown["projects"] = projects.into();
+    shown["channels"] = channel::titles(&asking).await?.into();
+    let mut runs = run::names(&asking).await?;
+    runs.truncate(SHOWN_MAX);
+    shown["run_agents"] = runs.into();
+    Ok(shown)
+}
+
+fn live(entry: &Value) -> Value {
+    json!({"agent": entry["agent"], "instrument": entry["instrument"], "session_id": entry["session_id"]})
+}

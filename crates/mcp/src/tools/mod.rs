@@ -1,0 +1,116 @@
+//! The tools that models get, all of them made of operations: the few of the daily work, the verbs of each protocol, and
+//! each operation as it is. Must not know: over which transport a call comes.
+
+mod asking;
+pub mod bounds;
+mod core;
+mod frame;
+mod schema;
+mod stream;
+
+use std::{future::Future, marker::PhantomData, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::{
+    operations::{Caller, Operations},
+    tool::{Action, Called, Calling, Hints, Tool, Tools, Toolset},
+};
+use asking::{Answer, Asking, Refusal};
+
+/// Every tool of a server with these operations.
+#[must_use]
+pub fn all(operations: &Operations) -> Tools {
+    Tools::new(core::tools(operations))
+}
+
+/// It changes nothing.
+const READS: Hints = Hints { read_only: true, destructive: false, idempotent: true };
+/// It changes something the first time at most.
+const SETTLES: Hints = Hints { read_only: false, destructive: false, idempotent: true };
+/// It adds something, and takes nothing away.
+const ADDS: Hints = Hints { read_only: false, destructive: false, idempotent: false };
+
+/// How a tool is told of.
+#[derive(Debug, Clone, Copy)]
+struct Card {
+    name: &'static str,
+    says: &'static str,
+    hints: Hints,
+    sets: &'static [Toolset],
+}
+
+/// A tool that works with several operations, with arguments of its own.
+struct Composed<A, F> {
+    operations: Operations,
+    repeatable: bool,
+    work: F,
+    arguments: PhantomData<fn() -> A>,
+}
+
+/// A tool of these arguments.
+fn composed<A, F, W>(operations: &Operations, card: Card, work: F) -> Tool
+where
+    A: JsonSchema + DeserializeOwned + Send + 'static,
+    F: Fn(Asking, A) -> W + Send + Sync + 'static,
+    W: Future<Output = Answer> + Send + 'static,
+{
+    let Card { name, says, hints, sets } = card;
+    let operations = operations.clone();
+    let action = Composed { operations, repeatable: hints.idempotent, work, arguments: PhantomData };
+    Tool {
+        name: name.to_owned(),
+        title: String::new(),
+        description: says.to_owned(),
+        input: schema::of::<A>(),
+        output: None,
+        hints,
+        sets: sets.to_vec(),
+        action: Arc::new(action),
+    }
+}
+
+impl<A, F, W> Action for Composed<A, F>
+where
+    A: DeserializeOwned + Send + 'static,
+    F: Fn(Asking, A) -> W + Send + Sync + 'static,
+    W: Future<Output = Answer> + Send + 'static,
+{
+    fn call<'a>(&'a self, caller: &'a Caller, mut arguments: Map<String, Value>) -> Calling<'a> {
+        Box::pin(async move {
+            let offset = match offset(&mut arguments) {
+                Ok(offset) => offset,
+                Err(refusal) => return refusal.into(),
+            };
+            let read = match serde_json::from_value(arguments.clone().into()) {
+                Ok(read) => read,
+                Err(error) => return Refusal::arguments(format!("The arguments don't fit: {error}.")).into(),
+            };
+            let asking = Asking { operations: self.operations.clone(), caller: caller.clone() };
+            match (self.work)(asking, read).await {
+                Ok(value) => Called::Done(bounded(self.repeatable, offset, &arguments, value)),
+                Err(refusal) => refusal.into(),
+            }
+        })
+    }
+}
+
+/// Where within a large result a call goes on.
+fn offset(arguments: &mut Map<String, Value>) -> Result<Option<usize>, Refusal> {
+    let Some(offset) = arguments.remove(bounds::OFFSET) else { return Ok(None) };
+    let number = offset.as_u64().and_then(|offset| usize::try_from(offset).ok());
+    let wrong = || Refusal::arguments("`offset` must be the one of an earlier result's `next`.");
+    number.map(Some).ok_or_else(wrong)
+}
+
+/// The result within its bounds: what can be asked again goes on by `offset`, anything else is cut.
+fn bounded(repeatable: bool, offset: Option<usize>, arguments: &Map<String, Value>, value: Value) -> Value {
+    match (repeatable, offset) {
+        (true, Some(offset)) => bounds::part(&value, offset, arguments),
+        _ if bounds::fits(&value) => value,
+        (true, None) => bounds::part(&value, 0, arguments),
+        (false, _) => bounds::cut(value),
+    }
+}

@@ -1,0 +1,148 @@
+//! Schemas of arguments, slimmed to what a model needs: names, types, choices, what is required.
+//! Must not know: what the arguments are for.
+
+use std::sync::Arc;
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+/// Whether a schema keeps what its members say of themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// It does.
+    Kept,
+    /// It does not: the names say it.
+    Dropped,
+}
+
+/// How deep the members of members are told; below that an object is an object.
+const DEPTH_MAX: usize = 3;
+
+/// The slim schema of a type's object.
+pub(crate) fn of<T: JsonSchema>() -> Arc<Map<String, Value>> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let schema = Value::from(settings.into_generator().into_root_schema_for::<T>());
+    let mut slim = slim(&schema, Words::Kept, 0);
+    slim.remove("description");
+    Arc::new(slim)
+}
+
+/// A schema without titles, formats, bounds, nulls and depths that say little.
+pub(crate) fn slim(schema: &Value, words: Words, depth: usize) -> Map<String, Value> {
+    let Some(schema) = schema.as_object() else { return Map::new() };
+    if let Some(one) = sole_variant(schema) {
+        let mut slim = slim(one, words, depth);
+        keep_words(schema, words, &mut slim);
+        return slim;
+    }
+    let mut slim = Map::new();
+    keep_words(schema, words, &mut slim);
+    match schema.get("type") {
+        Some(Value::Array(types)) => {
+            let mut types = types.iter().filter(|name| *name != "null");
+            if let (Some(only), None) = (types.next(), types.next()) {
+                slim.insert("type".into(), only.clone());
+            }
+        }
+        Some(name) => drop(slim.insert("type".into(), name.clone())),
+        None => {}
+    }
+    if let Some(choices) = choices(schema) {
+        slim.insert("type".into(), "string".into());
+        slim.insert("enum".into(), choices.into());
+    }
+    if let Some(items) = schema.get("items") {
+        let items = self::slim(items, Words::Dropped, depth + 1);
+        if !items.is_empty() {
+            slim.insert("items".into(), items.into());
+        }
+    }
+    members(schema, words, depth, &mut slim);
+    slim
+}
+
+/// The members of an object, and which of them are required.
+fn members(schema: &Map<String, Value>, words: Words, depth: usize, slim: &mut Map<String, Value>) {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    if depth >= DEPTH_MAX {
+        return;
+    }
+    let slimmed: Map<String, Value> = properties
+        .iter()
+        .map(|(name, schema)| (name.clone(), self::slim(schema, words, depth + 1).into()))
+        .collect();
+    slim.insert("properties".into(), slimmed.into());
+    let required = schema.get("required").and_then(Value::as_array).filter(|names| !names.is_empty());
+    if let Some(required) = required {
+        slim.insert("required".into(), required.clone().into());
+    }
+}
+
+fn keep_words(schema: &Map<String, Value>, words: Words, slim: &mut Map<String, Value>) {
+    if words == Words::Kept
+        && let Some(text) = schema.get("description")
+    {
+        slim.insert("description".into(), text.clone());
+    }
+}
+
+/// What stands beside null in a choice of two.
+fn sole_variant(schema: &Map<String, Value>) -> Option<&Value> {
+    let variants = schema.get("anyOf").or(schema.get("oneOf")).or(schema.get("allOf"))?.as_array()?;
+    let mut variants = variants.iter().filter(|variant| **variant != json!({"type": "null"}));
+    let only = variants.next()?;
+    variants.next().is_none().then_some(only)
+}
+
+/// The texts that are admitted, where a schema names each.
+fn choices(schema: &Map<String, Value>) -> Option<Vec<Value>> {
+    if let Some(listed) = schema.get("enum").and_then(Value::as_array) {
+        return Some(listed.iter().filter(|value| !value.is_null()).cloned().collect());
+    }
+    let variants = schema.get("oneOf")?.as_array()?;
+    variants.iter().map(|variant| variant.get("const").cloned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Sample {
+        /// Whom.
+        to: Vec<String>,
+        /// How many.
+        #[schemars(range(min = 1, max = 9))]
+        count: Option<u32>,
+        kind: Option<Kind>,
+    }
+
+    #[derive(JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    enum Kind {
+        /// One.
+        One,
+        /// Two.
+        Two,
+    }
+
+    #[test]
+    fn a_schema_keeps_names_types_choices_and_what_is_required() {
+        let slim = Value::from((*of::<Sample>()).clone());
+        let wanted = json!({
+            "type": "object",
+            "properties": {
+                "to": {"type": "array", "items": {"type": "string"}, "description": "Whom."},
+                "count": {"type": "integer", "description": "How many."},
+                "kind": {"type": "string", "enum": ["one", "two"]},
+            },
+            "required": ["to"],
+        });
+        assert_eq!(slim, wanted);
+    }
+}

@@ -1,0 +1,59 @@
+//! What lists of tools cost a model, by the encodings in use; the larger count holds.
+
+use plenary_mcp::tool::{Tool, Tools, Toolset};
+use serde_json::{Map, Value, json};
+
+use crate::house::House;
+
+/// Most tokens of the list of `core`, and of every tool.
+const CORE_TOKENS_MAX: usize = 1_800;
+const ALL_TOKENS_MAX: usize = 6_000;
+
+/// A tool as `tools/list` shows it; hints that are the protocol's defaults are left out.
+fn listed(tool: &Tool) -> Value {
+    let mut annotations = Map::new();
+    for (name, value, default) in [
+        ("readOnlyHint", tool.hints.read_only, false),
+        ("destructiveHint", tool.hints.destructive, true),
+        ("idempotentHint", tool.hints.idempotent, false),
+    ] {
+        // The other two mean something only where something is changed.
+        if value != default && (name == "readOnlyHint" || !tool.hints.read_only) {
+            annotations.insert(name.into(), value.into());
+        }
+    }
+    let mut shown = json!({"name": tool.name, "description": tool.description, "inputSchema": *tool.input});
+    if !annotations.is_empty() {
+        shown["annotations"] = annotations.into();
+    }
+    shown
+}
+
+pub(crate) fn count(text: &str) -> usize {
+    let counts = [tiktoken_rs::o200k_base_singleton(), tiktoken_rs::cl100k_base_singleton()]
+        .map(|encoding| encoding.encode_ordinary(text).len());
+    counts.into_iter().max().unwrap()
+}
+
+fn cost(tools: &Tools, sets: &[Toolset]) -> usize {
+    let list: Vec<Value> = tools.of(sets).map(listed).collect();
+    if std::env::var_os("PLENARY_TEST_QUICK").is_none() {
+        for tool in &list {
+            println!("{:5} {}", count(&tool.to_string()), tool["name"]);
+        }
+    }
+    count(&json!({"tools": list}).to_string())
+}
+
+#[tokio::test]
+async fn lists_of_tools_are_within_their_budgets() {
+    let house = House::new().await;
+    let core: Vec<&Tool> = house.tools.of(&[Toolset::Core]).collect();
+    assert!(core.len() <= 12, "{}", core.len());
+    let core = cost(&house.tools, &[Toolset::Core]);
+    println!("core: {core} tokens");
+    let all = cost(&house.tools, &Toolset::ALL);
+    println!("all: {all} tokens");
+    assert!(core <= CORE_TOKENS_MAX, "{core}");
+    assert!(all <= ALL_TOKENS_MAX, "{all}");
+}

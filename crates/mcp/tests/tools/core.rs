@@ -1,0 +1,123 @@
+//! Two agents with nothing but the tools of the daily work.
+
+use serde_json::{Value, json};
+
+use crate::house::House;
+
+fn texts(read: &Value) -> Vec<&str> {
+    read["events"].as_array().unwrap().iter().filter_map(|event| event["text"].as_str()).collect()
+}
+
+#[tokio::test]
+async fn two_agents_discover_each_other_converse_lock_hand_over_deposit_and_recall() {
+    let house = House::new().await;
+    let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
+    let me = alice.call("whoami", json!({})).await;
+    assert_eq!(me["me"], "@nick.alice");
+    assert_eq!(me["agents"], json!([{"handle": "@nick.bob", "trust": "same_owner"}]));
+    assert_eq!(me["run_agents"], json!(["echo"]));
+
+    let sent = alice.call("send", json!({"to": ["@nick.bob"], "text": "Hello", "topic": "Build"})).await;
+    let session = sent["session_id"].as_str().unwrap();
+    let read = bob.call("read", json!({"session_id": session})).await;
+    assert_eq!((texts(&read), &read["topic"]), (vec!["Hello"], &json!("Build")));
+    let answer = bob.call("send", json!({"to": ["@nick.alice"], "text": "Hi"})).await;
+    assert_eq!(answer["session_id"], session, "the session that they share");
+    assert_eq!(texts(&alice.call("read", json!({"session_id": session})).await), ["Hello", "Hi"]);
+
+    let lock = alice.call("lock", json!({"resource": "src/a.rs", "intent": "rewrite"})).await;
+    assert!(lock["lease_id"].is_string());
+    assert_eq!(bob.refused("lock", json!({"resource": "src/a.rs"})).await, "resource_claimed");
+    assert_eq!(
+        bob.refused("hand_over", json!({"to": "@nick.alice", "note": "x", "resource": "src/a.rs"})).await,
+        "resource_claimed"
+    );
+    let over = alice
+        .call("hand_over", json!({"to": "@nick.bob", "note": "Half done", "resource": "src/a.rs"}))
+        .await;
+    assert_eq!((&over["released"], &over["session_id"]), (&json!(1), &json!(session)));
+    let read = bob.call("read", json!({"session_id": session, "after_sequence": answer["sequence"]})).await;
+    let told = read["events"].as_array().unwrap().last().unwrap();
+    assert_eq!(told["text"], "Handover: Half done");
+    assert_eq!(told["parts"][0]["data"]["handover"]["resource"], "src/a.rs");
+    bob.call("lock", json!({"resource": "src/a.rs"})).await;
+    let claims = alice.call("lock", json!({})).await;
+    assert_eq!(claims["claims"][0]["by"], "@nick.bob");
+
+    let kept =
+        bob.call("deposit", json!({"title": "Use SQLite", "decisions_made": ["SQLite holds the log"]})).await;
+    let found = alice.call("recall", json!({"query": "sqlite"})).await;
+    assert_eq!(found["packages"][0]["package_id"], kept["package_id"]);
+    let whole = alice.call("recall", json!({"package_id": kept["package_id"]})).await;
+    assert_eq!(whole["decisions_made"], json!(["SQLite holds the log"]));
+    alice.call("note_fact", json!({"subject": "log", "predicate": "stored in", "value": "SQLite"})).await;
+    let found = bob.call("recall", json!({"query": "stored"})).await;
+    assert_eq!(found["facts"][0]["value"], "SQLite");
+    let ended = bob.call("note_fact", json!({"subject": "log", "predicate": "stored in", "end": true})).await;
+    assert_eq!(ended["invalidated"], 1);
+}
+
+#[tokio::test]
+async fn a_question_collects_answers_until_its_deadline_and_never_waits_in_a_circle() {
+    let house = House::new().await;
+    let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
+    house.agent("@nick.carol").await;
+    let asking =
+        alice.call("ask", json!({"to": ["@nick.bob", "@nick.carol"], "text": "Ready?", "timeout_s": 2}));
+    let answering = async {
+        let session = loop {
+            let listed = bob.call("whoami", json!({})).await;
+            assert!(listed["me"].is_string());
+            let refused =
+                bob.refused("ask", json!({"to": ["@nick.alice"], "text": "?", "timeout_s": 0})).await;
+            if refused == "would_deadlock" {
+                break;
+            }
+        };
+        let () = session;
+        loop {
+            let sent =
+                bob.called("send", &json!({"to": ["@nick.alice", "@nick.carol"], "text": "Yes"})).await;
+            if let plenary_mcp::tool::Called::Done(_) = sent {
+                break;
+            }
+        }
+    };
+    let (asked, ()) = tokio::join!(asking, answering);
+    assert_eq!(asked["answers"][0]["from"], "@nick.bob");
+    assert_eq!(asked["answers"][0]["text"], "Yes");
+    assert_eq!((&asked["unanswered"], &asked["timed_out"]), (&json!(["@nick.carol"]), &json!(true)));
+}
+
+#[tokio::test]
+async fn a_retry_with_its_key_says_it_once() {
+    let house = House::new().await;
+    let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
+    let wanted = json!({"to": ["@nick.bob"], "text": "Once", "idempotency_key": "k"});
+    let first = alice.call("send", wanted.clone()).await;
+    assert_eq!(alice.call("send", wanted).await, first);
+    assert_eq!(texts(&bob.call("read", json!({"session_id": first["session_id"]})).await), ["Once"]);
+}
+
+#[tokio::test]
+async fn agents_of_the_server_run_and_channels_carry_what_is_posted() {
+    let house = House::new().await;
+    let alice = house.agent("@nick.alice").await;
+    assert_eq!(alice.call("run_agent", json!({})).await, json!({"agents": ["echo"]}));
+    let run = alice.call("run_agent", json!({"agent": "echo", "input": "Say it"})).await;
+    assert_eq!((&run["status"], &run["result"]), (&json!("completed"), &json!("Say it")));
+    let again = alice.call("run_agent", json!({"agent": "echo", "run_id": run["run_id"]})).await;
+    assert_eq!(again["result"], "Say it");
+
+    let channel = alice.call("channel", json!({"action": "create", "title": "Release"})).await;
+    let id = channel["id"].as_str().unwrap();
+    let first = alice.call("channel", json!({"action": "post", "id": id, "text": "one"})).await;
+    alice.call("channel", json!({"action": "post", "id": id, "kind": "status", "payload": {"agent": "a", "phase": "ready"}})).await;
+    let read = alice.call("channel", json!({"action": "read", "id": id})).await;
+    assert_eq!((&read["title"], &read["events"][1]["payload"]["text"]), (&json!("Release"), &json!("one")));
+    let behind = alice.call("channel", json!({"action": "read", "id": id, "after_id": first["id"]})).await;
+    assert_eq!(behind["events"][0]["kind"], "status");
+    assert_eq!(alice.call("channel", json!({"action": "list"})).await["channels"][0]["id"], id);
+    assert_eq!(alice.refused("channel", json!({"action": "read"})).await, "invalid_arguments");
+    assert_eq!(alice.refused("channel", json!({"action": "read", "id": "ZZZZ"})).await, "no_such_channel");
+}

@@ -1,0 +1,184 @@
+//! Every room in process over the log in memory, and the tools on their router.
+
+use std::sync::Arc;
+
+use axum::{Router, body::Body};
+use http::{Request, header};
+use http_body_util::BodyExt as _;
+use plenary_accounts::{Accounts, TokenDigest};
+use plenary_blobs::Blobs;
+use plenary_channels::Channels;
+use plenary_context::Context;
+use plenary_edge::{Metrics, OperationDoc, Origin, with_fallbacks};
+use plenary_engine::{Clock, SystemClock};
+use plenary_frames::Frames;
+use plenary_hub::{Cursors, Observer, Presence, dispatch};
+use plenary_log::open_memory;
+use plenary_mcp::{
+    operations::{Caller, Operations},
+    tool::{Called, Tools},
+    tools,
+};
+use plenary_runs::{Agent, Echo, Registry, RunLimits, Runs};
+use plenary_sessions::Sessions;
+use plenary_telemetry::Telemetry;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+const OPERATOR: &str = "plo_test";
+
+/// A server without a listener.
+pub(crate) struct House {
+    pub(crate) operations: Operations,
+    pub(crate) tools: Tools,
+    router: Router,
+}
+
+/// An agent with tools.
+pub(crate) struct Hand<'a> {
+    house: &'a House,
+    pub(crate) caller: Caller,
+}
+
+impl House {
+    pub(crate) async fn new() -> Self {
+        let opened = open_memory();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let log = opened.log;
+        let accounts = Accounts::new(log.clone(), clock.clone(), TokenDigest::of(OPERATOR));
+        accounts.begin().await.unwrap();
+        let presence = Arc::new(Presence::default());
+        let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
+        let sessions = Sessions::new(
+            log.clone(),
+            clock.clone(),
+            accounts.clone(),
+            presence.clone(),
+            cursors.clone(),
+            plenary_sessions::Config::default(),
+        );
+        accounts.set_consequences(Arc::new(sessions.clone()));
+        let frames = Frames::new(
+            log.signals().clone(),
+            clock.clone(),
+            accounts.clone(),
+            plenary_frames::Config::default(),
+        );
+        let spans = Telemetry::off().spans();
+        let config = plenary_channels::Config::default();
+        let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, config);
+        let index = plenary_retrieval_tantivy::open_memory().unwrap();
+        let blobs = Some(Blobs::in_memory());
+        let context = Context::new(
+            log.clone(),
+            clock.clone(),
+            accounts.clone(),
+            index,
+            blobs.clone(),
+            plenary_context::Config::default(),
+        );
+        let echo = Agent {
+            handle: "@nick.echo".parse().unwrap(),
+            runner: Arc::new(Echo::default()),
+            limits: RunLimits::default(),
+        };
+        let registry = Registry::new(vec![echo]).unwrap();
+        let runs = Runs::new(log, clock, accounts.clone(), cursors, blobs, registry);
+        let observers: Vec<Arc<dyn Observer>> = vec![
+            Arc::new(accounts.clone()),
+            Arc::new(sessions.clone()),
+            Arc::new(channels.clone()),
+            Arc::new(frames.clone()),
+            Arc::new(context.clone()),
+            Arc::new(runs.clone()),
+        ];
+        tokio::spawn(dispatch(opened.feed, presence, observers));
+        tokio::spawn(frames.running());
+        tokio::spawn(runs.running());
+        let indexed = context.clone();
+        tokio::spawn(async move { indexed.index().await });
+        let metrics = Metrics::new();
+        let origin = Origin::new("127.0.0.1:7420", None, Vec::new());
+        let router = plenary_edge::routes(plenary_accounts::operations(), &metrics)
+            .unwrap()
+            .with_state(accounts)
+            .merge(plenary_sessions::routes(sessions, &metrics).unwrap())
+            .merge(plenary_channels::routes(channels, origin, &metrics).unwrap())
+            .merge(plenary_frames::routes(frames, &metrics).unwrap())
+            .merge(plenary_context::routes(context, &metrics).unwrap())
+            .merge(plenary_runs::routes(runs, &metrics).unwrap());
+        let router = with_fallbacks(router, &metrics);
+        let operations = Operations::new(router.clone(), docs());
+        let tools = tools::all(&operations);
+        Self { operations, tools, router }
+    }
+
+    /// An open agent with tools.
+    pub(crate) async fn agent(&self, handle: &str) -> Hand<'_> {
+        let body = json!({"handle": handle, "policy": "open"});
+        let made = self.post(OPERATOR, "/_admin/agents", &body).await;
+        Hand { house: self, caller: caller(made["token"].as_str().unwrap()) }
+    }
+
+    async fn post(&self, token: &str, path: &str, body: &Value) -> Value {
+        let request = Request::post(path)
+            .header(header::AUTHORIZATION, format!("Bearer {token}"))
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Body::from(body.to_string()))
+            .unwrap();
+        let answer = self.router.clone().oneshot(request).await.unwrap();
+        let status = answer.status();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        assert!(status.is_success(), "{status} {body:?}");
+        serde_json::from_slice(&body).unwrap()
+    }
+}
+
+/// Whoever bears a token.
+fn caller(token: &str) -> Caller {
+    let request =
+        Request::get("/mcp").header(header::AUTHORIZATION, format!("Bearer {token}")).body(()).unwrap();
+    Caller::of(&request.into_parts().0)
+}
+
+/// The descriptions of every operation that a room has.
+pub(crate) fn docs() -> Vec<OperationDoc> {
+    let mut docs = Vec::new();
+    docs.extend(plenary_accounts::operations::<Accounts>().iter().map(|operation| operation.doc().clone()));
+    docs.extend(plenary_sessions::operations().iter().map(|operation| operation.doc().clone()));
+    docs.extend(plenary_frames::operations().iter().map(|operation| operation.doc().clone()));
+    docs.extend(plenary_channels::operations().iter().map(|operation| operation.doc().clone()));
+    docs.extend(plenary_context::operations().iter().map(|operation| operation.doc().clone()));
+    docs.extend(plenary_runs::operations().iter().map(|operation| operation.doc().clone()));
+    docs
+}
+
+impl Hand<'_> {
+    pub(crate) async fn called(&self, tool: &str, arguments: &Value) -> Called {
+        let tool = self.house.tools.get(tool).unwrap_or_else(|| panic!("there is no tool {tool}"));
+        tool.action.call(&self.caller, arguments.as_object().unwrap().clone()).await
+    }
+
+    /// What a call that succeeds brings.
+    #[track_caller]
+    pub(crate) fn call<'a>(&'a self, tool: &'a str, arguments: Value) -> impl Future<Output = Value> + 'a {
+        let place = std::panic::Location::caller();
+        async move {
+            match self.called(tool, &arguments).await {
+                Called::Done(value) => value,
+                Called::Refused { code, message } => panic!("{place}: {tool} was refused: {code}: {message}"),
+            }
+        }
+    }
+
+    /// The code with which a call is refused.
+    pub(crate) async fn refused(&self, tool: &str, arguments: Value) -> String {
+        match self.called(tool, &arguments).await {
+            Called::Refused { code, message } => {
+                assert!(!message.is_empty());
+                code
+            }
+            Called::Done(value) => panic!("{tool} came to {value}"),
+        }
+    }
+}

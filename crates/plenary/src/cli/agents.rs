@@ -1,0 +1,31 @@
+//! `plenary agents`: whom the agent can reach.
+//! Must not know: why; the server says it in a word.
+
+use clap::Args;
+
+use super::{context::Context, failure::Failure};
+use crate::out::Table;
+
+/// The agents that trust lets this one talk with.
+#[derive(Debug, Args)]
+pub(crate) struct Agents {
+    /// Only handles that have this
+    query: Option<String>,
+    /// Only agents of this owner
+    #[arg(long)]
+    owner: Option<String>,
+}
+
+pub(crate) async fn run(context: &Context, args: Agents) -> Result<(), Failure> {
+    let client = context.agent_client()?;
+    let mut table = Table::new(&["AGENT", "TRUST"]);
+    let (query, owner) = (args.query.as_deref(), args.owner.as_deref());
+    let ask = async |at: Option<&str>| client.reachable(query, owner, at).await;
+    let take = |page: &plenary_client::accounts::ReachablePage| {
+        for agent in &page.agents {
+            table.row([agent.handle.as_str(), &agent.trust]);
+        }
+    };
+    context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
+    context.table(&table, "nobody can be reached: see `plenary me allowlist`")
+}

@@ -1,0 +1,312 @@
+//! What is new for an agent in its sessions: which messages and invitations stand behind a place, and what each of
+//! them says. What an agent may read follows from the session's own rules, at the time of reading.
+//! Must not know: what has been seen of it, or how it is shown.
+
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName, StreamNews};
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    Sessions,
+    event::{MessageSent, SessionEvent},
+    room::{BY_AGENT, SessionRoom},
+    state::{Participant, Phase, SessionState},
+};
+
+/// How many of the events before its joining are news for an agent that joins; what is older is history.
+pub const TRANSCRIPT_EVENTS_MAX: u64 = 100;
+/// Up to this distance the log is read for the news of an agent in many sessions; beyond it, and for everybody
+/// else, the agent's sessions are looked through.
+pub(crate) const NEWS_DISTANCE_MAX: u64 = 131_072;
+
+/// What a piece of news is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewsKind {
+    /// Another agent's message.
+    Message,
+    /// The agent was invited.
+    Invitation,
+}
+
+/// Something that is new for an agent in one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct News {
+    /// What it is.
+    pub kind: NewsKind,
+    /// Where it became readable for the agent: its own place, or that of the agent's joining.
+    pub position: Position,
+    /// Of those at one position, which comes first.
+    pub nth: u64,
+    /// Its place in the session.
+    pub version: Version,
+    /// When it was said.
+    pub at: TimestampMs,
+    /// By whom.
+    pub from: AgentHandle,
+}
+
+/// The news of one session behind a version.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionNews {
+    /// In the order of their places.
+    pub news: Vec<News>,
+    /// Everything up to here was looked at.
+    pub read: Version,
+    /// Where the agent last spoke: every message before is answered.
+    pub answered: Version,
+    /// Where the agent last joined: every invitation before is answered.
+    pub joined: Version,
+    max: usize,
+}
+
+/// What a piece of news says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// What the session is about.
+    pub topic: Option<String>,
+    /// The message as text.
+    pub text: String,
+}
+
+/// The streams of sessions.
+#[must_use]
+pub fn session_stream(id: &SessionId) -> StreamName {
+    SessionRoom::stream(id.as_str())
+}
+
+/// The session whose stream it is.
+#[must_use]
+pub fn session_of(stream: &StreamName) -> Option<SessionId> {
+    (stream.category() == SessionRoom::CATEGORY).then(|| stream.id().parse().ok()).flatten()
+}
+
+impl Sessions {
+    /// The sessions of an agent that have events past a position. Costs what the agent takes part in, or what was
+    /// written since, whichever is less.
+    pub async fn with_news(&self, me: &AgentHandle, after: Position) -> Result<Vec<StreamNews>, Fault> {
+        let log = self.log();
+        let head = log.head().await?;
+        let (mut found, mut last) = (Vec::new(), None::<String>);
+        loop {
+            let ids = self.ids(BY_AGENT, me, last.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
+            let many = last.is_none() && ids.len() == READ_ROWS_MAX;
+            if many && head.0.saturating_sub(after.0) <= NEWS_DISTANCE_MAX {
+                for news in log.streams_between(SessionRoom::CATEGORY, after, head).await? {
+                    let Some(id) = session_of(&news.stream) else { continue };
+                    if self.takes_part(me, &id).await? {
+                        found.push(news);
+                    }
+                }
+                return Ok(found);
+            }
+            let streams: Vec<_> = ids.iter().map(|id| SessionRoom::stream(id)).collect();
+            found.extend(log.streams_after(&streams, after).await?);
+            if ids.len() < READ_ROWS_MAX {
+                return Ok(found);
+            }
+            last = ids.into_iter().next_back();
+        }
+    }
+
+    /// Who may have something new to read in a session that has grown.
+    pub async fn readers(&self, run: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(Vec::new()) };
+        let (state, _) = self.0.streams.observed(first.stream.id()).await?;
+        let before = Version(first.version.0 - 1);
+        let concerned = state.participants.iter().filter(|(_, participant)| {
+            participant.stay.is_some() || participant.next_readable(before, last.version).is_some()
+        });
+        Ok(concerned.map(|(handle, _)| handle.clone()).collect())
+    }
+
+    /// What is new for an agent in a session behind a version; past `max` only the first are named.
+    pub async fn news(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+        after: Version,
+        max: usize,
+    ) -> Result<SessionNews, Fault> {
+        let (state, head) = self.0.streams.fresh(id.as_str()).await?;
+        let mut found = SessionNews { read: after, max, ..SessionNews::default() };
+        let Some(participant) = state.participant(me) else { return Ok(found) };
+        let stream = SessionRoom::stream(id.as_str());
+        let mut size = PageSize::default();
+        while let Some(next) = participant.next_readable(found.read, head) {
+            let whole = participant.stay.is_some() || next <= participant.frozen;
+            let max = if whole { size.events() } else { 1 };
+            let events = self.log().read_stream(&stream, Version(next.0 - 1), max).await?;
+            size.learn(&events);
+            if events.is_empty() {
+                break;
+            }
+            for event in events.iter().take_while(|event| event.version <= head) {
+                found.read = event.version;
+                if joined_at(participant) == Some(event.version) {
+                    self.transcript(me, participant, event, &mut found).await?;
+                }
+                if participant.may_read(event.version) && !is_transcript(participant, event.version) {
+                    found.take(me, event, (event.position, 0))?;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// What was said before the agent joined becomes news where it joined.
+    async fn transcript(
+        &self,
+        me: &AgentHandle,
+        participant: &Participant,
+        joined: &StoredEvent,
+        found: &mut SessionNews,
+    ) -> Result<(), Fault> {
+        let mut read = transcript_begins(participant, joined.version);
+        let mut size = PageSize::default();
+        while read.next() < joined.version {
+            let left = usize::try_from(joined.version.0 - read.0 - 1).unwrap_or(1);
+            let max = size.events().min(left);
+            let events = self.log().read_stream(&joined.stream, read, max).await?;
+            size.learn(&events);
+            let Some(last) = events.last() else { break };
+            read = last.version;
+            for event in events.iter().filter(|event| event.kind == "MessageSent") {
+                found.take(me, event, (joined.position, event.version.0))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a piece of news says, if the agent may read it now.
+    pub async fn said(&self, me: &AgentHandle, id: &SessionId, at: Version) -> Result<Option<Said>, Fault> {
+        let (state, _) = self.0.streams.fresh(id.as_str()).await?;
+        if !state.participant(me).is_some_and(|participant| participant.may_read(at)) {
+            return Ok(None);
+        }
+        let stream = SessionRoom::stream(id.as_str());
+        let Some(event) = self.log().read_stream(&stream, Version(at.0 - 1), 1).await?.pop() else {
+            return Ok(None);
+        };
+        let said = match SessionEvent::decode(&event)? {
+            // It carries the first message (ASP-29).
+            SessionEvent::AgentInvited(invited) if invited.inline => {
+                let first = self.log().read_stream(&stream, Version(1), 1).await?.pop();
+                first.as_ref().map(SessionEvent::decode).transpose()?
+            }
+            other => Some(other),
+        };
+        let text = match &said {
+            Some(SessionEvent::MessageSent(sent)) => plain(sent),
+            Some(_) | None => invitation(&state).to_owned(),
+        };
+        let topic = state.created.as_ref().and_then(|created| created.topic.clone());
+        Ok(Some(Said { topic, text }))
+    }
+
+    /// Whether an agent may be told of a session now: not while it still has to leave because of a block.
+    pub async fn is_open_to(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+        blockers: &[AgentHandle],
+    ) -> Result<bool, Fault> {
+        let (state, _) = self.0.streams.observed(id.as_str()).await?;
+        let Some(participant) = state.participant(me) else { return Ok(false) };
+        let is_present = |by: &AgentHandle| state.participant(by).is_some_and(Participant::is_present);
+        Ok(!(participant.is_present() && blockers.iter().any(is_present)))
+    }
+}
+
+/// The version of the joining that the present stay began with; a creator has none.
+fn joined_at(participant: &Participant) -> Option<Version> {
+    participant.stay.filter(|stay| stay.0 > 1)
+}
+
+/// Behind which version the transcript begins that comes with a joining.
+fn transcript_begins(participant: &Participant, joined: Version) -> Version {
+    let oldest = joined.0.saturating_sub(1 + TRANSCRIPT_EVENTS_MAX);
+    Version(oldest.max(participant.frozen.0).max(1))
+}
+
+/// Whether the event is too old to be news for an agent that joined later.
+pub(crate) fn is_history(participant: &Participant, version: Version) -> bool {
+    let begins = joined_at(participant).map(|joined| transcript_begins(participant, joined));
+    is_transcript(participant, version) && begins.is_some_and(|begins| version <= begins)
+}
+
+/// Whether the event stands before the present stay, and was not read in a former one.
+pub(crate) fn is_transcript(participant: &Participant, version: Version) -> bool {
+    joined_at(participant).is_some_and(|joined| version < joined) && !participant.has_glimpse(version)
+}
+
+impl SessionNews {
+    fn take(
+        &mut self,
+        me: &AgentHandle,
+        event: &StoredEvent,
+        (position, nth): (Position, u64),
+    ) -> Result<(), Fault> {
+        let (version, at) = (event.version, event.at);
+        let mut push = |kind, from| {
+            if self.news.len() < self.max {
+                self.news.push(News { kind, position, nth, version, at, from });
+            }
+        };
+        match SessionEvent::decode(event)? {
+            SessionEvent::MessageSent(sent) if sent.sender == *me => self.answered = version,
+            SessionEvent::MessageSent(sent) => push(NewsKind::Message, sent.sender),
+            SessionEvent::AgentInvited(invited) if invited.invitee == *me => {
+                push(NewsKind::Invitation, invited.by);
+            }
+            SessionEvent::AgentJoined(joined) if joined.agent == *me => self.joined = version,
+            SessionEvent::SessionCreated(_)
+            | SessionEvent::AgentInvited(_)
+            | SessionEvent::AgentJoined(_)
+            | SessionEvent::AgentDisconnected(_)
+            | SessionEvent::AgentReconnected(_)
+            | SessionEvent::AgentLeft(_)
+            | SessionEvent::SessionEnded(_)
+            | SessionEvent::SessionReopened(_) => {}
+        }
+        Ok(())
+    }
+}
+
+fn invitation(state: &SessionState) -> &'static str {
+    match state.phase {
+        Phase::Active => "invited to the session",
+        Phase::Ended => "invited to the session, which has ended since",
+    }
+}
+
+#[derive(Deserialize)]
+struct Members<'a> {
+    #[serde(borrow)]
+    content: &'a RawValue,
+}
+
+/// A message as plain text: its text parts, and a line for each other part.
+fn plain(sent: &MessageSent) -> String {
+    let object = [b"{", &*sent.members, b"}"].concat();
+    let Ok(members) = serde_json::from_slice::<Members<'_>>(&object) else { return String::new() };
+    match serde_json::from_str(members.content.get()) {
+        Ok(Value::String(text)) => text,
+        Ok(Value::Array(parts)) => parts.iter().map(part).collect::<Vec<_>>().join("\n"),
+        Ok(_) | Err(_) => String::new(),
+    }
+}
+
+fn part(part: &Value) -> String {
+    let member = |name: &str| part.get(name).and_then(Value::as_str);
+    match member("type") {
+        Some("text") => member("text").unwrap_or_default().to_owned(),
+        Some("data") => part.get("data").map(Value::to_string).unwrap_or_default(),
+        Some(kind) => {
+            let name = member("name").or_else(|| member("url")).unwrap_or("inline");
+            format!("[{kind}: {name}]")
+        }
+        None => String::new(),
+    }
+}

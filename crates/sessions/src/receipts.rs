@@ -1,0 +1,127 @@
+//! What a message's recipients have done about it, as far as their session shows: where it became readable for each,
+//! and whether they have read on or answered.
+//! Must not know: any other mark of a recipient.
+
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version};
+use plenary_log::{Fault, PageSize, StoredEvent};
+
+use crate::{
+    Sessions,
+    event::{SessionEvent, version},
+    news::{is_history, is_transcript},
+    room::SessionRoom,
+    state::{Participant, Standing},
+};
+
+/// How many events behind a message are looked through for answers to it; of what stands beyond nothing is claimed.
+pub const ANSWERS_LOOKED_THROUGH_MAX: u64 = 10_000;
+
+/// A message on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// When it was written.
+    pub at: TimestampMs,
+    /// Whoever else takes part.
+    pub recipients: Vec<Recipient>,
+}
+
+/// One recipient of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipient {
+    /// Who.
+    pub agent: AgentHandle,
+    /// Where the message became readable for it: a position, and the order there. `None` as long as it is not.
+    pub place: Option<(Position, u64)>,
+    /// Whether it was news there, and not the older part of a transcript.
+    pub is_news: bool,
+    /// Whether it has asked for the message among others.
+    pub has_read: bool,
+    /// When it first spoke after the message.
+    pub answered_at: Option<TimestampMs>,
+}
+
+impl Sessions {
+    /// What became of a message; `None` when the caller may not read it, or it is not a message.
+    pub async fn receipt(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+        number: u64,
+    ) -> Result<Option<Receipt>, Fault> {
+        if number == 0 || number >= i64::MAX.unsigned_abs() || !self.takes_part(me, id).await? {
+            return Ok(None);
+        }
+        let at = version(number);
+        let (state, head) = self.0.streams.fresh(id.as_str()).await?;
+        let may_read = state.participant(me).is_some_and(|participant| participant.may_read(at));
+        if !may_read || at > head {
+            return Ok(None);
+        }
+        let Some(event) = self.one(id, at).await? else { return Ok(None) };
+        let SessionEvent::MessageSent(sent) = SessionEvent::decode(&event)? else { return Ok(None) };
+        let mut recipients = Vec::new();
+        for (agent, participant) in &state.participants {
+            let is_concerned = participant.standing != Standing::Left || participant.may_read(at);
+            if *agent != sent.sender && is_concerned {
+                let place = self.place(id, &event, participant).await?;
+                let has_read = self.has_read(agent, id).await?.has(number);
+                let is_news = !is_history(participant, at);
+                let agent = agent.clone();
+                recipients.push(Recipient { agent, place, is_news, has_read, answered_at: None });
+            }
+        }
+        self.answers(id, at, head, &mut recipients).await?;
+        Ok(Some(Receipt { at: event.at, recipients }))
+    }
+
+    async fn one(&self, id: &SessionId, at: Version) -> Result<Option<StoredEvent>, Fault> {
+        let stream = SessionRoom::stream(id.as_str());
+        Ok(self.log().read_stream(&stream, Version(at.0.saturating_sub(1)), 1).await?.pop())
+    }
+
+    /// Where a message became readable for a participant.
+    async fn place(
+        &self,
+        id: &SessionId,
+        message: &StoredEvent,
+        participant: &Participant,
+    ) -> Result<Option<(Position, u64)>, Fault> {
+        if !participant.may_read(message.version) {
+            return Ok(None);
+        }
+        if !is_transcript(participant, message.version) {
+            return Ok(Some((message.position, 0)));
+        }
+        let joined = self.one(id, participant.since).await?;
+        Ok(joined.map(|joined| (joined.position, message.version.0)))
+    }
+
+    /// Who of them has spoken since. Only who can read the message answers it.
+    async fn answers(
+        &self,
+        id: &SessionId,
+        at: Version,
+        head: Version,
+        recipients: &mut [Recipient],
+    ) -> Result<(), Fault> {
+        let stream = SessionRoom::stream(id.as_str());
+        let last = head.min(at.plus(ANSWERS_LOOKED_THROUGH_MAX));
+        let (mut size, mut read) = (PageSize::default(), at);
+        let is_silent = |recipient: &Recipient| recipient.place.is_some() && recipient.answered_at.is_none();
+        while read < last && recipients.iter().any(is_silent) {
+            let events = self.log().read_stream(&stream, read, size.events()).await?;
+            size.learn(&events);
+            let Some(newest) = events.last() else { break };
+            read = newest.version;
+            for event in events.iter().filter(|event| event.kind == "MessageSent") {
+                let SessionEvent::MessageSent(sent) = SessionEvent::decode(event)? else { continue };
+                let spoke = recipients.iter_mut().find(|recipient| recipient.agent == sent.sender);
+                if let Some(recipient) = spoke.filter(|recipient| is_silent(recipient)) {
+                    recipient.answered_at = Some(event.at);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! What an inbox shows, in which order, and what remains unread.
+
+use blackbox::{Server, assert_keys, pair, room};
+use serde_json::json;
+
+use super::{ack, cursor, inbox, texts, told};
+
+const ITEM: &[&str] =
+    &["id", "kind", "at", "age_s", "from", "trust", "subject", "text", "truncated", "newer", "ref"];
+
+#[tokio::test]
+async fn an_invitation_then_what_is_said_and_an_own_message_is_no_news() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let empty = inbox(&bob, "").await;
+    assert_keys(&empty, &["items", "unread", "cursor", "more"], &[]);
+    assert_eq!((&empty["items"], &empty["unread"], &empty["more"]), (&json!([]), &json!(0), &json!(false)));
+    let opened = alice
+        .open(json!({"invite": ["@bob.bot"], "topic": "Build", "initial_message": {"content": "first"}}));
+    let id = opened.await["session_id"].as_str().expect("an id").to_owned();
+    let page = inbox(&bob, "").await;
+    assert_eq!(told(&page), [("session.invited".into(), "invited to the session".into())]);
+    let invited = &page["items"][0];
+    assert_keys(invited, ITEM, &[]);
+    assert_eq!(invited["from"], "@alice.bot");
+    assert_eq!((&invited["trust"], &invited["subject"]), (&json!("open"), &json!("Build")));
+    assert_eq!(invited["ref"], json!({"session_id": id, "sequence": 2}));
+    bob.join(&id).await;
+    alice.say(&id, "second").await;
+    bob.say(&id, "mine").await;
+    alice.say(&id, "third").await;
+    let page = inbox(&bob, "").await;
+    assert_eq!(
+        texts(&page),
+        ["third"],
+        "what stood before the answer is answered, the invitation was followed"
+    );
+    assert_eq!(page["unread"], 1);
+    assert_eq!(
+        texts(&inbox(&alice, "").await),
+        ["mine"],
+        "her second message does not answer what came behind it"
+    );
+    ack(&bob, &page).await;
+    assert_eq!(inbox(&bob, "").await["items"], json!([]));
+}
+
+#[tokio::test]
+async fn what_was_said_before_a_joining_is_news_of_the_joining() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let opened = alice.open(json!({"invite": ["@bob.bot"], "initial_message": {"content": "first"}}));
+    let id = opened.await["session_id"].as_str().expect("an id").to_owned();
+    alice.say(&id, "second").await;
+    let page = inbox(&bob, "").await;
+    assert_eq!(ack(&bob, &page).await["unread"], 0);
+    bob.join(&id).await;
+    let page = inbox(&bob, "").await;
+    assert_eq!(texts(&page), ["first", "second"]);
+    assert_eq!((&page["items"][0]["newer"], &page["items"][1]["newer"]), (&json!(1), &json!(0)));
+    let first = inbox(&bob, "?limit=1").await;
+    assert_eq!((texts(&first), &first["more"]), (vec!["first".to_owned()], &json!(true)));
+    assert_eq!(ack(&bob, &first).await["unread"], 1);
+    assert_eq!(texts(&inbox(&bob, "").await), ["second"]);
+    assert_eq!(texts(&inbox(&bob, &format!("?after={}", cursor(&first))).await), ["second"]);
+}
+
+#[tokio::test]
+async fn a_send_and_end_is_told_with_its_message() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let body = json!({"invite": ["@bob.bot"], "initial_message": {"content": [
+        {"type": "text", "text": "see"}, {"type": "file", "url": "https://x.test/a.log", "name": "a.log"}
+    ]}, "end_after_send": true});
+    alice.open(body).await;
+    assert_eq!(told(&inbox(&bob, "").await), [("session.invited".into(), "see\n[file: a.log]".into())]);
+}
+
+#[tokio::test]
+async fn a_long_text_is_cut_and_says_so() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    alice.say(&id, "ä".repeat(1_000)).await;
+    alice.say(&id, "ä".repeat(1_001)).await;
+    let page = inbox(&bob, "").await;
+    for (nth, truncated) in [(0, false), (1, true)] {
+        let item = &page["items"][nth];
+        assert_eq!(item["text"].as_str().map(|text| text.chars().count()), Some(1_000));
+        assert_eq!(item["truncated"], truncated);
+    }
+}
+
+#[tokio::test]
+async fn pages_follow_each_other_over_many_sessions_without_gap_or_repetition() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let mut rooms = Vec::new();
+    for _ in 0..3 {
+        rooms.push(room(&[&alice, &bob]).await);
+    }
+    let said: Vec<String> = (0..47).map(|n| n.to_string()).collect();
+    for (n, text) in said.iter().enumerate() {
+        alice.say(&rooms[n % 3], text.as_str()).await;
+    }
+    let (mut got, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = inbox(&bob, &format!("?limit=10{after}")).await;
+        assert_eq!(page["unread"], 47);
+        got.extend(texts(&page));
+        after = format!("&after={}", cursor(&page));
+        if page["more"] == json!(false) {
+            break;
+        }
+    }
+    assert_eq!(got, said);
+    assert_eq!(inbox(&bob, &format!("?limit=10{after}")).await["items"], json!([]));
+}
+
+#[tokio::test]
+async fn only_the_kinds_that_are_asked_for_are_passed() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    alice.say(&id, "said").await;
+    alice.create(&[&bob]).await;
+    let invitations = inbox(&bob, "?kinds=session.invited,frame").await;
+    assert_eq!((invitations["unread"].as_i64(), texts(&invitations).len()), (Some(1), 1));
+    assert_eq!(ack(&bob, &invitations).await["unread"], 1);
+    assert_eq!(
+        texts(&inbox(&bob, "").await),
+        ["said"],
+        "an acknowledgement goes over what was asked for alone"
+    );
+    bob.get("/inbox?kinds=mail").await.refused(400, "invalid_kinds");
+}
+
+#[tokio::test]
+async fn ten_thousand_unread_are_counted_and_paged() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let path = format!("/sessions/{id}/messages");
+    for round in 0..100 {
+        let sends = (0..100).map(|n| {
+            let (alice, path) = (alice.clone(), path.clone());
+            async move { alice.post(&path, json!({"content": format!("{round}.{n}")})).await.ok(201) }
+        });
+        futures_util::future::join_all(sends).await;
+    }
+    let page = inbox(&bob, "?limit=100").await;
+    assert_eq!((page["unread"].as_u64(), page["items"][0]["newer"].as_u64()), (Some(10_000), Some(9_999)));
+    let begun = tokio::time::Instant::now();
+    let mut after = cursor(&page);
+    for _ in 0..20 {
+        after = cursor(&inbox(&bob, &format!("?limit=100&after={after}")).await);
+    }
+    let took = begun.elapsed();
+    assert!(took.as_secs() < 10, "20 pages took {took:?}");
+    println!("20 pages of 100 behind 10,000 unread: {took:?}");
+    assert_eq!(ack(&bob, &json!({"cursor": after})).await["unread"], 7_900);
+}
