@@ -86,7 +86,7 @@ async fn a_session_follows_so_many_and_no_more() {
     let mut made = Vec::new();
     for number in 0..33 {
         let session = agent.open(json!({"topic": number.to_string()})).await;
-        made.push(session["id"].as_str().expect("an id").to_owned());
+        made.push(session["session_id"].as_str().expect("an id").to_owned());
     }
     for id in &made[..32] {
         session.result("resources/subscribe", json!({"uri": format!("plenary://sessions/{id}")})).await;

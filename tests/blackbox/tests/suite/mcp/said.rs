@@ -34,7 +34,9 @@ pub(super) fn headers(message: &Value) -> Vec<(&'static str, String)> {
     ];
     let name = match message["method"].as_str() {
         Some("tools/call" | "prompts/get") => message["params"]["name"].as_str(),
-        Some("resources/read") => message["params"]["uri"].as_str(),
+        Some("resources/read" | "resources/subscribe" | "resources/unsubscribe") => {
+            message["params"]["uri"].as_str()
+        }
         _ => None,
     };
     headers.extend(name.map(|name| ("Mcp-Name", name.to_owned())));
