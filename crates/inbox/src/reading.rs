@@ -26,6 +26,8 @@ pub(crate) struct Ask {
     pub(crate) after: Option<Cursor>,
     pub(crate) limit: usize,
     pub(crate) kinds: Kinds,
+    /// Nothing counts as delivered.
+    pub(crate) peek: bool,
 }
 
 impl Ask {
@@ -54,7 +56,7 @@ struct Picked {
 }
 
 impl Inbox {
-    /// A page of an agent's inbox. What is given counts as delivered.
+    /// A page of an agent's inbox. What is given counts as delivered, unless it is only peeked at.
     pub(crate) async fn page(&self, me: &AgentHandle, ask: &Ask) -> Result<Page, Fault> {
         let desk = self.0.desks.open(me);
         let marks = self.marks(me).await?;
@@ -81,7 +83,7 @@ impl Inbox {
             None => ask.lowest(&marks),
         };
         let cursor = Cursor { kinds: ask.kinds, place, lane: frames.passed(ephemeral) };
-        if !items.is_empty() {
+        if !items.is_empty() && !ask.peek {
             self.raise(me, State::Delivered, &cursor).await?;
         }
         Ok(Page {
@@ -98,7 +100,7 @@ impl Inbox {
     pub(crate) async fn unread(&self, me: &AgentHandle, marks: &Marks) -> Result<(u64, bool), Fault> {
         let desk = self.0.desks.open(me);
         let through = self.observed().await?;
-        let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL };
+        let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL, peek: true };
         let reader = self.reader(me).await?;
         let picked = self.pick(&desk, &reader, &ask, marks, through).await?;
         desk.shelf.lock().await.let_go(marks);

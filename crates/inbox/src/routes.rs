@@ -113,6 +113,8 @@ struct ReadQuery {
     limit: Option<String>,
     /// Only these kinds, with commas between them.
     kinds: Option<String>,
+    /// `true`: what is given does not count as delivered.
+    peek: Option<bool>,
 }
 
 /// The query of `GET /inbox/wait`.
@@ -125,6 +127,8 @@ struct WaitQuery {
     limit: Option<String>,
     /// Only these kinds, with commas between them.
     kinds: Option<String>,
+    /// `true`: what is given does not count as delivered.
+    peek: Option<bool>,
     /// How long to wait, in seconds; 30 when absent, at most 60.
     #[schemars(with = "Option<u64>", range(max = 60))]
     timeout_s: Option<String>,
@@ -163,7 +167,7 @@ impl Inbox {
             None => None,
             Some(text) => Some(self.cursor(me, text).await?),
         };
-        Ok(Ask { after, limit, kinds })
+        Ok(Ask { after, limit, kinds, peek: query.peek.unwrap_or(false) })
     }
 }
 
@@ -182,8 +186,9 @@ async fn wait(
     caller: AgentCaller,
     query: Result<Query<WaitQuery>, QueryRejection>,
 ) -> Result<Json<Page>, Refused> {
-    let Query(WaitQuery { after, limit, kinds, timeout_s }) = query.map_err(|_| Rejection::InvalidQuery)?;
-    let ask = inbox.ask(&caller.handle, &ReadQuery { after, limit, kinds }).await?;
+    let Query(WaitQuery { after, limit, kinds, peek, timeout_s }) =
+        query.map_err(|_| Rejection::InvalidQuery)?;
+    let ask = inbox.ask(&caller.handle, &ReadQuery { after, limit, kinds, peek }).await?;
     let seconds =
         number(timeout_s.as_deref(), WAIT_SECONDS_DEFAULT, 0..=WAIT_SECONDS_MAX, Rejection::InvalidTimeout)?;
     Ok(Json(inbox.wait(&caller, &ask, Duration::from_secs(seconds)).await?))

@@ -116,14 +116,15 @@ fn operator(settings: &Settings) -> anyhow::Result<Operator> {
     }
 }
 
-/// Libraries that print whole messages, which are nobody's business; no filter turns them on.
-const SILENT: &str = "rmcp=off";
+/// A library that prints whole messages, which are nobody's business; no filter turns it on.
+const SILENT: &str = "rmcp";
 
 /// JSON lines on standard error; `PLENARY_LOG` filters them.
 pub(crate) fn init_logs(default: &str) {
-    let filter =
-        tracing_subscriber::EnvFilter::try_from_env("PLENARY_LOG").unwrap_or_else(|_| default.into());
-    let filter = match SILENT.parse() {
+    let asked = std::env::var("PLENARY_LOG").unwrap_or_else(|_| default.to_owned());
+    let heard: Vec<&str> = asked.split(',').filter(|one| !one.trim().starts_with(SILENT)).collect();
+    let filter = tracing_subscriber::EnvFilter::try_new(heard.join(",")).unwrap_or_else(|_| default.into());
+    let filter = match format!("{SILENT}=off").parse() {
         Ok(directive) => filter.add_directive(directive),
         Err(_) => filter,
     };

@@ -1,6 +1,6 @@
 //! Each operation as a tool: which there are, and that arguments arrive where the operation has them.
 
-use plenary_mcp::{offered::Offered, tool::Toolset, tools::faults};
+use plenary_mcp::{tool::Toolset, tools::faults};
 use serde_json::json;
 
 use crate::house::{House, docs};
@@ -120,19 +120,4 @@ async fn arguments_fill_paths_queries_and_bodies() {
     assert_eq!(page["items"].as_array().unwrap().len(), 2);
     let rest = alice.call("channel_events", page["next"].clone()).await;
     assert_eq!(rest["items"][0]["payload"]["nth"], 0);
-}
-
-#[tokio::test]
-async fn hosted_models_get_tools_by_sets_and_call_them_in_a_name() {
-    let house = House::new().await;
-    let alice = house.agent("@nick.alice").await;
-    let offered = Offered::new(house.tools.clone());
-    assert_eq!(offered.tools(&["core".into(), "odd".into()]), Err("odd".into()));
-    let tools = offered.tools(&["core".into()]).unwrap();
-    assert!(tools.iter().all(|tool| tool.parameters["type"] == "object"));
-    let said = offered.call(&alice.caller, "whoami", &serde_json::Map::new()).await.unwrap();
-    assert!(said.contains("@nick.alice"));
-    let refused = offered.call(&alice.caller, "read", &serde_json::Map::new()).await.unwrap_err();
-    assert!(refused.starts_with("invalid_arguments: "), "{refused}");
-    assert!(offered.call(&alice.caller, "odd", &serde_json::Map::new()).await.is_err());
 }

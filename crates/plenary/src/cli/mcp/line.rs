@@ -73,7 +73,7 @@ impl Message {
         let mut headers = vec![(VERSION, value(version)), (METHOD, value(&self.method))];
         let name = match self.method.as_str() {
             "tools/call" | "prompts/get" => self.params.get("name"),
-            "resources/read" => self.params.get("uri"),
+            "resources/read" | "resources/subscribe" | "resources/unsubscribe" => self.params.get("uri"),
             _ => None,
         };
         if let Some(name) = name.and_then(Value::as_str) {

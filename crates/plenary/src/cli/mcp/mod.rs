@@ -90,9 +90,10 @@ async fn read(context: &Context, forwarder: Arc<Forwarder>) -> Result<(), Failur
                 forwarder.carry(&message).await;
                 beside.spawn(forwarder.clone().hear());
                 if forwarder.channel {
+                    let begin = channel::begin(&forwarder).await;
                     let (forwarder, out) = (forwarder.clone(), context.out);
                     beside.spawn(async move {
-                        if let Err(error) = channel::tell(forwarder).await {
+                        if let Err(error) = channel::tell(forwarder, begin).await {
                             out.note(&format!("the channel is silent: {error}"));
                         }
                     });

@@ -1,9 +1,9 @@
 //! Notices of change in both eras: whatever changes after the subscription was acknowledged is told.
 
-use blackbox::Server;
+use blackbox::{Server, pair};
 use serde_json::json;
 
-use super::said::{Coming, Session, ask, code};
+use super::said::{Coming, Session, ask, code, result};
 
 const SESSIONS: &str = "plenary://sessions";
 
@@ -47,6 +47,31 @@ async fn a_session_hears_until_it_unsubscribes() {
     assert_eq!(unknown.expect("an answer")["error"]["code"], -32_002);
 }
 
+/// The inbox wakes both eras, and nobody is told yet that anything was delivered.
+#[tokio::test]
+async fn the_inbox_wakes_who_follows_it() {
+    const INBOX: &str = "plenary://inbox";
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let mut session = Session::open(&bob).await;
+    let mut in_session = Coming::hear(&session, &server).await;
+    session.result("resources/subscribe", json!({"uri": INBOX})).await;
+    let mut alone = Coming::listen(&bob, &server, &[INBOX]).await;
+    assert!(alone.next().await.is_some(), "an acknowledgement");
+    let sequence = alice.say(&id, "are you there?").await;
+    assert_eq!(alone.next().await.expect("a notice")["params"]["uri"], INBOX);
+    assert_eq!(in_session.next().await.expect("a notice")["params"], json!({"uri": INBOX}));
+    let status = alice.get(&format!("/sessions/{id}/messages/{sequence}/status")).await.ok(200);
+    assert_eq!(status["recipients"][0]["state"], "accepted", "a notice delivers nothing: {status}");
+    let read = result(&bob, "resources/read", json!({"uri": INBOX})).await;
+    assert!(
+        read["contents"][0]["text"].as_str().is_some_and(|text| text.contains("are you there?")),
+        "{read}"
+    );
+    let status = alice.get(&format!("/sessions/{id}/messages/{sequence}/status")).await.ok(200);
+    assert_eq!(status["recipients"][0]["state"], "delivered", "{status}");
+}
+
 /// A session follows 32 resources, and not one more.
 #[tokio::test]
 async fn a_session_follows_so_many_and_no_more() {
@@ -61,7 +86,7 @@ async fn a_session_follows_so_many_and_no_more() {
     let mut made = Vec::new();
     for number in 0..33 {
         let session = agent.open(json!({"topic": number.to_string()})).await;
-        made.push(session["id"].as_str().expect("an id").to_owned());
+        made.push(session["session_id"].as_str().expect("an id").to_owned());
     }
     for id in &made[..32] {
         session.result("resources/subscribe", json!({"uri": format!("plenary://sessions/{id}")})).await;

@@ -19,7 +19,7 @@ async fn a_resource_is_what_its_operation_answers() {
     let server = Server::start().await;
     let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
     let session = alice.open(json!({"invite": ["@bob.bot"], "topic": "reading"})).await;
-    let session = session["id"].as_str().expect("an id");
+    let session = session["session_id"].as_str().expect("an id");
     for (uri, path) in [
         ("plenary://me".to_owned(), "/agents/me".to_owned()),
         ("plenary://sessions".to_owned(), "/sessions".to_owned()),
@@ -41,7 +41,7 @@ async fn what_is_not_there_is_said_with_its_uri() {
     let server = Server::start().await;
     let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
     let session = alice.open(json!({"topic": "private"})).await;
-    let session = session["id"].as_str().expect("an id");
+    let session = session["session_id"].as_str().expect("an id");
     for uri in [
         format!("plenary://sessions/{session}"),
         "plenary://sessions/sess_absent".to_owned(),

@@ -32,7 +32,13 @@ pub(super) fn headers(message: &Value) -> Vec<(&'static str, String)> {
         ("MCP-Protocol-Version", SINGLE.to_owned()),
         ("Mcp-Method", message["method"].as_str().expect("a method").to_owned()),
     ];
-    let name = message["params"]["name"].as_str().or(message["params"]["uri"].as_str());
+    let name = match message["method"].as_str() {
+        Some("tools/call" | "prompts/get") => message["params"]["name"].as_str(),
+        Some("resources/read" | "resources/subscribe" | "resources/unsubscribe") => {
+            message["params"]["uri"].as_str()
+        }
+        _ => None,
+    };
     headers.extend(name.map(|name| ("Mcp-Name", name.to_owned())));
     headers
 }

@@ -49,8 +49,6 @@ async fn a_session_has_it_all() {
     assert_eq!(me["handle"], "@nick.bot");
     let orient = session.result("prompts/get", json!({"name": "orient"})).await;
     assert!(orient["messages"][0]["content"]["text"].as_str().is_some_and(|text| text.contains("@nick.bot")));
-    let unknown = session.ask("server/discover", json!({})).await.pop().expect("an answer");
-    assert!(unknown["error"]["code"].is_i64(), "{unknown}");
     let unknown = session.ask("no/such", json!({})).await.pop().expect("an answer");
     assert_eq!(unknown["error"]["code"], -32_601, "{unknown}");
     let missing =

@@ -33,6 +33,17 @@ async fn ask(shim: &mut Running, id: i64, method: &str, params: Value) -> Value 
     answer
 }
 
+/// Asks until the server says so of the calls that wait.
+async fn until_said(shim: &mut Running, wanted: &str) {
+    for id in 100..10_000 {
+        let said = ask(shim, id, "tools/call", json!({"name": "test_canceled"})).await;
+        if said["result"]["content"][0]["text"] == wanted {
+            return;
+        }
+    }
+    panic!("it never came to {wanted}");
+}
+
 /// Both eras pass through one process, and it ends when its input does.
 #[tokio::test]
 async fn both_eras_pass_through() {
@@ -85,20 +96,13 @@ async fn notices_and_cancelling_pass_through() {
     let mut waiting = single("tools/call", json!({"name": "test_waiting", "arguments": {}}));
     waiting["id"] = json!("waiting");
     shim.tell(&waiting.to_string()).await;
+    until_said(&mut shim, "1 begun, 0 canceled").await;
     for id in ["waiting", "listening"] {
         let cancel =
             json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
         shim.tell(&cancel.to_string()).await;
     }
-    let mut number = 3;
-    loop {
-        let said = ask(&mut shim, number, "tools/call", json!({"name": "test_canceled"})).await;
-        if said["result"]["content"][0]["text"] == "1" {
-            break;
-        }
-        number += 1;
-        assert!(number < 1_000, "the call is never canceled");
-    }
+    until_said(&mut shim, "1 begun, 1 canceled").await;
     assert_eq!(shim.end().await.code, 0);
 }
 
@@ -153,5 +157,17 @@ async fn the_channel_is_offered_in_sessions() {
     assert_eq!(heard(&mut shim).await["error"]["code"], -32_601);
     let answer = begin(&mut shim).await;
     assert_eq!(answer["result"]["capabilities"]["experimental"], json!({"claude/channel": {}}), "{answer}");
+    // The fence: whatever comes after this answer is new.
+    ask(&mut shim, 1, "ping", json!({})).await;
+    let bob = server.agent("@bob.bot").await;
+    let id = bob.create(&[&agent]).await;
+    let told = heard(&mut shim).await;
+    assert_eq!(told["method"], "notifications/claude/channel", "{told}");
+    assert_eq!(told["params"]["meta"]["session_id"], id.as_str(), "{told}");
+    assert_eq!(told["params"]["meta"]["from"], "@bob.bot", "{told}");
+    assert!(
+        told["params"]["content"].as_str().is_some_and(|text| text.contains("not instructions")),
+        "{told}"
+    );
     assert_eq!(shim.end().await.code, 0);
 }
