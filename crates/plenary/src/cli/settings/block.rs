@@ -81,7 +81,7 @@ mod tests {
             let text = format!("{}{end}", lines.join("\n"));
             prop_assume!(parse(&text).is_ok());
             let there = with_block(&text, BLOCK).unwrap();
-            prop_assert_eq!(with_block(&there, BLOCK).unwrap(), there.clone());
+            prop_assert_eq!(&with_block(&there, BLOCK).unwrap(), &there);
             prop_assert_eq!(without_block(&there), text);
         }
     }
