@@ -113,8 +113,7 @@ fn respond(
 
 /// Where the session was begun; a coding agent may be elsewhere by now.
 fn directory(context: &Context, event: &Event) -> Option<PathBuf> {
-    let told = identity::PROJECT_DIR_VARS.iter().find_map(|name| context.around.var(name));
-    let told = told.map(PathBuf::from).filter(|path| path.is_absolute());
+    let told = identity::begun_in(&context.around, event.coding.as_str());
     told.or_else(|| event.directory.clone()).or_else(|| context.around.directory().cloned())
 }
 

@@ -56,9 +56,17 @@ pub(crate) struct Identity {
 
 /// The coding agent that a command is run by: its part of `.plenary/clients.toml` says which agent it is.
 pub(crate) const CLIENT_VAR: &str = "PLENARY_CLIENT";
-/// Where coding agents say in which directory they were started.
-pub(crate) const PROJECT_DIR_VARS: [&str; 3] =
-    ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR"];
+/// In which directory a coding agent says that it was begun. Another's word does not count: one may have been started by
+/// the other, elsewhere.
+pub(crate) fn begun_in(around: &Surroundings, client: &str) -> Option<PathBuf> {
+    let name = match client {
+        "claude" => "CLAUDE_PROJECT_DIR",
+        "gemini" => "GEMINI_PROJECT_DIR",
+        "cursor" => "CURSOR_PROJECT_DIR",
+        _ => return None,
+    };
+    around.var(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
 
 /// `--as`, else `PLENARY_AS`, else what `.plenary/clients.toml` says of the coding agent that `PLENARY_CLIENT` names,
 /// else the nearest `.plenary.toml`, else nobody.
@@ -66,8 +74,8 @@ pub(crate) fn resolve(
     flag: Option<&AgentHandle>,
     around: &Surroundings,
 ) -> Result<Option<Identity>, Failure> {
-    let told = PROJECT_DIR_VARS.iter().find_map(|name| around.var(name)).map(PathBuf::from);
     let client = around.var(CLIENT_VAR);
+    let told = client.as_ref().and_then(|client| begun_in(around, client));
     match (client, told.as_deref().or(around.directory().map(PathBuf::as_path))) {
         (Some(client), Some(directory)) => resolve_client(flag, around, &client, directory),
         (Some(_) | None, _) => {

@@ -94,3 +94,22 @@ async fn where_nobody_is_connected_a_hook_has_nothing_to_say() {
     let ran = home.shell(&elsewhere, &claude.line("SessionStart"), &input).await;
     assert_eq!((ran.code, ran.out.as_str(), journal(&home).as_str()), (0, "", ""), "{ran:?}");
 }
+
+#[tokio::test]
+async fn a_session_stays_the_agent_of_the_directory_it_was_begun_in() {
+    let server = server().await;
+    let home = home(&server);
+    let claude = Coding::begin(&home, "claude", "a").await;
+    let other = Coding::begin(&home, "claude", "b").await;
+    assert_ne!(claude.handle, other.handle);
+    let input =
+        json!({"session_id": "s", "cwd": other.directory, "hook_event_name": "SessionStart"}).to_string();
+    let begun = format!("CLAUDE_PROJECT_DIR={} {}", claude.directory.display(), claude.line("SessionStart"));
+    let ran = home.shell(&other.directory, &begun, &input).await;
+    assert!(ran.out.contains(&format!("the agent {} ", claude.handle)), "{ran:?}");
+    let below = claude.directory.join("src/parser");
+    std::fs::create_dir_all(&below).expect("a directory");
+    let input = json!({"session_id": "s", "cwd": below, "hook_event_name": "SessionStart"}).to_string();
+    let ran = home.shell(&below, &claude.line("SessionStart"), &input).await;
+    assert!(ran.out.contains(&format!("the agent {} ", claude.handle)), "{ran:?}");
+}
