@@ -73,6 +73,32 @@ fn sc_3_one_run_of_a_thread_goes_on_and_the_others_follow_in_order() {
 }
 
 #[test]
+fn sc_46_given_one_that_goes_on_and_others_when_all_are_canceled_then_none_begins() {
+    let mut thread = Thread::default();
+    let (first, second) = (thread.start(), thread.start());
+    assert_eq!(thread.cancel_all(), 2);
+    assert_eq!(thread.kinds()[3..], ["QueuedRunCanceled", "CancelRequested"]);
+    assert_eq!(thread.cancel_all(), 0, "it is told once");
+    assert_eq!(thread.status(second.run), RunStatus::Canceled);
+    assert_eq!(thread.end(first.run, Ended::with("a")).started, None);
+    assert_eq!(ends(&thread), [(FinishReason::Canceled, None, Leaves::Idle)]);
+}
+
+#[test]
+fn sc_46_given_one_that_goes_on_when_all_are_canceled_then_it_is_not_idle_yet() {
+    let mut thread = Thread::default();
+    assert_eq!(thread.cancel_all(), 0);
+    let (first, _, _) = (thread.start(), thread.start(), thread.start());
+    thread.cancel_all();
+    let idle = thread.events.iter().filter_map(|event| {
+        let ThreadEvent::QueuedRunCanceled(event) = event else { return None };
+        Some(event.idle)
+    });
+    assert_eq!(idle.collect::<Vec<_>>(), [false, false], "one goes on still");
+    assert_eq!(thread.status(first.run), RunStatus::Running);
+}
+
+#[test]
 fn past_their_limits_runs_are_refused() {
     let mut thread = Thread::default();
     let first = thread.start();

@@ -7,7 +7,9 @@ use plenary_engine::{Decision, Room};
 use plenary_kernel::{Stamp, TimestampMs, Version};
 
 use crate::{
-    command::{Begun, Caller, CancelRun, Progress, Progressed, Request, ResumeRun, StartRun, TakeOver},
+    command::{
+        Begun, Caller, CancelAll, CancelRun, Progress, Progressed, Request, ResumeRun, StartRun, TakeOver,
+    },
     decide::{self, Rejection},
     event::ThreadEvent,
     id::{RunId, ThreadId},
@@ -103,6 +105,12 @@ impl Thread {
         let command = CancelRun { caller: caller(who), run, body: "{}".into() };
         let decided = decide::cancel(&self.state, true, &command);
         self.take(decided).map(|reply| reply.run)
+    }
+
+    /// Everything is told to stop; how many runs that concerns.
+    pub(super) fn cancel_all(&mut self) -> usize {
+        let decided = decide::cancel_all(&self.state, &CancelAll { by: "~nick".parse().unwrap() });
+        self.take(decided).unwrap().runs
     }
 
     pub(super) fn take_over(&mut self, gone: &str) -> Progressed {
