@@ -96,7 +96,14 @@ impl House {
         };
         let registry = Registry::new(vec![echo]).unwrap();
         let runs = Runs::new(log.clone(), clock.clone(), accounts.clone(), cursors.clone(), blobs, registry);
-        let rooms = Rooms { accounts: accounts.clone(), sessions: sessions.clone() };
+        let rooms = Rooms {
+            accounts: accounts.clone(),
+            sessions: sessions.clone(),
+            channels: channels.clone(),
+            context: context.clone(),
+            frames: frames.clone(),
+            runs: runs.clone(),
+        };
         let inbox = Inbox::new(log, clock, cursors, rooms);
         inbox.begin().await.unwrap();
         Self::of(Parts { accounts, sessions, frames, channels, context, runs, inbox }, opened.feed, presence)

@@ -17,6 +17,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     let doc = |id, path, summary| {
         of_agent(id, Method::POST, path, summary)
             .reply::<AgentDescriptor>()
+            .no_tool("its owner's switch, for people")
             .errors(Class::Forbidden, &["forbidden"])
     };
     let stop_doc = doc("run.stop_agent", "/agent/{name}/stop", "Stop an agent").description(
