@@ -99,6 +99,11 @@ impl Bench {
         Ok(Self { sizes: Sizes::of(args), plenary, scratch, postgres, disk, stores: 0, grown: None })
     }
 
+    /// The server's binary.
+    pub(crate) fn plenary(&self) -> &Path {
+        &self.plenary
+    }
+
     /// Where files may be put.
     pub(crate) fn scratch(&self) -> &Path {
         &self.scratch

@@ -10,6 +10,7 @@ use tokio::{
 };
 
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
+const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 const LENGTH: &[u8] = b"\r\ncontent-length: ";
 /// Room for a reply; longer ones make it grow.
 const BUFFER_OCTETS: usize = 4 << 10;
@@ -37,6 +38,24 @@ impl HttpConnection {
     /// Connects.
     pub(crate) async fn open(address: SocketAddr) -> Result<Self> {
         Ok(Self { stream: super::dial(address).await?, buffer: vec![0; BUFFER_OCTETS] })
+    }
+
+    /// Sends a request that is answered in chunks, and reads on until these octets have come and the answer is whole;
+    /// when they came.
+    pub(crate) async fn until(&mut self, request: &[u8], mark: &[u8]) -> Result<u64> {
+        self.stream.write_all(request).await?;
+        let (mut answer, mut came) = (Vec::new(), None);
+        loop {
+            let read = self.stream.read(&mut self.buffer).await?;
+            ensure!(read > 0, "the server closed the connection");
+            answer.extend_from_slice(&self.buffer[..read]);
+            if came.is_none() && memchr::memmem::find(&answer, mark).is_some() {
+                came = Some(super::now_ns());
+            }
+            if answer.ends_with(LAST_CHUNK) {
+                return came.context("the answer ended without what it should end with");
+            }
+        }
     }
 
     /// Sends a request and waits for the whole reply: its status and its body.

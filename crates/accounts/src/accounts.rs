@@ -2,6 +2,7 @@
 //! Must not know: HTTP, or any protocol that builds on it.
 
 use std::{
+    collections::HashSet,
     future::Future,
     pin::Pin,
     sync::{Arc, OnceLock},
@@ -63,6 +64,7 @@ struct Inner {
     reaches: Reaches,
     hearing: Hearing,
     consequences: OnceLock<Arc<dyn Consequences>>,
+    hosted: OnceLock<HashSet<AgentHandle>>,
 }
 
 impl Accounts {
@@ -79,6 +81,7 @@ impl Accounts {
             reaches: Reaches::default(),
             hearing: Hearing::default(),
             consequences: OnceLock::new(),
+            hosted: OnceLock::new(),
         }))
     }
 
@@ -89,6 +92,9 @@ impl Accounts {
     }
     pub(crate) fn consequences(&self) -> Option<&Arc<dyn Consequences>> {
         self.0.consequences.get()
+    }
+    pub(crate) fn hosted(&self) -> &OnceLock<HashSet<AgentHandle>> {
+        &self.0.hosted
     }
     pub(crate) fn log(&self) -> &Log {
         self.0.agents.log()

@@ -17,6 +17,8 @@ use plenary_kernel::{AgentHandle, Class};
 
 use crate::Accounts;
 
+/// Why models do not get what is under `/_admin`.
+const PROVISIONING: &str = "owners and operators provision; agents configure nothing";
 const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
 const BAD_PAGE: &[&str] = &["invalid_query", "invalid_limit", "invalid_cursor"];
 const BAD_ENTRIES: &[&str] = &["invalid_json", "invalid_body", "invalid_allowlist_entry"];
@@ -53,6 +55,7 @@ where
 /// What every operation on one agent under `/_admin` has.
 fn of_agent(doc: OperationDoc) -> OperationDoc {
     doc.auth(Auth::Owner)
+        .no_tool(PROVISIONING)
         .path_parameter::<AgentHandle>("handle", "The agent's handle")
         .errors(Class::Unauthenticated, UNAUTHENTICATED)
         .errors(Class::NotFound, &["not_found"])

@@ -9,29 +9,54 @@ use crate::limits::TOKEN_OCTETS_MAX;
 
 /// SHA-256 of a token. What is stored, compared and logged instead of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TokenDigest([u8; 32]);
+pub struct TokenDigest(Proof);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Proof {
+    Digest([u8; 32]),
+    /// No token: this process acts for an agent that it runs. No octets of a peer ever become this.
+    Inside,
+}
 
 impl TokenDigest {
+    /// What this process acts with for the agents that it runs: whoever is there accepts it, and no token has it.
+    pub(crate) const INSIDE: Self = Self(Proof::Inside);
+
     /// The digest of a token.
     #[must_use]
     pub fn of(token: &str) -> Self {
-        Self(plenary_kernel::json::digest(token.as_bytes()))
+        Self(Proof::Digest(plenary_kernel::json::digest(token.as_bytes())))
+    }
+    /// Whether this process acts by itself.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.0 == Proof::Inside
     }
     /// 64 lower-case hex digits.
     #[must_use]
     pub fn hex(&self) -> String {
-        hex::encode(self.0)
+        match &self.0 {
+            Proof::Digest(octets) => hex::encode(octets),
+            Proof::Inside => "inside".into(),
+        }
     }
     /// Compares in a time that does not depend on where the two differ.
     #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
-        self.0.iter().zip(&other.0).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
+        match (&self.0, &other.0) {
+            (Proof::Digest(a), Proof::Digest(b)) => {
+                a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
+            }
+            (Proof::Inside, _) | (_, Proof::Inside) => false,
+        }
     }
 }
 
 impl fmt::Debug for TokenDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sha256:{}…", hex::encode(&self.0[..4]))
+        match &self.0 {
+            Proof::Digest(octets) => write!(f, "sha256:{}…", hex::encode(&octets[..4])),
+            Proof::Inside => f.write_str("inside"),
+        }
     }
 }
 
@@ -46,7 +71,7 @@ impl<'de> Deserialize<'de> for TokenDigest {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
         let mut digest = [0; 32];
         hex::decode_to_slice(&*text, &mut digest).map_err(D::Error::custom)?;
-        Ok(Self(digest))
+        Ok(Self(Proof::Digest(digest)))
     }
 }
 
@@ -136,6 +161,14 @@ mod tests {
         assert_eq!(text, "\"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\"");
         assert_eq!(serde_json::from_str::<TokenDigest>(&text).unwrap(), token.digest());
         assert!(serde_json::from_str::<TokenDigest>("\"2bb8\"").is_err());
+    }
+
+    #[test]
+    fn what_the_process_acts_with_is_no_token_and_is_not_read() {
+        let inside = TokenDigest::INSIDE;
+        assert!(!inside.matches(&inside) && !inside.matches(&TokenDigest::of("inside")));
+        assert!(!TokenDigest::of("").matches(&inside) && inside.is_inside());
+        assert!(serde_json::from_str::<TokenDigest>(&serde_json::to_string(&inside).unwrap()).is_err());
     }
 
     #[test]

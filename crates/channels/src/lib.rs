@@ -12,6 +12,7 @@ mod listing;
 mod live;
 pub mod liveness;
 mod misses;
+pub mod news;
 mod reading;
 mod refusals;
 mod request;

@@ -11,6 +11,7 @@ use crate::{
     command::{AppendEvent, Appended, Caller, ChannelMade, CloseChannel, Closed, CreateChannel},
     decide::{self, Rejection},
     event::ChannelEvent,
+    news::mentions,
     state::{self, ChannelState, owner_of},
 };
 
@@ -21,6 +22,8 @@ pub(crate) const LISTED: &str = "channels.listed";
 pub(crate) const OPEN: &str = "channels.open";
 /// Where the events of a kind stand: `<channel>/<kind>/<run>` for each run of versions that has one.
 pub(crate) const KINDS: &str = "channels.kinds";
+/// The channels in which an agent was named: `<handle>/<channel>`.
+pub(crate) const MENTIONED: &str = "channels.mentioned";
 /// Under which all channels are listed; no owner has that name.
 pub(crate) const EVERYBODY: &str = "*";
 
@@ -80,7 +83,9 @@ impl Room for ChannelRoom {
                     let lists = if joins.open { &[LISTED, OPEN][..] } else { &[LISTED] };
                     lists.iter().map(|name| put(name, listed(joins.owner.as_str(), joins.created, id)))
                 });
-                run.into_iter().chain(joins).collect()
+                let named = mentions(&event.payload).into_iter();
+                let named = named.map(|handle| put(MENTIONED, format!("{handle}/{id}")));
+                run.into_iter().chain(joins).chain(named).collect()
             }
             ChannelEvent::ChannelClosed(event) => {
                 let Some(first) = &event.first else { return Vec::new() };

@@ -20,6 +20,7 @@ pub mod limits;
 pub mod malformed;
 pub mod members;
 pub mod moment;
+pub mod news;
 pub mod package;
 mod parameters;
 pub mod project;

@@ -82,14 +82,29 @@ where
         .fallback(Measured::new(not_found, unmatched))
 }
 
+/// The routes of one room that tells in a form of its own that a path of it does not take a method.
+pub fn with_method_refusals<S>(
+    router: Router<S>,
+    metrics: &Metrics,
+    form: fn(Refusal) -> Response,
+) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let unmatched = metrics.operation("unmatched", None);
+    let refuse = move || std::future::ready(form(wrong_method()));
+    router.method_not_allowed_fallback(Measured::new(refuse, unmatched))
+}
+
 async fn not_found() -> Response {
     refusal_response(&Refusal::not_found())
 }
 
 async fn method_not_allowed() -> Response {
-    refusal_response(&Refusal::new(
-        Class::MethodNotAllowed,
-        "method_not_allowed",
-        "This path does not take that method; see the Allow header.",
-    ))
+    refusal_response(&wrong_method())
+}
+
+fn wrong_method() -> Refusal {
+    let text = "This path does not take that method; see the Allow header.";
+    Refusal::new(Class::MethodNotAllowed, "method_not_allowed", text)
 }

@@ -70,9 +70,14 @@ pub(crate) struct Inner {
     /// By handle.
     pub(crate) lane: Lane<Subscriber, Arc<Event>>,
     pub(crate) config: Config,
+    /// Who wants to know that a frame came for a principal.
+    pub(crate) listener: OnceLock<Listener>,
     buckets: Mutex<Buckets>,
     started: Instant,
 }
+
+/// Told that a frame came for a principal; must not wait.
+pub(crate) type Listener = Box<dyn Fn(&SovereignHandle) + Send + Sync>;
 
 /// What is known of a subscription.
 #[derive(Debug)]
@@ -87,8 +92,11 @@ pub(crate) struct Subscriber {
 /// A frame on one handle's stream, written out once for all who get it.
 #[derive(Debug)]
 pub(crate) struct Event {
-    number: u64,
-    line: Bytes,
+    pub(crate) number: u64,
+    pub(crate) line: Bytes,
+    /// Who submitted it, and when it came here.
+    pub(crate) by: Option<AgentHandle>,
+    pub(crate) at: TimestampMs,
     written: OnceLock<Bytes>,
 }
 
@@ -120,6 +128,7 @@ impl Frames {
             signals,
             lane: Lane::new(limits),
             config,
+            listener: OnceLock::new(),
             buckets: Mutex::new(Buckets::new(config.rate)),
             started: Instant::now(),
         }))
@@ -196,7 +205,7 @@ impl Frames {
 
     /// Puts a frame on the stream of each principal that it is for; how many subscriptions get it.
     fn emit(&self, envelope: Envelope, number: impl Fn(&SovereignHandle) -> Option<u64>) -> usize {
-        let Envelope { traits, to, except, forget_at_ms, line } = envelope;
+        let Envelope { traits, to, except, forget_at_ms, by, line } = envelope;
         let forget_at = forget_at_ms.and_then(|at| self.instant(at));
         let shared = Arc::new((traits, except));
         let mut count = 0;
@@ -213,7 +222,8 @@ impl Frames {
                 });
                 !is_sender && audience.admits(session) && filter.admits(traits)
             };
-            let event = Event { number, line: line.clone(), written: OnceLock::new() };
+            let (by, at) = (by.clone(), self.0.clock.now());
+            let event = Event { number, line: line.clone(), by, at, written: OnceLock::new() };
             let emission = Emission {
                 number,
                 message: Arc::new(event),
@@ -222,6 +232,9 @@ impl Frames {
                 matches: Arc::new(matches),
             };
             count += self.0.lane.emit(handle.as_str(), emission);
+            if let Some(listener) = self.0.listener.get() {
+                listener(&handle);
+            }
         }
         count
     }

@@ -11,6 +11,7 @@ pub mod frame;
 mod frames;
 pub mod limits;
 pub mod malformed;
+pub mod news;
 mod parameters;
 mod rate;
 mod reconstructed;

@@ -94,6 +94,7 @@ fn of_handle(id: &'static str, path: &'static str, summary: &'static str) -> Ope
 #[must_use]
 pub fn operations() -> Vec<Operation<Frames>> {
     let submit_doc = doc("frame.submit", Method::POST, "/frames", "Send a frame to a set of live sessions")
+        .no_tool("the ten verbs send frames")
         .description(
             "The body is the bare frame, or `{scope, frame}`. Who is not subscribed now does not get it; an empty \
              set is no error. `X-Agent-Instrument`, `X-Agent-Session` and `X-Agent-Tool` name the sending session.",
@@ -117,6 +118,7 @@ pub fn operations() -> Vec<Operation<Frames>> {
         .errors(Class::TooMany, &["rate-limited"])
         .errors(Class::NotImplemented, &["scope-unimplemented"]);
     let stream_doc = of_handle("frame.stream", "/handles/{handle}/stream", "Receive the frames for a handle")
+        .no_tool("agent_subscribe gives the URL of it")
         .description(
             "Server-Sent Events: `id`, one `data` line of frame JSON, a comment every 15 s. For the handle's own \
              agents. `Last-Event-ID` goes on behind that event while it is retained, otherwise from now.",
@@ -128,12 +130,14 @@ pub fn operations() -> Vec<Operation<Frames>> {
         .errors(Class::TooMany, &["rate-limited"]);
     let roster_doc =
         of_handle("frame.roster", "/handles/{handle}/roster", "Show who is subscribed to a handle's stream")
+            .no_tool("agent_roster reads it")
             .description("For the handle's own agents, their owner, and the operator.")
             .auth(Auth::Any)
             .reply::<Roster>()
             .errors(Class::Forbidden, &["scope-unauthorised"]);
     let retention_doc =
         of_handle("frame.retention", "/handles/{handle}/retention", "Show how long frames are retained")
+            .no_tool("lock goes by it")
             .description("For resumption only. Whoever has a token may know.")
             .auth(Auth::Any)
             .reply::<RetentionView>();

@@ -2,7 +2,7 @@
 //! is there. Must not know: how signals are carried, or who is connected.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use plenary_kernel::{OwnerName, SovereignHandle};
+use plenary_kernel::{AgentHandle, OwnerName, SovereignHandle};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -36,6 +36,8 @@ pub(crate) struct Envelope {
     pub(crate) except: Option<(Instrument, SessionName)>,
     /// When it has to be forgotten, in milliseconds since the epoch.
     pub(crate) forget_at_ms: Option<i64>,
+    /// The agent that submitted it; not known of a process of an earlier version.
+    pub(crate) by: Option<AgentHandle>,
     /// The frame's JSON, on one line.
     pub(crate) line: Bytes,
 }
@@ -51,6 +53,8 @@ enum Head {
         to: Vec<To>,
         except: Option<(Instrument, SessionName)>,
         forget_at_ms: Option<i64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<AgentHandle>,
     },
     #[serde(rename = "roster")]
     Roster { handle: SovereignHandle },
@@ -92,7 +96,7 @@ impl Told {
         let (head, line) = match self {
             Self::Roster(handle) => (Head::Roster { handle: handle.clone() }, Bytes::new()),
             Self::Frame(envelope) => {
-                let Envelope { traits, to, except, forget_at_ms, line } = envelope.as_ref();
+                let Envelope { traits, to, except, forget_at_ms, by, line } = envelope.as_ref();
                 let head = Head::Frame {
                     kind: traits.kind.def().name.to_owned(),
                     sender: traits.sender.clone(),
@@ -101,6 +105,7 @@ impl Told {
                     to: to.iter().map(|(handle, audience)| To::of(handle, audience)).collect(),
                     except: except.clone(),
                     forget_at_ms: *forget_at_ms,
+                    by: by.clone(),
                 };
                 (head, line.clone())
             }
@@ -121,11 +126,11 @@ impl Told {
         let head = rest.get(4..4 + length).filter(|_| *form == FORM)?;
         match serde_json::from_slice(head).ok()? {
             Head::Roster { handle } => Some(Self::Roster(handle)),
-            Head::Frame { kind, sender, tool, org, to, except, forget_at_ms } => {
+            Head::Frame { kind, sender, tool, org, to, except, forget_at_ms, by } => {
                 let traits = Traits { kind: Kind::named(&kind)?, sender, tool, org };
                 let to = to.into_iter().map(To::read).collect::<Option<_>>()?;
                 let line = octets.slice(5 + length..);
-                Some(Self::Frame(Box::new(Envelope { traits, to, except, forget_at_ms, line })))
+                Some(Self::Frame(Box::new(Envelope { traits, to, except, forget_at_ms, by, line })))
             }
         }
     }
@@ -152,6 +157,7 @@ mod tests {
             to: vec![("~bob".parse().unwrap(), only), ("~nick".parse().unwrap(), every)],
             except: Some(("cc".parse().unwrap(), "s 1".parse().unwrap())),
             forget_at_ms: Some(-1),
+            by: Some("@nick.cc".parse().unwrap()),
             line: Bytes::from_static(b"{\"a\": 1.0}"),
         }))
     }
@@ -161,7 +167,7 @@ mod tests {
         let told = envelope(&["a", "b"]);
         let octets = told.write();
         assert_eq!(Told::read(&octets), Some(told));
-        let head = r#"{"frame":{"kind":"intent_declare","sender":"~nick","tool":"cc","org":"acme","to":[{"owner":"bob","sessions":{"prefix":"cc-"},"names":["a","b"]},{"owner":"nick","sessions":{"one":["cc","s 1"]},"names":null}],"except":["cc","s 1"],"forget_at_ms":-1}}"#;
+        let head = r#"{"frame":{"kind":"intent_declare","sender":"~nick","tool":"cc","org":"acme","to":[{"owner":"bob","sessions":{"prefix":"cc-"},"names":["a","b"]},{"owner":"nick","sessions":{"one":["cc","s 1"]},"names":null}],"except":["cc","s 1"],"forget_at_ms":-1,"by":"@nick.cc"}}"#;
         assert_eq!(&octets[5..octets.len() - 10], head.as_bytes());
         assert_eq!(octets[..5], [1, 0, 0, 0, u8::try_from(head.len()).unwrap()]);
         let roster = Told::Roster("~nick".parse().unwrap());

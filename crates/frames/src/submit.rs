@@ -70,6 +70,7 @@ impl Frames {
             to,
             except: leaves_out.then_some((session.instrument, session.id)),
             forget_at_ms: frame.forget_at_ms,
+            by: Some(session.agent),
             line: frame.line,
         }));
         let Answers { numbers, answers, .. } = self.ask(counters, &told).await?;

@@ -52,6 +52,12 @@ impl Desks {
         handles.filter_map(|handle| known.get(handle).cloned()).collect()
     }
 
+    /// Wakes whoever waits of an owner's agents.
+    pub(crate) fn wake_owner(&self, owner: &str) {
+        let known = self.lock();
+        known.iter().filter(|(handle, _)| handle.owner() == owner).for_each(|(_, desk)| desk.wake());
+    }
+
     /// Everyone who has asked.
     pub(crate) fn all(&self) -> Vec<(AgentHandle, Arc<Desk>)> {
         self.lock().iter().map(|(handle, desk)| (handle.clone(), desk.clone())).collect()

@@ -2,8 +2,11 @@
 //! Must not know: what has been seen of it.
 
 use plenary_accounts::{INBOX, contact_asked, inbox_of};
-use plenary_kernel::{AgentHandle, Position, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, StreamName, StreamNews};
+use plenary_channels::news::is_channel;
+use plenary_context::news::is_package;
+use plenary_kernel::{AgentHandle, Position, SessionId, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, StoredEvent, StreamName, StreamNews};
+use plenary_runs::news::is_thread;
 use plenary_sessions::news::{NewsKind, session_of};
 
 use crate::{
@@ -13,11 +16,50 @@ use crate::{
     shelf::{Gathered, Stub},
 };
 
+/// Whose stream it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    Session(SessionId),
+    Contacts,
+    Channel,
+    Package,
+    Thread,
+}
+
+impl Source {
+    /// The source that a stream is; `None` of one that has no news.
+    pub(crate) fn of(stream: &StreamName) -> Option<Self> {
+        if let Some(id) = session_of(stream) {
+            return Some(Self::Session(id));
+        }
+        let sources = [
+            (stream.category() == INBOX, Self::Contacts),
+            (is_channel(stream), Self::Channel),
+            (is_package(stream), Self::Package),
+            (is_thread(stream), Self::Thread),
+        ];
+        sources.into_iter().find_map(|(is_it, source)| is_it.then_some(source))
+    }
+}
+
+/// An event that is news, whole.
+fn stub(kind: Kind, event: &StoredEvent, from: Option<AgentHandle>) -> (Place, Stub) {
+    let (stream, version, at) = (event.stream.clone(), event.version, event.at);
+    (Place(event.position, 0), Stub { kind, stream, version, at, from })
+}
+
 impl Inbox {
     /// The streams that may have something new for an agent behind a position.
     pub(crate) async fn streams(&self, me: &AgentHandle, after: Position) -> Result<Vec<StreamNews>, Fault> {
-        let mut found = self.0.rooms.sessions.with_news(me, after).await?;
-        found.extend(self.0.log.streams_after(&[inbox_of(me)], after).await?);
+        let rooms = &self.0.rooms;
+        let mut found = rooms.sessions.with_news(me, after).await?;
+        let mut others = vec![inbox_of(me)];
+        others.extend(rooms.channels.naming(me).await?);
+        others.extend(rooms.context.awaiting_review_of(me).await?);
+        others.extend(rooms.runs.threads_of(me).await?);
+        for some in others.chunks(READ_ROWS_MAX) {
+            found.extend(self.0.log.streams_after(some, after).await?);
+        }
         Ok(found)
     }
 
@@ -28,23 +70,42 @@ impl Inbox {
         stream: &StreamName,
         after: Version,
     ) -> Result<Gathered, Fault> {
-        if session_of(stream).is_some() {
-            return self.gather_session(me, stream, after).await;
+        match Source::of(stream) {
+            Some(Source::Session(id)) => self.gather_session(me, &id, stream, after).await,
+            Some(Source::Contacts) => self.gather_contacts(stream, after).await,
+            Some(Source::Channel) => {
+                let max = NEWS_KEPT_MAX + 1;
+                let (found, read) = self.0.rooms.channels.naming_behind(me, stream, after, max).await?;
+                let stubs = found.into_iter().map(|(event, from)| stub(Kind::ChannelMention, &event, from));
+                Ok(Gathered { stubs: stubs.collect(), read, ..Gathered::default() })
+            }
+            Some(Source::Package) => {
+                let asked = self.0.rooms.context.review_asked(me, stream).await?;
+                let stubs =
+                    asked.into_iter().map(|asked| stub(Kind::ReviewRequested, &asked.event, asked.by));
+                Ok(Gathered { stubs: stubs.collect(), read: after, ..Gathered::default() })
+            }
+            Some(Source::Thread) => {
+                let runs = &self.0.rooms.runs;
+                let waiting = match runs.waits_for(stream).await? {
+                    Some((_, since)) => runs.waiting(me, stream, since).await?,
+                    None => None,
+                };
+                let stubs = waiting.into_iter().map(|waiting| stub(Kind::RunWaiting, &waiting.event, None));
+                Ok(Gathered { stubs: stubs.collect(), read: after, ..Gathered::default() })
+            }
+            None => Ok(Gathered { read: after, ..Gathered::default() }),
         }
-        if stream.category() == INBOX {
-            return self.gather_contacts(stream, after).await;
-        }
-        Ok(Gathered { read: after, ..Gathered::default() })
     }
 
     async fn gather_session(
         &self,
         me: &AgentHandle,
+        id: &SessionId,
         stream: &StreamName,
         after: Version,
     ) -> Result<Gathered, Fault> {
-        let Some(id) = session_of(stream) else { return Ok(Gathered::default()) };
-        let found = self.0.rooms.sessions.news(me, &id, after, NEWS_KEPT_MAX + 1).await?;
+        let found = self.0.rooms.sessions.news(me, id, after, NEWS_KEPT_MAX + 1).await?;
         let stubs = found.news.into_iter().map(|news| {
             let kind = match news.kind {
                 NewsKind::Message => Kind::SessionMessage,
@@ -65,14 +126,7 @@ impl Inbox {
             for event in &events {
                 gathered.read = event.version;
                 let Some(asked) = contact_asked(event)? else { continue };
-                let stub = Stub {
-                    kind: Kind::ContactRequested,
-                    stream: stream.clone(),
-                    version: event.version,
-                    at: event.at,
-                    from: Some(asked.from),
-                };
-                gathered.stubs.push((Place(event.position, 0), stub));
+                gathered.stubs.push(stub(Kind::ContactRequested, event, Some(asked.from)));
             }
             if events.len() < READ_ROWS_MAX {
                 return Ok(gathered);

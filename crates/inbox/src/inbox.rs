@@ -1,20 +1,25 @@
 //! The inbox as the server holds it: the rooms that news come from, the marks of agents, and the observer that tells
 //! readers what has grown.
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use plenary_accounts::{Accounts, INBOX};
+use plenary_accounts::Accounts;
+use plenary_channels::Channels;
+use plenary_context::{Context, news::is_project};
 use plenary_engine::Clock;
+use plenary_frames::Frames;
 use plenary_hub::{Cursors, Observer};
 use plenary_kernel::{AgentHandle, Position};
 use plenary_log::{Batch, Fault, Log, Outcome, RowOp, StoredEvent};
+use plenary_runs::Runs;
 use plenary_sessions::Sessions;
 use tokio::{sync::watch, time::timeout};
 
 use crate::{
     cursor::Cursor,
     desks::Desks,
+    gathering::Source,
     marks::{Marks, State},
 };
 
@@ -30,6 +35,14 @@ pub struct Rooms {
     pub accounts: Accounts,
     /// Sessions.
     pub sessions: Sessions,
+    /// Channels.
+    pub channels: Channels,
+    /// Packages and their reviews.
+    pub context: Context,
+    /// Frames between live sessions.
+    pub frames: Frames,
+    /// Agents behind the server.
+    pub runs: Runs,
 }
 
 /// The inbox of every agent. Cheap to clone.
@@ -51,7 +64,7 @@ impl Inbox {
     /// The inbox over a log and its rooms.
     #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>, cursors: Arc<Cursors>, rooms: Rooms) -> Self {
-        Self(Arc::new(Inner {
+        let inbox = Self(Arc::new(Inner {
             log,
             clock,
             cursors,
@@ -59,7 +72,14 @@ impl Inbox {
             desks: Desks::default(),
             observed: watch::Sender::new(Position::ZERO),
             closed: watch::Sender::new(false),
-        }))
+        }));
+        let told = Arc::downgrade(&inbox.0);
+        inbox.0.rooms.frames.set_listener(move |handle| {
+            if let Some(inner) = told.upgrade() {
+                inner.desks.wake_owner(handle.owner());
+            }
+        });
+        inbox
     }
 
     /// Counts what is committed by now as handed out: nothing of it is remembered here, so all of it will be read.
@@ -162,6 +182,9 @@ impl Inbox {
                 self.0.desks.all().iter().for_each(|(_, desk)| desk.doubt());
             }
         }
+        if is_project(&first.stream) {
+            self.0.desks.all().iter().for_each(|(_, desk)| desk.doubt());
+        }
         // Its token may be dead, or a block may hide something.
         let changed = run.iter().filter_map(|event| plenary_accounts::concerned(event));
         for desk in self.0.desks.of(changed.collect::<Vec<_>>().iter()) {
@@ -171,13 +194,38 @@ impl Inbox {
 
     /// Whom it concerns that a stream has grown.
     async fn concerned(&self, run: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
-        let stream = &run[0].stream;
-        if plenary_sessions::news::session_of(stream).is_some() {
-            return self.0.rooms.sessions.readers(run).await;
+        let (rooms, stream) = (&self.0.rooms, &run[0].stream);
+        match Source::of(stream) {
+            Some(Source::Session(_)) => rooms.sessions.readers(run).await,
+            Some(Source::Contacts) => Ok(stream.id().parse().into_iter().collect()),
+            Some(Source::Channel) => {
+                let mut named = BTreeSet::new();
+                for event in run {
+                    named.extend(plenary_channels::news::mentioned(event)?);
+                }
+                Ok(named.into_iter().collect())
+            }
+            Some(Source::Package) => self.reviewers(run).await,
+            Some(Source::Thread) => {
+                Ok(rooms.runs.waits_for(stream).await?.map(|(agent, _)| agent).into_iter().collect())
+            }
+            None => Ok(Vec::new()),
         }
-        if stream.category() == INBOX {
-            return Ok(stream.id().parse().into_iter().collect());
+    }
+
+    /// Of those who have asked lately, who may review a package that waits now.
+    async fn reviewers(&self, run: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
+        let mut reviewers = Vec::new();
+        for event in run {
+            if plenary_context::news::asks_for_review(event)? {
+                for (handle, _) in self.0.desks.all() {
+                    if self.0.rooms.context.may_review(&handle, &event.stream).await? {
+                        reviewers.push(handle);
+                    }
+                }
+                break;
+            }
         }
-        Ok(Vec::new())
+        Ok(reviewers)
     }
 }

@@ -8,6 +8,7 @@ mod gathering;
 mod inbox;
 mod kind;
 mod marks;
+mod merging;
 mod reading;
 mod refusals;
 mod routes;

@@ -13,8 +13,9 @@ use crate::{
     desk::Desk,
     kind::{Kind, Kinds},
     marks::{Marks, State},
+    merging::{Heard, Next, merged},
     shelf::{Shelf, Stub},
-    telling::Reader,
+    telling::{Reader, framed},
     wire::{Item, Page},
 };
 
@@ -31,7 +32,7 @@ pub(crate) struct Ask {
 
 impl Ask {
     /// Behind which place a kind is asked for.
-    fn start(&self, kind: Kind, marks: &Marks) -> Place {
+    pub(crate) fn start(&self, kind: Kind, marks: &Marks) -> Place {
         self.after.and_then(|after| after.of(kind)).unwrap_or_else(|| marks.seen.of(kind))
     }
 
@@ -62,21 +63,35 @@ impl Inbox {
         let through = self.observed().await?;
         let reader = self.reader(me).await?;
         let picked = self.pick(&desk, &reader, ask, &marks, through).await?;
-        let mut items: Vec<Item> = Vec::with_capacity(picked.stubs.len());
-        for (place, stub, newer) in &picked.stubs {
-            items.extend(self.item(&reader, *place, stub, *newer).await?);
+        let frames = Heard::of(self, &reader, ask, &marks);
+        let merged = merged(&picked.stubs, &frames.news, ask.limit);
+        let (durable, ephemeral) = (merged.iter().filter(|next| next.is_stub()).count(), merged.len());
+        let ephemeral = ephemeral - durable;
+        let mut items: Vec<Item> = Vec::with_capacity(merged.len());
+        for next in &merged {
+            match next {
+                Next::Stub(place, stub, newer) => {
+                    items.extend(self.item(&reader, *place, stub, *newer).await?)
+                }
+                Next::Frame(frame, newer) => items.push(framed(&reader, frame, *newer)),
+            }
         }
-        let lane = ask.start(Kind::Frame, &marks).0.0;
-        let cursor = Cursor { kinds: ask.kinds, place: picked.end, lane };
+        let is_whole = durable == picked.stubs.len();
+        let place = match durable.checked_sub(1) {
+            _ if is_whole => picked.end,
+            Some(last) => picked.stubs[last].0,
+            None => ask.lowest(&marks),
+        };
+        let cursor = Cursor { kinds: ask.kinds, place, lane: frames.passed(ephemeral) };
         if !items.is_empty() && !ask.peek {
             self.raise(me, State::Delivered, &cursor).await?;
         }
         Ok(Page {
             items,
-            unread: picked.unread,
+            unread: picked.unread + frames.unread,
             unread_at_least: picked.is_cut,
             cursor: cursor.text(me),
-            more: picked.more,
+            more: picked.more || !is_whole || ephemeral < frames.news.len(),
             timed_out: false,
         })
     }
@@ -86,9 +101,10 @@ impl Inbox {
         let desk = self.0.desks.open(me);
         let through = self.observed().await?;
         let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL, peek: true };
-        let picked = self.pick(&desk, &self.reader(me).await?, &ask, marks, through).await?;
+        let reader = self.reader(me).await?;
+        let picked = self.pick(&desk, &reader, &ask, marks, through).await?;
         desk.shelf.lock().await.let_go(marks);
-        Ok((picked.unread, picked.is_cut))
+        Ok((picked.unread + Heard::of(self, &reader, &ask, marks).unread, picked.is_cut))
     }
 
     async fn pick(
@@ -116,7 +132,7 @@ impl Inbox {
                 behind.extend(is_asked.then_some((place, stub)));
             }
         }
-        let last = behind.iter().take(ask.limit).last().map(|(place, _)| *place).unwrap_or_default();
+        let last = behind.iter().take(ask.limit).next_back().map(|(place, _)| *place).unwrap_or_default();
         let is_full = behind.len() > ask.limit;
         Ok(Picked {
             stubs: with_newer(&behind, ask.limit),

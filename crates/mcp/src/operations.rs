@@ -1,13 +1,13 @@
 //! The server's own operations, asked in process: the same router, the same checks, no socket.
 //! Must not know: what the operations are for.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
 use axum::{Router, body::Body};
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
-use plenary_edge::OperationDoc;
+use plenary_edge::{OperationDoc, Origin, Peer};
 use serde_json::Value;
 use tower::ServiceExt as _;
 
@@ -16,6 +16,7 @@ use tower::ServiceExt as _;
 pub struct Operations {
     router: Router,
     docs: Arc<[OperationDoc]>,
+    origin: Option<Arc<Origin>>,
 }
 
 /// In whose name an operation is asked: the headers that say so, and what the listener noted of the connection.
@@ -61,7 +62,23 @@ impl Operations {
     /// The operations of a router; `docs` describe what it serves.
     #[must_use]
     pub fn new(router: Router, docs: Vec<OperationDoc>) -> Self {
-        Self { router, docs: docs.into() }
+        Self { router, docs: docs.into(), origin: None }
+    }
+
+    /// The same with the URL by which clients reach the server.
+    #[must_use]
+    pub fn at(mut self, origin: Origin) -> Self {
+        self.origin = Some(Arc::new(origin));
+        self
+    }
+
+    /// The base URL for this caller, without a slash at its end; empty where nobody has said how clients reach the
+    /// server.
+    #[must_use]
+    pub fn base_url(&self, caller: &Caller) -> String {
+        let nobody = Peer(SocketAddr::from(([0; 4], 0)));
+        let peer = caller.extensions.get().copied().unwrap_or(nobody);
+        self.origin.as_ref().map(|origin| origin.base_url(peer.0, &caller.headers)).unwrap_or_default()
     }
 
     /// Their descriptions.

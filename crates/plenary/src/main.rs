@@ -3,6 +3,7 @@
 
 mod cli;
 mod demo;
+mod guide;
 mod out;
 mod paths;
 mod serve;
@@ -38,6 +39,9 @@ enum Cli {
 }
 
 fn main() -> ExitCode {
+    if cli::is_hook(arguments()) {
+        return cli::run_hook();
+    }
     let Plenary { global, command } = Plenary::parse();
     let out = out::Out::new(global.json, global.no_color);
     match command {
@@ -45,6 +49,10 @@ fn main() -> ExitCode {
         Cli::Demo(args) => finish(&out, demo::run(&args, &out)),
         Cli::Client(command) => cli::run(global, command, out),
     }
+}
+
+fn arguments() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned())
 }
 
 fn finish(out: &out::Out, result: anyhow::Result<()>) -> ExitCode {

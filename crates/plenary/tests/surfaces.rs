@@ -1,6 +1,8 @@
 //! No surface lags behind another: every operation the server describes has its command, and every command named
 //! here exists.
 
+#[path = "surfaces/parameters.rs"]
+mod parameters;
 mod stage;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,7 +100,10 @@ const COMMANDS: &[(&str, &str)] = &[
     ("run.events_of", "runs replay"),
     ("run.run", "run"),
     ("run.show", "runs show"),
+    ("run.start_agent", "agent start"),
+    ("run.stop_agent", "agent stop"),
     ("run.threads", "runs threads"),
+    ("server.guide", "teach"),
     ("server.health", "status"),
     ("session.create", "session create"),
     ("session.end", "session end"),
@@ -135,7 +140,7 @@ const WITHOUT: &[(&str, &str)] = &[
 fn every_operation_has_its_command() {
     let home = Home::new("surfaces");
     let served = Served::start(&home, "127.0.0.1:0");
-    let described: BTreeSet<String> = operations(&served.url);
+    let described: BTreeSet<String> = operations(&description(&served.url));
     let known: BTreeSet<String> = COMMANDS.iter().chain(WITHOUT).map(|(id, _)| (*id).to_owned()).collect();
     let differing: Vec<_> = described.symmetric_difference(&known).collect();
     assert!(differing.is_empty(), "described or listed here, but not both: {differing:?}");
@@ -149,12 +154,15 @@ fn every_operation_has_its_command() {
     }
 }
 
-fn operations(url: &str) -> BTreeSet<String> {
+fn description(url: &str) -> Value {
     let client = plenary_client::Client::new(url.parse().expect("a URL")).expect("a client");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let ask = client.raw(http::Method::GET, "/openapi.json", None);
     let reply = runtime.block_on(ask).expect("an answer");
-    let description: Value = serde_json::from_slice(&reply.body).expect("JSON");
+    serde_json::from_slice(&reply.body).expect("JSON")
+}
+
+fn operations(description: &Value) -> BTreeSet<String> {
     let paths = description["paths"].as_object().expect("paths");
     let methods = paths.values().flat_map(|path| path.as_object().expect("methods").values());
     methods.filter_map(|operation| Some(operation["operationId"].as_str()?.to_owned())).collect()

@@ -3,13 +3,13 @@
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use plenary_accounts::{Actor, Authority, Credentials, Principal, identify};
+use plenary_accounts::{Acting, Actor, Authority, Credentials, Principal, identify};
 
 use crate::{Runs, command::Caller, refusals::Refused, registry::Agent};
 
 /// The sender of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asking(pub(crate) Principal);
+pub(crate) struct Asking(pub(crate) Principal, Option<u32>);
 
 /// The same for what a browser reads by itself, where `?ticket=` stands in for a header that it can't send.
 #[derive(Debug, Clone)]
@@ -19,6 +19,11 @@ impl Asking {
     /// As commands on an agent's threads want it.
     pub(crate) fn caller(&self, agent: &Agent) -> Caller {
         Caller { authority: self.0.clone().into(), agent: agent.name().into(), owner: agent.owner() }
+    }
+
+    /// How deep in a chain of callers what it asks for is at least: one deeper than the run whose agent asks.
+    pub(crate) fn depth_min(&self) -> u32 {
+        self.1.map_or(0, |hops| hops.saturating_add(1))
     }
 
     /// Who it is.
@@ -31,7 +36,8 @@ impl FromRequestParts<Runs> for Asking {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, Refused> {
-        Ok(Self(identify(parts, runs.accounts(), Credentials::Header).await?))
+        let principal = identify(parts, runs.accounts(), Credentials::Header).await?;
+        Ok(Self(principal, parts.extensions.get().map(Acting::hops)))
     }
 }
 
@@ -39,6 +45,6 @@ impl FromRequestParts<Runs> for Watching {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, Refused> {
-        Ok(Self(Asking(identify(parts, runs.accounts(), Credentials::HeaderOrTicket).await?)))
+        Ok(Self(Asking(identify(parts, runs.accounts(), Credentials::HeaderOrTicket).await?, None)))
     }
 }

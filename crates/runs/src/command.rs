@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use plenary_accounts::Authority;
+use plenary_accounts::{Actor, Authority};
 use plenary_kernel::OwnerName;
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +86,20 @@ pub struct CancelRun {
     pub run: Option<RunId>,
     /// The JSON object as it was sent.
     pub body: Bytes,
+}
+
+/// Tells everything of a thread to stop: decided by the server itself, whose agent takes no runs there any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CancelAll {
+    /// Who wants it.
+    pub by: Actor,
+}
+
+/// How many runs were told to stop, or over at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CanceledAll {
+    /// How many.
+    pub runs: usize,
 }
 
 /// Which run was resumed or canceled.

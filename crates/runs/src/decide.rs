@@ -9,7 +9,10 @@ use plenary_kernel::Stamp;
 
 use crate::{
     access::may_read,
-    command::{Begun, Caller, CancelRun, Interrupting, Progress, Progressed, ResumeRun, StartRun, TakeOver},
+    command::{
+        Begun, Caller, CancelAll, CancelRun, CanceledAll, Interrupting, Progress, Progressed, ResumeRun,
+        StartRun, TakeOver,
+    },
     event::{
         EventEmitted, Interrupted, Leaves, Opens, QueuedRunCanceled, RunCompleted, RunQueued, RunStarted,
         ThreadEvent,
@@ -105,6 +108,25 @@ pub fn cancel(state: &ThreadState, holds: bool, command: &CancelRun) -> Decided<
         ThreadEvent::CancelRequested(Interrupted { run: id, by, request: command.body.clone() })
     };
     Ok(Decision::new(vec![event], Interrupting { run: id }))
+}
+
+/// Decides `CancelAll`: what waits is over at once, what goes on is told.
+pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> Decided<CanceledAll> {
+    let by = || command.by.clone();
+    let goes_on = state.active().is_some();
+    let waiting: Vec<_> = state.queued().collect();
+    let last = waiting.last().map(|run| run.id);
+    let over = waiting.iter().map(|run| {
+        let idle = !goes_on && Some(run.id) == last;
+        ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run: run.id, depth: run.depth, by: by(), idle })
+    });
+    let told = state.active().filter(|run| !run.cancel_requested).map(|run| {
+        let request = Bytes::from_static(br#"{"type":"CancelRequest"}"#);
+        ThreadEvent::CancelRequested(Interrupted { run: run.id, by: by(), request })
+    });
+    let events: Vec<_> = over.chain(told).collect();
+    let runs = events.len();
+    Ok(Decision::new(events, CanceledAll { runs }))
 }
 
 /// Decides `Progress`. What was written by an earlier attempt is not written again; what is said of a run that is over,

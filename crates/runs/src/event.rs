@@ -206,7 +206,10 @@ impl ThreadEvent {
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
         fn read<'a, T: Deserialize<'a>>(stored: &'a StoredEvent) -> Result<T, Fault> {
             serde_json::from_slice(&stored.envelope).map_err(|error| corrupt(stored, &error.to_string()))
         }

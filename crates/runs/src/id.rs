@@ -96,6 +96,27 @@ id!(
     ThreadId
 );
 
+/// Of a version 8 UUID, whose octets are whoever made it's own (RFC 9562, 5.8).
+const BOUND: u128 = 0x8 << 76;
+
+impl ThreadId {
+    /// The one thread that is bound to something: the same text has the same thread, and no thread that somebody
+    /// opened has its id.
+    #[must_use]
+    pub fn bound_to(text: &str) -> Self {
+        const VARIANT: u128 = 0b10 << 62;
+        let digest = plenary_kernel::json::digest(text.as_bytes());
+        let number = digest.iter().take(16).fold(0_u128, |number, octet| number << 8 | u128::from(*octet));
+        Self(number & !(0xf << 76) & !(0b11 << 62) | BOUND | VARIANT)
+    }
+
+    /// Whether it is bound to something.
+    #[must_use]
+    pub fn is_bound(self) -> bool {
+        self.0 & (0xf << 76) == BOUND
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use plenary_kernel::TimestampMs;
@@ -110,6 +131,14 @@ mod tests {
         assert_eq!(a.to_string(), "00000000-0007-7fff-bfff-ffffffffffff");
         assert_eq!(a.to_string().parse::<RunId>().unwrap(), a);
         assert_eq!(a.to_string().to_uppercase().parse::<RunId>().unwrap(), a);
+    }
+
+    #[test]
+    fn a_bound_thread_is_that_of_its_text_and_none_that_was_opened() {
+        let bound = ThreadId::bound_to("@acme.echo/sess_1");
+        assert_eq!(bound.to_string(), "c7970566-3866-89f2-b0fc-91fbb49f31fd");
+        assert!(bound.is_bound() && bound != ThreadId::bound_to("@acme.echo/sess_2"));
+        assert!(!ThreadId::mint(&Stamp::new(TimestampMs(7), [0xff; 10]), 1).is_bound());
     }
 
     #[test]

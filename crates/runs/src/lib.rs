@@ -14,9 +14,11 @@ mod echo;
 pub mod event;
 mod finding;
 pub mod id;
+mod inside;
 pub mod limits;
 mod live;
 mod members;
+pub mod news;
 mod reading;
 mod recall;
 mod recovery;
@@ -29,11 +31,13 @@ pub mod runner;
 mod runs;
 pub mod state;
 mod supervisor;
+mod switch;
 #[cfg(test)]
 mod tests;
 pub mod wire;
 
 pub use echo::Echo;
+pub use inside::{NotBegun, stops};
 pub use registry::{Agent, Registry, RegistryError, RunLimits};
 pub use routes::{operations, routes};
 pub use runner::{

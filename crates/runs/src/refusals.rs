@@ -13,6 +13,7 @@ use crate::{
     configured::NotConfigured,
     decide::Rejection,
     limits::{ARGS_OCTETS_MAX, QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
+    switch::NotSwitched,
     wire::ErrorBody,
 };
 
@@ -63,6 +64,11 @@ impl Refused {
 
     pub(crate) fn stopping() -> Self {
         Refusal::new(Class::Unavailable, "stopping", "The server stops; try again later.").into()
+    }
+
+    pub(crate) fn agent_stopped() -> Self {
+        let text = "The agent is stopped and takes no runs until its owner or the operator starts it.";
+        Refusal::conflict("agent_stopped", text).into()
     }
 
     pub(crate) fn too_many_runs() -> Self {
@@ -138,6 +144,18 @@ impl From<NotConfigured> for Refused {
             NotConfigured::TooLarge => {
                 let text = format!("The arguments together would have more than {ARGS_OCTETS_MAX} octets.");
                 Self::shape("args_too_large", text)
+            }
+        }
+    }
+}
+
+impl From<NotSwitched> for Refused {
+    fn from(why: NotSwitched) -> Self {
+        match why {
+            NotSwitched::Unauthenticated => unauthenticated(),
+            NotSwitched::Forbidden => {
+                let text = "Only the agent's owner and the operator stop and start it.";
+                Refusal::new(Class::Forbidden, "forbidden", text).into()
             }
         }
     }

@@ -180,11 +180,14 @@ fn depth(members: &Members<'_>) -> Result<u32, Refused> {
     let depth: u64 = serde_json::from_str(said.get()).map_err(|_| wrong())?;
     match u32::try_from(depth) {
         Ok(depth) if depth <= DEPTH_MAX => Ok(depth),
-        _ => {
-            let detail = format!("the request is deeper in a chain of callers than {DEPTH_MAX}");
-            Err(Refused::shape("depth_exceeded", detail))
-        }
+        _ => Err(too_deep()),
     }
+}
+
+/// A chain of callers is too long.
+pub(crate) fn too_deep() -> Refused {
+    let detail = format!("the request is deeper in a chain of callers than {DEPTH_MAX}");
+    Refused::shape("depth_exceeded", detail)
 }
 
 fn arguments(members: &Members<'_>) -> Result<Map<String, Value>, Refused> {

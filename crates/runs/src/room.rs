@@ -9,7 +9,10 @@ use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    command::{Begun, Caller, CancelRun, Interrupting, Progress, Progressed, ResumeRun, StartRun, TakeOver},
+    command::{
+        Begun, Caller, CancelAll, CancelRun, CanceledAll, Interrupting, Progress, Progressed, ResumeRun,
+        StartRun, TakeOver,
+    },
     decide::{self, Rejection},
     event::{Artifact, Leaves, ThreadEvent},
     id::ThreadId,
@@ -170,5 +173,6 @@ decides!(ResumeRun => Interrupting, |this| Some(&this.caller), |this, state, hol
 decides!(CancelRun => Interrupting, |this| Some(&this.caller), |this, state, holds, _stamp| {
     decide::cancel(state, holds, this)
 });
+decides!(CancelAll => CanceledAll, |_| None, |this, state, _holds, _stamp| decide::cancel_all(state, this));
 decides!(Progress => Progressed, |_| None, |this, state, _holds, _stamp| decide::progress(state, this));
 decides!(TakeOver => Progressed, |_| None, |this, state, _holds, _stamp| decide::take_over(state, this));

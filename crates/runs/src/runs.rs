@@ -31,6 +31,7 @@ use crate::{
     registry::Registry,
     room::{Asked, Decides, RUNS, ThreadRoom},
     state::ThreadState,
+    switch::SwitchRoom,
 };
 
 /// The runs of a server. Cheap to clone.
@@ -40,6 +41,7 @@ pub struct Runs(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) threads: Streams<ThreadRoom>,
     configurations: Streams<ConfigurationRoom>,
+    pub(crate) switches: Streams<SwitchRoom>,
     accounts: Accounts,
     pub(crate) registry: Registry,
     pub(crate) cursors: Arc<Cursors>,
@@ -122,7 +124,8 @@ impl Runs {
         let deltas = Deltas::new(&log, clock.clone());
         Self(Arc::new(Inner {
             threads: Streams::new(log.clone(), clock.clone()),
-            configurations: Streams::new(log, clock),
+            configurations: Streams::new(log.clone(), clock.clone()),
+            switches: Streams::new(log, clock),
             accounts,
             registry,
             node: cursors.node().as_str().into(),
@@ -205,6 +208,17 @@ impl Runs {
     ) -> Result<Done<Begun>, ExecuteError<Rejection>> {
         let is_new = thread.is_none();
         let thread = thread.unwrap_or_else(|| ThreadId::mint(&self.clock().stamp(), 1));
+        self.start_in(caller, (thread, is_new), request, key).await
+    }
+
+    /// The same in a thread that may be a new one.
+    pub(crate) async fn start_in(
+        &self,
+        caller: Caller,
+        (thread, is_new): (ThreadId, bool),
+        request: Request,
+        key: Option<&KeyUse>,
+    ) -> Result<Done<Begun>, ExecuteError<Rejection>> {
         let command = StartRun { caller, thread, is_new, request, node: self.0.node.clone() };
         let asked = command.clone();
         let done = self.ask(thread, command, key).await?;
@@ -295,6 +309,7 @@ impl Observer for Runs {
                     grown.entry(&event.stream).or_default().push(event);
                 }
                 ConfigurationRoom::CATEGORY => self.0.configurations.observe(event),
+                SwitchRoom::CATEGORY => self.0.switches.observe(event),
                 category if category.starts_with("accounts.") => self.0.watchers.observe(event),
                 _ => {}
             }

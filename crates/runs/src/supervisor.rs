@@ -32,6 +32,7 @@ use crate::{
 /// What a run is ended with when the server stops.
 pub(crate) const STOPPED: &str = "The server was stopped while the run was going on; it cannot be continued.";
 const GONE: &str = "This server has no agent of that name any more.";
+const HALTED: &str = "The agent is stopped; it takes no runs.";
 const BROKEN: &str = "The server failed to carry out the run.";
 const DEAF: &str = "The agent does not take the answers that it asked for.";
 
@@ -74,6 +75,9 @@ impl Runs {
         let Some(agent) = self.0.registry.get(&opened.agent) else {
             return Ok(self.end(thread, run.id, GONE).await);
         };
+        if self.stopped(&opened.agent).await?.is_some() {
+            return Ok(self.end(thread, run.id, HALTED).await);
+        }
         let queued = match queued {
             Some(queued) => queued,
             None => {

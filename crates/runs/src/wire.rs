@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{AgentHandle, TimestampMs};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,8 @@ use crate::{
     event::{Artifact, EventEmitted, RunCompleted, ThreadEvent},
     id::{RunId, ThreadId},
     members::{Members, quoted},
-    runner::{AgentOperation, Card, FinishReason, Role},
+    registry::Agent,
+    runner::{AgentOperation, FinishReason, Role},
     state::{RunState, RunStatus, ThreadState},
 };
 
@@ -35,6 +36,10 @@ pub struct AgentDescriptor {
     pub operations: Vec<AgentOperation>,
     /// The tools that it uses, for information.
     pub tools: Vec<String>,
+    /// Its address: `@owner.name`, under which it takes part in sessions.
+    pub handle: AgentHandle,
+    /// Whether it is stopped: it takes no runs until it is started.
+    pub stopped: bool,
 }
 
 /// What stands below an agent's path.
@@ -42,7 +47,8 @@ const ENDPOINTS: [&str; 7] =
     ["/describe", "/configure", "/run", "/get_events", "/stream_request", "/runs", "/threads"];
 
 impl AgentDescriptor {
-    pub(crate) fn of(name: &str, card: Card) -> Self {
+    pub(crate) fn of(agent: &Agent, stopped: bool) -> Self {
+        let card = agent.runner.card();
         let text = |name: &str| {
             Some(json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}))
         };
@@ -54,11 +60,13 @@ impl AgentDescriptor {
         };
         let others = card.operations.into_iter().filter(|operation| operation.name != "chat");
         Self {
-            name: name.to_owned(),
+            name: agent.name().to_owned(),
             purpose: card.purpose,
             endpoints: ENDPOINTS.to_vec(),
             operations: std::iter::once(chat).chain(others).collect(),
             tools: card.tools,
+            handle: agent.handle.clone(),
+            stopped,
         }
     }
 }

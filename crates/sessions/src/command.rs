@@ -7,6 +7,8 @@ use plenary_kernel::{AgentHandle, Refusal, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::event::Origin;
+
 /// Who asks, and with which token: both are checked again inside the append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
@@ -21,6 +23,8 @@ pub struct Caller {
 pub struct Draft {
     /// See [`crate::event::MessageSent::members`].
     pub members: Bytes,
+    /// See [`crate::event::MessageSent::origin`].
+    pub origin: Option<Origin>,
 }
 
 /// `POST /sessions`.

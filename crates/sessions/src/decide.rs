@@ -103,7 +103,7 @@ fn joined(state: &SessionState, participant: &Participant) -> Result<(), Rejecti
 }
 
 fn message(ids: &mut Ids<'_>, sender: &AgentHandle, draft: Draft) -> MessageSent {
-    MessageSent { id: ids.next(), sender: sender.clone(), members: draft.members }
+    MessageSent { id: ids.next(), sender: sender.clone(), origin: draft.origin, members: draft.members }
 }
 
 fn invitation(ids: &mut Ids<'_>, by: &AgentHandle, invitee: &AgentHandle, inline: bool) -> SessionEvent {

@@ -69,10 +69,23 @@ pub struct MessageSent {
     pub id: String,
     /// Who sent it: always the authenticated agent (ASP-4).
     pub sender: AgentHandle,
+    /// Of a message that this server sent for an agent that it runs; never what a peer says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// The members `content`, `idempotency_key`, `metadata` as JSON, without the braces around them: each value
     /// is the bytes that the sender sent.
     #[serde(skip)]
     pub members: Bytes,
+}
+
+/// Where a message comes from that this server sent for an agent that it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// How many agents of this server have passed on what began it, the sender included.
+    pub hops: u32,
+    /// Whether it only tells how things stand: no agent of this server answers it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub notice: bool,
 }
 
 /// See [`SessionEvent::AgentInvited`].
@@ -158,7 +171,10 @@ impl SessionEvent {
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
         fn read<'a, T: Deserialize<'a>>(stored: &'a StoredEvent) -> Result<T, Fault> {
             serde_json::from_slice(&stored.envelope).map_err(|error| corrupt(stored, &error.to_string()))
         }

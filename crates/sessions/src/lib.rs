@@ -6,6 +6,7 @@ mod connect;
 mod content;
 pub mod decide;
 pub mod event;
+mod inside;
 pub mod news;
 mod pump;
 mod reading;
@@ -24,6 +25,7 @@ mod transport;
 pub mod views;
 pub mod wire;
 
+pub use inside::Message;
 pub use routes::{operations, routes};
 pub use sessions::{Config, Sessions};
 

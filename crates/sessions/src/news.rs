@@ -189,17 +189,17 @@ impl Sessions {
         let Some(event) = self.log().read_stream(&stream, Version(at.0 - 1), 1).await?.pop() else {
             return Ok(None);
         };
-        let said = match SessionEvent::decode(&event)? {
-            // It carries the first message (ASP-29).
-            SessionEvent::AgentInvited(invited) if invited.inline => {
-                let first = self.log().read_stream(&stream, Version(1), 1).await?.pop();
-                first.as_ref().map(SessionEvent::decode).transpose()?
-            }
-            other => Some(other),
-        };
-        let text = match &said {
-            Some(SessionEvent::MessageSent(sent)) => plain(sent),
-            Some(_) | None => invitation(&state).to_owned(),
+        let mut said = SessionEvent::decode(&event)?;
+        // It carries the first message (ASP-29).
+        if matches!(&said, SessionEvent::AgentInvited(invited) if invited.inline)
+            && let Some(first) = self.log().read_stream(&stream, Version(1), 1).await?.pop()
+        {
+            said = SessionEvent::decode(&first)?;
+        }
+        let text = if let SessionEvent::MessageSent(sent) = &said {
+            plain(sent)
+        } else {
+            invitation(&state).to_owned()
         };
         let topic = state.created.as_ref().and_then(|created| created.topic.clone());
         Ok(Some(Said { topic, text }))

@@ -111,7 +111,12 @@ mod tests {
         match letter {
             'c' => SessionEvent::SessionCreated(SessionCreated { creator: other, topic: None }),
             'C' => SessionEvent::SessionCreated(SessionCreated { creator: me, topic: None }),
-            'm' => SessionEvent::MessageSent(MessageSent { id, sender: other, members: bytes::Bytes::new() }),
+            'm' => SessionEvent::MessageSent(MessageSent {
+                id,
+                sender: other,
+                origin: None,
+                members: bytes::Bytes::new(),
+            }),
             'i' => SessionEvent::AgentInvited(AgentInvited { id, invitee: me, by: other, inline: false }),
             'j' => SessionEvent::AgentJoined(AgentMoved { id, agent: me }),
             'l' => {

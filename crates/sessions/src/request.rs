@@ -273,7 +273,7 @@ fn draft(content: &RawValue, key: Option<&str>, metadata: Option<&RawValue>) -> 
         members.extend(b",\"metadata\":");
         members.extend(metadata.get().as_bytes());
     }
-    Ok(Draft { members: Bytes::from(members) })
+    Ok(Draft { members: Bytes::from(members), origin: None })
 }
 
 #[cfg(test)]

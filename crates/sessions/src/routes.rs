@@ -1,12 +1,12 @@
 //! The public operations of the Agent Session Protocol: parse, ask, translate the answer (wire.md 2.2).
 
 use axum::{
-    Json, Router,
+    Extension, Json, Router,
     extract::{FromRef, Path, State},
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use plenary_accounts::{Accounts, AgentCaller};
+use plenary_accounts::{Accounts, Acting, AgentCaller};
 use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
 use plenary_engine::{Done, KeyUse};
 use plenary_kernel::{Class, Refusal, SessionId};
@@ -54,6 +54,7 @@ fn of_session(id: &'static str, method: Method, path: &'static str, summary: &'s
 
 fn beginning() -> Vec<Operation<Sessions>> {
     let create_doc = OperationDoc::new("session.create", Method::POST, "/sessions", "Create a session")
+        .tool("sessions")
         .description(
             "The creator is joined, every invitee is invited. One unreachable invitee refuses the whole with 404.",
         )
@@ -78,6 +79,7 @@ fn beginning() -> Vec<Operation<Sessions>> {
         .errors(Class::Conflict, &["idempotency_key_reused"]);
     let reopen_doc =
         of_session("session.reopen", Method::POST, "/sessions/{id}/reopen", "Reopen an ended session")
+            .action("sessions", "session")
             .optional_request::<ReopenRequest>()
             .reply::<Okay>()
             .errors(
@@ -91,15 +93,18 @@ fn beginning() -> Vec<Operation<Sessions>> {
 fn taking_part() -> Vec<Operation<Sessions>> {
     let join_doc =
         of_session("session.join", Method::POST, "/sessions/{id}/join", "Join a session you are invited to")
+            .action("sessions", "session")
             .reply::<Okay>()
             .errors(Class::Conflict, &["not_joined", "session_ended"]);
     let invite_doc = of_session("session.invite", Method::POST, "/sessions/{id}/invite", "Invite agents")
+        .action("sessions", "session")
         .description("Each invitee on its own; 404 when trust denies some and nobody is invited.")
         .request::<InviteRequest>()
         .reply::<Invited>()
         .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite"])
         .errors(Class::Conflict, &["not_joined", "session_ended", "session_full"]);
     let send_doc = of_session("session.send", Method::POST, "/sessions/{id}/messages", "Send a message")
+        .tool("sessions")
         .request::<MessageRequest>()
         .reply::<MessageAccepted>()
         .success(StatusCode::CREATED)
@@ -124,8 +129,14 @@ fn ending() -> Vec<Operation<Sessions>> {
             .errors(Class::Conflict, &["not_joined", "session_ended"])
     };
     vec![
-        Operation::new(doc("session.leave", "/sessions/{id}/leave", "Leave a session"), leave),
-        Operation::new(doc("session.end", "/sessions/{id}/end", "End a session"), end),
+        Operation::new(
+            doc("session.leave", "/sessions/{id}/leave", "Leave a session").action("sessions", "session"),
+            leave,
+        ),
+        Operation::new(
+            doc("session.end", "/sessions/{id}/end", "End a session").action("sessions", "session"),
+            end,
+        ),
     ]
 }
 
@@ -179,6 +190,7 @@ fn answer<T: Serialize>(status: StatusCode, done: Done<T>) -> Response {
 async fn create(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
+    acting: Option<Extension<Acting>>,
     headers: HeaderMap,
     Received(body): Received,
 ) -> Answer {
@@ -189,7 +201,7 @@ async fn create(
         fields.clone().and_then(|f| key(|| format!("create/{}", agent.handle), f, &headers, body.bytes()));
     // A key that is wrong is one more reason to refuse the body.
     let (key, checked) = match key {
-        Ok(key) => (key, fields.and_then(Fields::create)),
+        Ok(key) => (key, fields.and_then(Fields::create).map(|body| body.passed_on(acting.as_deref()))),
         Err(refusal) => (None, Err(refusal)),
     };
     let command = CreateSession { caller: caller(agent), body: checked };
@@ -200,6 +212,7 @@ async fn create(
 async fn send(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
+    acting: Option<Extension<Acting>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     Received(body): Received,
@@ -214,7 +227,7 @@ async fn send(
         Ok(key) => {
             let text = key.as_ref().map(|key| key.key.as_str());
             let draft = fields.and_then(|fields| fields.message(text));
-            (key, draft)
+            (key, draft.map(|draft| draft.passed_on(acting.as_deref())))
         }
         Err(refusal) => (None, Err(refusal)),
     };
@@ -237,11 +250,13 @@ async fn invite(
 async fn reopen(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
+    acting: Option<Extension<Acting>>,
     Path(id): Path<String>,
     Received(body): Received,
 ) -> Answer {
     let body = body?;
     let checked = Fields::read(body.bytes()).and_then(|fields| fields.reopen());
+    let checked = checked.map(|body| body.passed_on(acting.as_deref()));
     let command = ReopenSession { caller: caller(agent), body: checked };
     Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
 }

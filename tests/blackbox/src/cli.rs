@@ -1,6 +1,6 @@
 //! The client commands of the binary, run in a home of their own: commands that end, and commands that run on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -69,6 +69,21 @@ impl Cli {
         Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
     }
 
+    /// Runs a command in a directory, which is made where it is missing.
+    pub async fn run_in(&self, directory: &Path, args: &[&str]) -> Ran {
+        std::fs::create_dir_all(directory).expect("a directory can be made");
+        let mut command = self.command(args);
+        ended(command.current_dir(directory), "", args).await
+    }
+
+    /// Runs a line of a shell with this standard input, as coding agents run hooks.
+    pub async fn shell(&self, directory: &Path, line: &str, input: &str) -> Ran {
+        let mut command = Command::new("/bin/sh");
+        command.env_clear().env("HOME", self.home.path()).envs(self.env.iter().cloned());
+        command.current_dir(directory).args(["-c", line]).kill_on_drop(true);
+        ended(&mut command, input, &[line]).await
+    }
+
     /// Runs a command that must succeed; its standard output without the last line break.
     pub async fn done(&self, args: &[&str]) -> String {
         let ran = self.run(args).await;
@@ -85,6 +100,21 @@ impl Cli {
         let err = BufReader::new(child.stderr.take().expect("stderr is piped")).lines();
         Running { child, out, err, said: Vec::new() }
     }
+}
+
+/// Runs a command to its end with all of its standard input.
+async fn ended(command: &mut Command, input: &str, args: &[&str]) -> Ran {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command starts");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    // Who does not read it has no use for it.
+    let _unread = stdin.write_all(input.as_bytes()).await;
+    drop(stdin);
+    let output = timeout(PATIENCE, child.wait_with_output()).await;
+    let output = output.unwrap_or_else(|_| panic!("{args:?} did not end within {PATIENCE:?}"));
+    let output = output.expect("it can be waited for");
+    let text = |octets: Vec<u8>| String::from_utf8(octets).expect("it prints UTF-8");
+    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
 /// A command that runs on; killed when dropped.

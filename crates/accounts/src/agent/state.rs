@@ -41,10 +41,10 @@ impl AgentState {
     pub fn is_taken(&self) -> bool {
         self.created_at.is_some()
     }
-    /// Whether this is the agent's token now.
+    /// Whether this is the agent's token now, or the process acts for it.
     #[must_use]
     pub fn accepts_token(&self, digest: &TokenDigest) -> bool {
-        self.is_live() && self.token.is_some_and(|token| token.matches(digest))
+        self.is_live() && (digest.is_inside() || self.token.is_some_and(|token| token.matches(digest)))
     }
     /// Whether it blocks the other one (ASP-12).
     #[must_use]

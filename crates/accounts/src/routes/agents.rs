@@ -33,6 +33,7 @@ where
     let all = |id, method, summary| {
         OperationDoc::new(id, method, "/_admin/agents", summary)
             .auth(Auth::Owner)
+            .no_tool(super::PROVISIONING)
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])
     };

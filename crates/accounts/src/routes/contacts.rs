@@ -35,6 +35,7 @@ where
     vec![
         Operation::new(
             OperationDoc::new("contact.request", Method::POST, "/contacts", "Asks another agent for contact")
+                .action("sessions", "contact")
                 .description("The answer is the same whether or not there is anybody to ask.")
                 .auth(Auth::Agent)
                 .request::<NewContact>()
@@ -49,6 +50,7 @@ where
         ),
         Operation::new(
             answer("contact.accept", "/contacts/{id}/accept", "Lists each of the two agents with the other")
+                .action("sessions", "contact")
                 .description("By the asked agent's owner, or by itself where it has self_service.")
                 .errors(Class::Forbidden, &["forbidden"])
                 .errors(Class::Conflict, &["contact_answered", "allowlist_full"]),
@@ -56,12 +58,14 @@ where
         ),
         Operation::new(
             answer("contact.decline", "/contacts/{id}/decline", "Declines a request")
+                .action("sessions", "contact")
                 .description("By the asked agent or its owner.")
                 .errors(Class::Conflict, &["contact_answered"]),
             decline,
         ),
         Operation::new(
             OperationDoc::new("auth.ticket", Method::POST, "/auth/ticket", "Trades the token for a ticket")
+                .no_tool("agent_subscribe trades the token in")
                 .description("For browsers, which can't send a header with a WebSocket: single use, 30 s.")
                 .auth(Auth::Agent)
                 .reply::<TicketMade>()

@@ -27,6 +27,7 @@ where
     let doc = |id, method, path, summary| {
         OperationDoc::new(id, method, path, summary)
             .auth(Auth::Owner)
+            .no_tool(super::PROVISIONING)
             .path_parameter::<OwnerName>("org", "The organisation: an owner's name")
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])

@@ -32,12 +32,14 @@ where
 
 fn read(id: &'static str, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, Method::GET, path, summary)
+        .action("sessions", "me")
         .auth(Auth::Agent)
         .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
 }
 
 fn write(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, path, summary)
+        .action("sessions", "me")
         .description("Only where the agent's owner has set self_service.")
         .auth(Auth::Agent)
         .errors(Class::Unauthenticated, super::UNAUTHENTICATED)

@@ -26,7 +26,9 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let doc = |id, method, path, summary| OperationDoc::new(id, method, path, summary).auth(Auth::Operator);
+    let doc = |id, method, path, summary| {
+        OperationDoc::new(id, method, path, summary).auth(Auth::Operator).no_tool(super::PROVISIONING)
+    };
     vec![
         Operation::new(
             doc("owner.create", Method::POST, "/_admin/owners", "Makes an owner, and shows its token once")

@@ -31,6 +31,7 @@ where
 {
     let doc = OperationDoc::new("agent.reachable", Method::GET, "/agents", "Lists whom the agent can reach")
         .description("Agents with which trust lets it talk, by handle; others are not named. Itself is not among them.")
+        .action("sessions", "me")
         .auth(Auth::Agent)
         .query::<ReachableQuery>()
         .reply::<ReachablePage>()

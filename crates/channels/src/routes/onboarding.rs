@@ -27,6 +27,7 @@ use crate::{
 
 pub(super) fn operations() -> Vec<Operation<Surface>> {
     let show_doc = of_channel("channel.show", Method::GET, "/agent-channel/{id}", "Learn a channel from its URL")
+        .action("channels", "channel_view")
         .description(
             "What a channel is, who is here, the charter, the state, recent events, and commands to take part. As \
              YAML or Markdown with `?format=` or `Accept`.",
@@ -39,10 +40,13 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
             .reply::<Map<String, Value>>()
             .errors(Class::NotFound, &["no_event_yet"])
     };
-    let spec_doc = newest("channel.spec", "/agent-channel/{id}/spec", "Read the newest charter");
-    let state_doc = newest("channel.state", "/agent-channel/{id}/state", "Read the newest state");
+    let spec_doc = newest("channel.spec", "/agent-channel/{id}/spec", "Read the newest charter")
+        .action("channels", "channel_view");
+    let state_doc = newest("channel.state", "/agent-channel/{id}/state", "Read the newest state")
+        .action("channels", "channel_view");
     let presence_doc =
         of_channel("channel.presence", Method::GET, "/agent-channel/{id}/presence", "See who is alive")
+            .action("channels", "channel_view")
             .description("From `status` events: silent for more than five cadences is presumed dead.")
             .reply::<Presence>();
     vec![

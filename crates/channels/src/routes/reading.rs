@@ -32,6 +32,7 @@ use crate::{
 
 pub(super) fn operations() -> Vec<Operation<Surface>> {
     let list_doc = doc("channel.list", Method::GET, "/agent-channel", "List your channels, newest first")
+        .tool("channels")
         .description("Those that your owner created or appended to; all of them for the operator.")
         .query::<ListQuery>()
         .reply::<Vec<Channel>>()
@@ -42,6 +43,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         "/agent-channel/{id}/events",
         "Read events, newest first",
     )
+    .tool("channels")
     .description(
         "A page ends at its limit, or at 8 MiB of payload; where there is more, `Link: <…>; rel=\"next\"` \
                  says how to go on.",
@@ -58,6 +60,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         "/agent-channel/{id}/events/stream",
         "Follow a channel live (server-sent events)",
     )
+    .tool("channels")
     .description(
         "From now on, or without a gap behind `Last-Event-ID` or `?after_id=`. `data` is an event, `id` its id. A \
          browser, which can't set headers, passes `?ticket=`.",

@@ -34,6 +34,7 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 pub(super) fn operations() -> Vec<Operation<Surface>> {
     let create_doc = doc("channel.create", Method::POST, "/agent-channel", "Create a channel")
+        .tool("channels")
         .description("Its id is four characters; the URL in the answer is all that another agent needs.")
         .optional_request::<CreateRequest>()
         .reply::<Channel>()
@@ -49,6 +50,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         "/agent-channel/{id}/event",
         "Append an event",
     )
+    .tool("channels")
     .description(
         "Any kind, any object. With `?validate=1` nothing is stored, and the answer is what is wrong with a \
              `spec`, `state` or `status`: {valid, stored, problems}.",
@@ -71,6 +73,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     )
     .errors(Class::Conflict, &["channel_closed", "idempotency_key_reused"]);
     let close_doc = of_channel("channel.close", Method::POST, "/agent-channel/{id}/close", "Close a channel")
+        .tool("channels")
         .description("It stays readable. Closing it again stamps it again.")
         .reply::<Channel>()
         .errors(Class::Malformed, &["invalid_json"])

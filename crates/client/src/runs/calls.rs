@@ -105,6 +105,22 @@ impl Client {
         self.get(&at(agent, "describe")).await
     }
 
+    /// `POST …/stop`: what goes on is canceled, and nothing is taken until it is started.
+    ///
+    /// # Errors
+    /// As every call; 403 unless the token is of the agent's owner or the operator.
+    pub async fn stop_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
+        self.post_empty(&at(agent, "stop")).await
+    }
+
+    /// `POST …/start`: it takes runs and joins sessions again.
+    ///
+    /// # Errors
+    /// As every call; 403 unless the token is of the agent's owner or the operator.
+    pub async fn start_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
+        self.post_empty(&at(agent, "start")).await
+    }
+
     /// `POST …/configure` (SC-43): each argument by itself, null takes it away.
     ///
     /// # Errors

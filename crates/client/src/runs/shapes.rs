@@ -1,6 +1,7 @@
 //! What is sent to agents, and what the server says of agents, runs and threads (wire.md 4.1, D.8).
 //! Must not know: the calls.
 
+use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -24,6 +25,12 @@ pub struct Descriptor {
     /// The tools that it uses.
     #[serde(default)]
     pub tools: Vec<String>,
+    /// Its address in sessions.
+    #[serde(default)]
+    pub handle: Option<AgentHandle>,
+    /// Whether it is stopped.
+    #[serde(default)]
+    pub stopped: bool,
 }
 
 /// One operation of an agent (SC-21).

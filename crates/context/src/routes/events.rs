@@ -36,6 +36,7 @@ struct EventsQuery {
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let path = "/v1/projects/{project_id}/events";
     let doc = in_project("context.events", Method::GET, path, "Follow a project live (server-sent events)")
+        .tool("context")
         .description(
             "From now on, or without a gap behind `Last-Event-ID` or `?after=`. `event` is the type, `id` rises by one \
              with everything that happens in the project, `data` is JSON. A browser, which can't set headers, passes \

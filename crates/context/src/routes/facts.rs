@@ -108,18 +108,21 @@ struct InvalidateQuery {
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let facts = "/v1/projects/{project_id}/facts";
-    let assert_doc = writing(in_project("context.assert_fact", Method::POST, facts, "Assert a fact"))
-        .description("Ends the current fact of the same subject and predicate in the same write.")
-        .success(StatusCode::CREATED)
-        .request::<NewFact>()
-        .reply::<Fact>()
-        .errors(Class::Malformed, &["invalid_valid_from"]);
+    let assert_doc =
+        writing(in_project("context.assert_fact", Method::POST, facts, "Assert a fact").tool("context"))
+            .description("Ends the current fact of the same subject and predicate in the same write.")
+            .success(StatusCode::CREATED)
+            .request::<NewFact>()
+            .reply::<Fact>()
+            .errors(Class::Malformed, &["invalid_valid_from"]);
     let list_doc = in_project("context.facts", Method::GET, facts, "List facts: now, at a moment, or ever")
+        .tool("context")
         .query::<FactQuery>()
         .reply::<Facts>()
         .errors(Class::Malformed, &["invalid_parameter"]);
     let end_doc =
         in_project("context.invalidate_fact", Method::DELETE, facts, "End a fact without a successor")
+            .tool("context")
             .query::<InvalidateQuery>()
             .reply::<Invalidated>()
             .errors(Class::Malformed, &["invalid_parameter"])

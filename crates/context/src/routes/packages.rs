@@ -128,7 +128,7 @@ fn one(id: &'static str, method: Method, path: &'static str, summary: &'static s
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let packages = "/v1/projects/{project_id}/packages";
-    let deposit_doc = writing(in_project("context.deposit", Method::POST, packages, "Deposit a package"))
+    let deposit_doc = writing(in_project("context.deposit", Method::POST, packages, "Deposit a package").tool("context"))
         .description(
             "Kept, hashed and returned exactly as sent. The same id again: 200 with an equal package, else 409. 201 \
              when it is new.",
@@ -139,6 +139,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .errors(Class::Malformed, &["hash_mismatch"])
         .errors(Class::Conflict, &["duplicate_package_id"]);
     let list_doc = in_project("context.pull", Method::GET, packages, "List packages, newest first")
+        .tool("context")
         .query::<ListQuery>()
         .reply::<Packages>()
         .errors(Class::Malformed, &["invalid_parameter"])
@@ -149,29 +150,36 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         "/v1/projects/{project_id}/reviews",
         "List the packages that await review",
     )
+    .action("context", "context_reviews")
     .query::<ListQuery>()
     .reply::<Packages>();
     let get_doc = one("context.get", Method::GET, "/v1/packages/{package_id}", "Show a package")
+        .tool("context")
         .reply::<ContextPackage>()
         .errors(Class::Internal, &["content_damaged"]);
-    let flag_doc =
-        writing(one("context.flag", Method::POST, "/v1/packages/{package_id}/flag", "Ask for a review"))
-            .request::<Flag>()
-            .reply::<ContextPackage>()
-            .errors(Class::Malformed, &["invalid_transition"])
-            .errors(Class::Conflict, &["too_many_steps"]);
-    let review_doc =
-        writing(one("context.review", Method::POST, "/v1/packages/{package_id}/review", "Review a package"))
-            .request::<Review>()
-            .reply::<ContextPackage>()
-            .errors(Class::Malformed, &["invalid_transition"])
-            .errors(Class::Conflict, &["too_many_steps"]);
+    let flag_doc = writing(
+        one("context.flag", Method::POST, "/v1/packages/{package_id}/flag", "Ask for a review")
+            .action("context", "context_reviews"),
+    )
+    .request::<Flag>()
+    .reply::<ContextPackage>()
+    .errors(Class::Malformed, &["invalid_transition"])
+    .errors(Class::Conflict, &["too_many_steps"]);
+    let review_doc = writing(
+        one("context.review", Method::POST, "/v1/packages/{package_id}/review", "Review a package")
+            .action("context", "context_reviews"),
+    )
+    .request::<Review>()
+    .reply::<ContextPackage>()
+    .errors(Class::Malformed, &["invalid_transition"])
+    .errors(Class::Conflict, &["too_many_steps"]);
     let log_doc = one(
         "context.reviews",
         Method::GET,
         "/v1/packages/{package_id}/reviews",
         "Show a package's review log",
     )
+    .action("context", "context_reviews")
     .reply::<Reviews>();
     vec![
         Operation::new(deposit_doc, deposit),

@@ -60,19 +60,27 @@ struct NewRole {
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let (project, members) = ("/v1/projects/{project_id}", "/v1/projects/{project_id}/members");
     let member = "/v1/projects/{project_id}/members/{member}";
-    let create_doc = writing(doc("context.create_project", Method::POST, "/v1/projects", "Make a project"))
-        .success(StatusCode::CREATED)
-        .request::<NewProject>()
-        .reply::<Project>()
-        .errors(Class::Conflict, &["project_exists"]);
+    let create_doc = writing(
+        doc("context.create_project", Method::POST, "/v1/projects", "Make a project")
+            .action("context", "context_projects"),
+    )
+    .success(StatusCode::CREATED)
+    .request::<NewProject>()
+    .reply::<Project>()
+    .errors(Class::Conflict, &["project_exists"]);
     let list_doc =
         doc("context.projects", Method::GET, "/v1/projects", "List the projects that one may read")
+            .action("context", "context_projects")
             .reply::<Projects>();
-    let edit_doc = writing(in_project("context.edit_project", Method::PATCH, project, "Describe a project"))
-        .request::<AboutProject>()
-        .reply::<Project>();
+    let edit_doc = writing(
+        in_project("context.edit_project", Method::PATCH, project, "Describe a project")
+            .action("context", "context_projects"),
+    )
+    .request::<AboutProject>()
+    .reply::<Project>();
     let of_member = |id, method, summary| {
         in_project(id, method, member, summary)
+            .action("context", "context_projects")
             .path_parameter::<AllowEntry>("member", "`@owner.name`, or `@owner.*`")
             .errors(Class::Forbidden, &["unauthorized"])
     };
@@ -86,6 +94,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .errors(Class::Malformed, &["invalid_schema"]);
     let switch = |id, path, summary| {
         in_project(id, Method::POST, path, summary)
+            .action("context", "context_projects")
             .reply::<Project>()
             .errors(Class::Forbidden, &["unauthorized"])
     };
@@ -93,12 +102,16 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         Operation::new(create_doc, create),
         Operation::new(list_doc, list),
         Operation::new(
-            in_project("context.project", Method::GET, project, "Show a project").reply::<Project>(),
+            in_project("context.project", Method::GET, project, "Show a project")
+                .action("context", "context_projects")
+                .reply::<Project>(),
             get,
         ),
         Operation::new(edit_doc, describe),
         Operation::new(
-            in_project("context.members", Method::GET, members, "List who has a role").reply::<Members>(),
+            in_project("context.members", Method::GET, members, "List who has a role")
+                .action("context", "context_projects")
+                .reply::<Members>(),
             roles,
         ),
         Operation::new(share_doc, share),

@@ -49,10 +49,12 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         "/v1/projects/{project_id}/orient",
         "What a new session begins with",
     )
+    .tool("context")
     .query::<OrientQuery>()
     .reply::<Orientation>()
     .errors(Class::Malformed, &["invalid_parameter"]);
     let digest_doc = doc("context.orchestrate", Method::GET, "/v1/orchestrate", "A digest across packages")
+        .tool("context")
         .query::<DigestQuery>()
         .reply::<Digest>()
         .errors(Class::Malformed, &["invalid_parameter"])
@@ -63,6 +65,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         "/v1/conformance",
         "What this server does of the Agentic Protocol",
     )
+    .no_tool("for programs that choose a server")
     .auth(Auth::None)
     .reply::<Conformance>();
     vec![

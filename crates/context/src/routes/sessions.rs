@@ -55,22 +55,30 @@ struct SessionQuery {
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let (sessions, session) =
         ("/v1/projects/{project_id}/sessions", "/v1/projects/{project_id}/sessions/{session_id}");
-    let start_doc = writing(in_project("context.start_session", Method::POST, sessions, "Begin a session"))
-        .success(StatusCode::CREATED)
-        .optional_request::<NewSession>()
-        .reply::<Session>();
+    let start_doc = writing(
+        in_project("context.start_session", Method::POST, sessions, "Begin a session")
+            .action("context", "context_sessions"),
+    )
+    .success(StatusCode::CREATED)
+    .optional_request::<NewSession>()
+    .reply::<Session>();
     let list_doc = in_project("context.sessions", Method::GET, sessions, "List sessions, newest first")
+        .action("context", "context_sessions")
         .query::<SessionQuery>()
         .reply::<Sessions>()
         .errors(Class::Malformed, &["invalid_parameter"]);
     let get_doc = in_project("context.session", Method::GET, session, "Show a session")
+        .action("context", "context_sessions")
         .reply::<Session>()
         .errors(Class::NotFound, &["session_not_found"]);
-    let end_doc = writing(in_project("context.end_session", Method::PATCH, session, "End a session"))
-        .optional_request::<SessionEnd>()
-        .reply::<Session>()
-        .errors(Class::NotFound, &["session_not_found"])
-        .errors(Class::Conflict, &["session_ended"]);
+    let end_doc = writing(
+        in_project("context.end_session", Method::PATCH, session, "End a session")
+            .action("context", "context_sessions"),
+    )
+    .optional_request::<SessionEnd>()
+    .reply::<Session>()
+    .errors(Class::NotFound, &["session_not_found"])
+    .errors(Class::Conflict, &["session_ended"]);
     vec![
         Operation::new(start_doc, start),
         Operation::new(list_doc, list),

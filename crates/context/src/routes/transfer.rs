@@ -48,7 +48,7 @@ struct ImportQuery {
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let export_doc =
-        in_project("context.export", Method::GET, "/v1/projects/{project_id}/export", "Export a project")
+        in_project("context.export", Method::GET, "/v1/projects/{project_id}/export", "Export a project").no_tool("whole projects, line by line, for programs")
             .description(
                 "Lines `{record, data, content_hash?, reviews?, cursor}`, the last one `end` with the counts; an export \
                  without it was cut.",
@@ -57,11 +57,13 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             .reply_type(NDJSON)
             .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let all_doc = doc("context.export_all", Method::GET, "/v1/export", "Export every project one may read")
+        .no_tool("whole projects, line by line, for programs")
         .query::<ExportQuery>()
         .reply_type(NDJSON)
         .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
         .errors(Class::Conflict, &["too_many_projects"]);
     let import_doc = doc("context.import", Method::POST, "/v1/import", "Import what was exported")
+        .no_tool("whole projects, line by line, for programs")
         .description(
             "The body is newline-delimited JSON of any length. Records that are there already are skipped, so that an \
              import can be repeated. For the operator, and for owners within their own projects and names.",

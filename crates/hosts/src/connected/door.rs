@@ -103,6 +103,7 @@ pub fn operations() -> Vec<Operation<Door>> {
         "/agent/{name}/attach",
         "Attach as an instance of an agent, and get its runs over a WebSocket",
     )
+    .no_tool("for agents, which speak for themselves")
     .description(
         "For agents of kind `connected`, with the token of the agent itself. Each text frame is one JSON object: \
          requests come in, and events with their `run_id` go out.",

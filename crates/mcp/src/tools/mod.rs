@@ -5,8 +5,11 @@ mod asking;
 pub mod bounds;
 mod core;
 mod frame;
+mod frames;
+mod relay;
 mod schema;
 mod stream;
+mod whole;
 
 use std::{future::Future, marker::PhantomData, sync::Arc};
 
@@ -19,11 +22,22 @@ use crate::{
     tool::{Action, Called, Calling, Hints, Tool, Tools, Toolset},
 };
 use asking::{Answer, Asking, Refusal};
+pub use whole::faults;
 
 /// Every tool of a server with these operations.
 #[must_use]
 pub fn all(operations: &Operations) -> Tools {
-    Tools::new(core::tools(operations))
+    Tools::new(
+        [
+            core::tools(operations),
+            frames::tools(operations),
+            relay::tools(operations),
+            whole::tools(operations),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+    )
 }
 
 /// It changes nothing.

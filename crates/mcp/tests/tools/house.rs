@@ -98,17 +98,17 @@ impl House {
         let indexed = context.clone();
         tokio::spawn(async move { indexed.index().await });
         let metrics = Metrics::new();
-        let origin = Origin::new("127.0.0.1:7420", None, Vec::new());
+
         let router = plenary_edge::routes(plenary_accounts::operations(), &metrics)
             .unwrap()
             .with_state(accounts)
             .merge(plenary_sessions::routes(sessions, &metrics).unwrap())
-            .merge(plenary_channels::routes(channels, origin, &metrics).unwrap())
+            .merge(plenary_channels::routes(channels, origin(), &metrics).unwrap())
             .merge(plenary_frames::routes(frames, &metrics).unwrap())
             .merge(plenary_context::routes(context, &metrics).unwrap())
             .merge(plenary_runs::routes(runs, &metrics).unwrap());
         let router = with_fallbacks(router, &metrics);
-        let operations = Operations::new(router.clone(), docs());
+        let operations = Operations::new(router.clone(), docs()).at(origin());
         let tools = tools::all(&operations);
         Self { operations, tools, router }
     }
@@ -181,4 +181,8 @@ impl Hand<'_> {
             Called::Done(value) => panic!("{tool} came to {value}"),
         }
     }
+}
+
+fn origin() -> Origin {
+    Origin::new("http://127.0.0.1:7420", None, Vec::new())
 }

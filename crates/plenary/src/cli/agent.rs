@@ -71,6 +71,10 @@ pub(crate) enum Command {
         #[arg(long)]
         show_token: bool,
     },
+    /// Stop an agent that the server runs: what it does is canceled, and it takes nothing until it is started
+    Stop(Of),
+    /// Start an agent that was stopped; invitations that came meanwhile are answered
+    Start(Of),
     /// Remove an agent for good; its handle stays taken
     Rm {
         /// The agent
@@ -133,6 +137,8 @@ impl Command {
             | Self::Show(Of { handle })
             | Self::Allowlist(Of { handle })
             | Self::Blocks(Of { handle })
+            | Self::Stop(Of { handle })
+            | Self::Start(Of { handle })
             | Self::Policy { handle, .. }
             | Self::SelfService { handle, .. }
             | Self::Allow { handle, .. }
@@ -198,8 +204,27 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             context.answer(&reply, |_| Ok(out.line(&format!("{handle} no longer blocks {target}"))?))
         }
         Command::RotateToken { handle, show_token } => rotate(context, &client, handle, show_token).await,
+        Command::Stop(Of { handle }) => {
+            hosted(&client, &handle).await?;
+            let reply = client.stop_agent(handle.name()).await?;
+            context.answer(&reply, |_| Ok(out.line(&format!("stopped {handle}"))?))
+        }
+        Command::Start(Of { handle }) => {
+            hosted(&client, &handle).await?;
+            let reply = client.start_agent(handle.name()).await?;
+            context.answer(&reply, |_| Ok(out.line(&format!("started {handle}"))?))
+        }
         Command::Rm { handle, yes } => remove(context, &client, &handle, yes).await,
     }
+}
+
+/// That the server runs the agent: it is reached by its name there, which an agent of another owner may have.
+async fn hosted(client: &Client, handle: &AgentHandle) -> Result<(), Failure> {
+    let described = client.describe_agent(handle.name()).await?;
+    if described.handle.as_ref() == Some(handle) {
+        return Ok(());
+    }
+    Err(Failure::local(format!("the server does not run {handle}")))
 }
 
 async fn add(context: &Context, client: &Client, args: Add) -> Result<(), Failure> {

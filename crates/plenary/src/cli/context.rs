@@ -1,9 +1,13 @@
 //! What every client command works with: settings, the server, who speaks, and where words go.
 //! Must not know: any command.
 
-use std::{cell::RefCell, path::PathBuf};
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+};
 
 use plenary_client::{BaseUrl, Client, Error, Reply, Roots};
+use plenary_kernel::AgentHandle;
 
 use super::{
     Global,
@@ -55,6 +59,17 @@ impl Context {
     /// The agent this command speaks as, if anything says so.
     pub(crate) fn identity(&self) -> Result<Option<Identity>, Failure> {
         identity::resolve(self.global.speak_as.as_ref(), &self.around)
+    }
+
+    /// The agent that a coding agent is in a directory, if anything says so.
+    pub(crate) fn identity_of(&self, client: &str, directory: &Path) -> Result<Option<Identity>, Failure> {
+        identity::resolve_client(self.global.speak_as.as_ref(), &self.around, client, directory)
+    }
+
+    /// The same context for another agent, in another directory.
+    pub(crate) fn speaking_as(&self, handle: &AgentHandle, directory: &Path) -> Self {
+        let global = Global { speak_as: Some(handle.clone()), ..self.global.clone() };
+        Self::new(global, self.out, self.around.moved(directory.to_owned()))
     }
 
     /// The tokens file; none when the user has no home.

@@ -14,35 +14,43 @@ use super::{
 /// Reports a failure on standard error and says which exit code it is.
 pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
     let exit = failure.exit();
-    let (what, next) = match failure {
-        Failure::Said(_) => return exit,
-        Failure::Output(_) if exit == Exit::Done => return exit,
+    let is_enough = matches!(failure, Failure::Output(_)) && exit == Exit::Done;
+    if is_enough || matches!(failure, Failure::Said(_)) {
+        return exit;
+    }
+    if let Failure::Call(Error::Refused(refused)) = failure
+        && context.out.is_json()
+    {
+        let mut error = json!({
+            "status": refused.status, "code": refused.code, "message": refused.message,
+            "next": refused_next(context, refused),
+        });
+        if let Some(field) = &refused.field {
+            error["field"] = field.as_str().into();
+        }
+        context.out.json_error(&error);
+        return exit;
+    }
+    let (what, next) = words(context, failure);
+    context.out.error(&what, next.as_deref());
+    exit
+}
+
+/// A failure in words, and what to do next.
+pub(crate) fn words(context: &Context, failure: &Failure) -> (String, Option<String>) {
+    match failure {
+        Failure::Said(_) => (String::new(), None),
         Failure::Output(error) => (format!("standard output cannot be written: {error}"), None),
         Failure::Usage { what, next } | Failure::Auth { what, next } => (what.clone(), Some(next.clone())),
         Failure::Local { what, next } => (what.clone(), next.clone()),
         Failure::Call(Error::Network(fault)) => (fault.to_string(), network_next(context, fault)),
-        Failure::Call(Error::Refused(refused)) => {
-            let next = refused_next(context, refused);
-            if context.out.is_json() {
-                let mut error = json!({
-                    "status": refused.status, "code": refused.code, "message": refused.message, "next": next,
-                });
-                if let Some(field) = &refused.field {
-                    error["field"] = field.as_str().into();
-                }
-                context.out.json_error(&error);
-                return exit;
-            }
-            (refused_what(refused), next)
-        }
+        Failure::Call(Error::Refused(refused)) => (refused_what(refused), refused_next(context, refused)),
         Failure::Call(error @ Error::Unreadable(_)) => (
             error.to_string(),
             Some("check that --url names a Plenary server; `plenary status` tells".into()),
         ),
         Failure::Call(error @ Error::Invalid(_)) => (error.to_string(), None),
-    };
-    context.out.error(&what, next.as_deref());
-    exit
+    }
 }
 
 fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {

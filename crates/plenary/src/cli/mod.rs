@@ -7,11 +7,14 @@ mod agentic;
 mod agents;
 mod channel;
 mod completions;
+mod connect;
 mod contact;
 mod context;
+mod doctor;
 mod explain;
 mod failure;
 mod frame;
+mod hook;
 mod identity;
 mod inbox;
 mod input;
@@ -26,8 +29,11 @@ mod say;
 #[cfg(test)]
 mod scratch;
 mod session;
+mod settings;
+mod shell;
 mod status;
 mod surroundings;
+mod teach;
 mod terminal;
 mod token;
 mod use_agent;
@@ -35,7 +41,7 @@ mod whereabouts;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::{Args, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use plenary_client::BaseUrl;
 use plenary_kernel::AgentHandle;
 
@@ -125,6 +131,16 @@ pub(crate) enum Command {
     Agents(agents::Agents),
     /// The agent itself: its settings, and changing them where its owner allows that
     Me(me::Me),
+    /// Make a coding agent an agent of the network, in this directory
+    Connect(connect::Connect),
+    /// Take back what `connect` wrote
+    Disconnect(connect::Disconnect),
+    /// Prove the path from a coding agent to the network and back, link by link
+    Doctor(doctor::Doctor),
+    /// Print what an agent is told of the network
+    Teach(teach::Teach),
+    /// For coding agents: tell of an event on standard input, and be told what is new
+    Hook(hook::Hook),
     /// Make an agent the default in this directory and below
     Use(use_agent::Use),
     /// Serve the Model Context Protocol on standard input and output
@@ -136,6 +152,48 @@ pub(crate) enum Command {
     Token(token::Command),
     /// Print a completion script for a shell
     Completions(completions::Completions),
+}
+
+/// Whether these arguments ask for `plenary hook`, whatever else is wrong with them.
+pub(crate) fn is_hook(arguments: impl Iterator<Item = String>) -> bool {
+    let mut words = arguments.skip(1);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--as" | "--url" | "--token" | "--cacert" => drop(words.next()),
+            flag if flag.starts_with('-') => {}
+            command => return command == "hook",
+        }
+    }
+    false
+}
+
+/// The command line of `plenary hook` alone: whoever waits for a hook does not wait for all the others to be described.
+#[derive(Debug, Parser)]
+#[command(name = "plenary")]
+struct Hooked {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: HookCommand,
+}
+
+/// The one command of [`Hooked`].
+#[derive(Debug, Subcommand)]
+enum HookCommand {
+    /// For coding agents: tell of an event on standard input, and be told what is new
+    Hook(hook::Hook),
+}
+
+/// Carries `plenary hook` out. To a coding agent the exit code of wrong usage means: hold the person's work up.
+pub(crate) fn run_hook() -> ExitCode {
+    match Hooked::try_parse() {
+        Ok(Hooked { global, command: HookCommand::Hook(args) }) => {
+            let out = Out::new(global.json, global.no_color);
+            run(global, Command::Hook(args), out)
+        }
+        Err(error) if error.use_stderr() => Exit::Done.into(),
+        Err(error) => error.exit(),
+    }
 }
 
 /// Carries a client command out, and says what went wrong.
@@ -152,6 +210,14 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Use(args) => use_agent::run(context, &args),
         Command::Token(command) => token::run(context, command),
         Command::Completions(args) => completions::run(context, &args),
+        Command::Teach(args) => teach::run(context, &args),
+        Command::Hook(args) => {
+            hook::run(context, &args);
+            Ok(())
+        }
+        Command::Connect(args) => wait(connect::connect(context, args)),
+        Command::Doctor(args) => wait(doctor::run(context, args)),
+        Command::Disconnect(args) => wait(connect::disconnect(context, args)),
         Command::Owner(command) => wait(owner::run(context, command)),
         Command::Agent(command) => wait(agent::run(context, command)),
         Command::Org(command) => wait(org::run(context, command)),

@@ -1,25 +1,30 @@
 //! What a command finds around it: environment variables and the working directory.
 //! Must not know: what they mean.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, rc::Rc};
 
 type Variables = dyn Fn(&str) -> Option<String>;
 
 /// The process's surroundings, or a test's.
 pub(crate) struct Surroundings {
-    var: Box<Variables>,
+    var: Rc<Variables>,
     directory: Option<PathBuf>,
 }
 
 impl Surroundings {
     /// Those of this process. Nothing is read before it is asked for but the working directory.
     pub(crate) fn of_process() -> Self {
-        Self { var: Box::new(|name| std::env::var(name).ok()), directory: std::env::current_dir().ok() }
+        Self { var: Rc::new(|name: &str| std::env::var(name).ok()), directory: std::env::current_dir().ok() }
     }
 
     /// A variable; empty counts as unset.
     pub(crate) fn var(&self, name: &str) -> Option<String> {
         (self.var)(name).filter(|value| !value.is_empty())
+    }
+
+    /// The same, elsewhere.
+    pub(crate) fn moved(&self, directory: PathBuf) -> Self {
+        Self { var: Rc::clone(&self.var), directory: Some(directory) }
     }
 
     /// The working directory, unless it was removed.
@@ -33,7 +38,7 @@ impl Surroundings {
         let vars: Vec<(String, String)> =
             vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Self {
-            var: Box::new(move |name| {
+            var: Rc::new(move |name: &str| {
                 vars.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())
             }),
             directory: Some(directory.to_owned()),

@@ -1,12 +1,13 @@
 //! `plenary demo`: a server on a store that keeps nothing, and the conversation of the Agent Session Protocol's
 //! own walkthrough (ASP §7) played on it by real clients over HTTP and WebSocket, then frames between the sessions of
-//! one person, a handoff on a channel, context that outlives its session, and runs of an agent behind the server. Every step is
-//! printed as it crosses the wire, and checked.
+//! one person, a handoff on a channel, context that outlives its session, runs of an agent behind the server, and the
+//! tools that models get. Every step is printed as it crosses the wire, and checked.
 //! Must not know: the command line's other commands, or how the server works.
 
 mod channels;
 mod context;
 mod frames;
+mod mcp;
 mod runs;
 mod stage;
 mod variations;
@@ -72,6 +73,7 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, once: bool) 
     channels::play(&mut stage).await.context("a channel")?;
     context::play(&mut stage).await.context("context")?;
     runs::play(&mut stage).await.context("runs")?;
+    mcp::play(&mut stage).await.context("tools")?;
     stage.note(&format!(
         "Every step was as specified: {} requests, {} events.",
         stage.requests(),

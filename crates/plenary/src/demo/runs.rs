@@ -6,10 +6,11 @@ use http::Method;
 use plenary_client::runs::{Accepted, Chat, EventBody, FinishReason, RunEvent, RunStream};
 use serde_json::{Map, Value, json};
 
-use super::stage::Stage;
+use super::{stage::Stage, walkthrough::of};
 
 const CALLER: &str = "@nick.cc-laptop";
 const AGENT: &str = "echo";
+const HANDLE: &str = "@plenary.echo";
 const INPUT: &str = "Summarise the port";
 
 /// Plays it; the caller has entered before.
@@ -59,6 +60,25 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     ends(stage, &mut stream, FinishReason::Canceled).await?;
     let threads = stage.request(CALLER, Method::GET, "/agent/echo/threads", None, 200).await?;
     ensure!(threads[0]["runs"].as_array().is_some_and(|runs| runs.len() == 3), "all in one: {threads}");
+    in_a_session(stage).await
+}
+
+/// The agent takes part in a session like anybody.
+async fn in_a_session(stage: &mut Stage) -> anyhow::Result<()> {
+    stage.note(
+        "The agent has an address like everybody. Once its list admits the laptop, it can be invited.",
+    )?;
+    let invitation = json!({"invite": [HANDLE], "initial_message": {"content": INPUT}});
+    stage.request(CALLER, Method::POST, "/sessions", Some(invitation.clone()), 404).await?;
+    stage.admits(HANDLE, CALLER).await?;
+    let opened = stage.request(CALLER, Method::POST, "/sessions", Some(invitation), 201).await?;
+    let session = opened["session_id"].as_str().context("a session id")?.to_owned();
+    stage.event(CALLER, of("message", &session, json!({"sender": CALLER, "sequence": 1}))).await?;
+    stage.event(CALLER, of("invited", &session, json!({"invitee": HANDLE}))).await?;
+    stage.note("It joins by itself, the message becomes a run, and what the run says is its answer.")?;
+    stage.event(CALLER, of("joined", &session, json!({"agent": HANDLE}))).await?;
+    let answer = json!({"sender": HANDLE, "content": INPUT, "sequence": 4});
+    stage.event(CALLER, of("message", &session, answer)).await?;
     Ok(())
 }
 

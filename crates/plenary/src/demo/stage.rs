@@ -2,6 +2,7 @@
 //! Must not know: the play.
 
 mod frames;
+mod mcp;
 mod runs;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -104,6 +105,13 @@ impl Stage {
         let client = self.base.with_token(Token::new(token.clone())?);
         self.players.insert(owner, Player { client, token, live: None });
         say(self.out, owner, "comes in", "as a person")
+    }
+
+    /// Puts somebody on the list of an agent that is there already.
+    pub(super) async fn admits(&mut self, handle: &str, entry: &str) -> anyhow::Result<()> {
+        let allowed = self.operator.allow(&handle.parse()?, &[entry.parse::<AllowEntry>()?]).await;
+        allowed.with_context(|| format!("the list of {handle}"))?;
+        say(self.out, handle, "admits", entry)
     }
 
     /// Opens the event stream of an agent.

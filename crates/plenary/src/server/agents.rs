@@ -2,12 +2,17 @@
 //! agent has one arm here.
 //! Must not know: how an agent runs.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use anyhow::{Context as _, bail};
+use plenary_accounts::{Hosted, Policy};
 use plenary_hosts::Around;
-use plenary_kernel::AgentHandle;
-use plenary_runs::{Agent, Echo, Registry, RunLimits, Runner};
+use plenary_kernel::{AgentHandle, AllowEntry};
+use plenary_participation::{Answers, Settings as Part};
+use plenary_runs::{Agent, Echo, Registry, RunLimits, Runner, limits::DEPTH_MAX};
 use serde::Deserialize;
 use toml::Table;
 
@@ -28,6 +33,38 @@ pub(super) struct RunsTable {
     echo: Option<bool>,
     #[serde(flatten)]
     limits: LimitsTable,
+    #[serde(flatten)]
+    part: PartTable,
+}
+
+/// How agents take part in sessions: all of them in `[runs]`, and one in its own table.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(default)]
+struct PartTable {
+    /// Which messages it answers: `mentioned` or `always` [default: mentioned]
+    answers: Option<String>,
+    /// How many agents of this server may have passed on what it answers [default: 8]
+    hops_max: Option<u32>,
+    /// How many messages of one other party it answers in a minute and a session [default: 30]
+    messages_per_minute_max: Option<u32>,
+}
+
+impl PartTable {
+    /// These, and where they say nothing the others.
+    fn over(&self, others: Part) -> anyhow::Result<Part> {
+        let answers = match self.answers.as_deref() {
+            None => others.answers,
+            Some("mentioned") => Answers::Mentioned,
+            Some("always") => Answers::Always,
+            Some(other) => bail!("`answers` must be mentioned or always, not {other:?}"),
+        };
+        let hops_max = self.hops_max.unwrap_or(others.hops_max);
+        if hops_max > DEPTH_MAX {
+            bail!("`hops_max` must be at most {DEPTH_MAX}");
+        }
+        let messages_per_minute_max = self.messages_per_minute_max.unwrap_or(others.messages_per_minute_max);
+        Ok(Part { answers, hops_max, messages_per_minute_max })
+    }
 }
 
 /// What one run may take, of all agents in `[runs]` and of one in its own table.
@@ -66,39 +103,72 @@ pub(super) struct AgentTable {
     kind: String,
     owner: Option<String>,
     purpose: Option<String>,
+    /// Who may reach it: `allowlist` or `open` [default: allowlist]
+    policy: Option<Policy>,
+    /// Its allowlist.
+    #[serde(default)]
+    allowlist: Vec<AllowEntry>,
     #[serde(flatten)]
     limits: LimitsTable,
+    #[serde(flatten)]
+    part: PartTable,
     #[serde(flatten)]
     rest: Table,
 }
 
-/// Every agent of a configuration.
-pub(super) fn registry(
+/// Every agent of a configuration, and how each takes part in sessions.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Agents {
+    pub(crate) registry: Registry,
+    pub(crate) hosted: Vec<Hosted>,
+    pub(crate) parts: HashMap<AgentHandle, Part>,
+}
+
+impl Agents {
+    fn put(&mut self, agent: Agent, account: Option<(Policy, Vec<AllowEntry>)>, part: Part) -> Agent {
+        self.hosted.push(Hosted { handle: agent.handle.clone(), account });
+        self.parts.insert(agent.handle.clone(), part);
+        agent
+    }
+}
+
+/// Reads every agent of a configuration.
+pub(super) fn agents(
     runs: &RunsTable,
     tables: &BTreeMap<String, AgentTable>,
     around: &Around,
-) -> anyhow::Result<Registry> {
+) -> anyhow::Result<Agents> {
     let limits = runs.limits.over(RunLimits::default()).context("[runs]")?;
     let default_owner = runs.owner.as_deref().unwrap_or(OWNER);
     let handle = |name: &str, owner: Option<&str>| -> anyhow::Result<AgentHandle> {
         let owner = owner.unwrap_or(default_owner);
         format!("@{owner}.{name}").parse().context("its name or its owner is none")
     };
-    let mut agents = Vec::new();
+    let part = runs.part.over(Part::default()).context("[runs]")?;
+    let (mut all, mut agents) = (Agents::default(), Vec::new());
     for (name, table) in tables {
-        let made = || {
+        let mut made = || {
             let limits = table.limits.over(limits)?;
             let handle = handle(name, table.owner.as_deref())?;
             let runner = runner(table, &handle, around)?;
-            anyhow::Ok(Agent { handle, runner, limits })
+            let agent = Agent { handle, runner, limits };
+            // Whoever attaches itself needs a token, and so an account that somebody made.
+            let account = (table.kind != "connected")
+                .then(|| (table.policy.unwrap_or_default(), table.allowlist.clone()));
+            if account.is_none() && (table.policy.is_some() || !table.allowlist.is_empty()) {
+                bail!("`policy` and `allowlist` are set where its account is made");
+            }
+            anyhow::Ok(all.put(agent, account, table.part.over(part)?))
         };
         agents.push(made().with_context(|| format!("[agents.{name}]"))?);
     }
     if runs.echo.unwrap_or(true) && !tables.contains_key(ECHO) {
         let handle = handle(ECHO, None).context("[runs]")?;
-        agents.push(Agent { handle, runner: Arc::new(Echo::default()), limits });
+        let agent = Agent { handle, runner: Arc::new(Echo::default()), limits };
+        agents.push(all.put(agent, Some((Policy::default(), Vec::new())), part));
     }
-    Ok(Registry::new(agents)?)
+    all.registry = Registry::new(agents)?;
+    Ok(all)
 }
 
 /// What carries out the runs of an agent of this kind.
@@ -139,10 +209,31 @@ mod tests {
         agents: BTreeMap<String, AgentTable>,
     }
 
-    fn read(text: &str) -> anyhow::Result<Registry> {
+    fn all(text: &str) -> anyhow::Result<Agents> {
         let file: File = toml::from_str(text)?;
         let around = Around { toolbox: Arc::new(NoTools), attaching: Attaching::default() };
-        registry(&file.runs, &file.agents, &around)
+        agents(&file.runs, &file.agents, &around)
+    }
+
+    fn read(text: &str) -> anyhow::Result<Registry> {
+        Ok(all(text)?.registry)
+    }
+
+    #[test]
+    fn how_an_agent_takes_part_stands_in_its_table() {
+        let text = "[runs]\nhops_max = 2\n[agents.a]\nkind = \"echo\"\nanswers = \"always\"\npolicy = \"open\"\n\
+                    allowlist = [\"@nick.*\"]\n[agents.b]\nkind = \"connected\"\nmessages_per_minute_max = 7";
+        let Agents { hosted, parts, .. } = all(text).unwrap();
+        let account = |handle: &str| {
+            let hosted = hosted.iter().find(|hosted| hosted.handle.as_str() == handle).unwrap();
+            hosted.account.as_ref().map(|(policy, list)| (*policy, list.len()))
+        };
+        assert_eq!(account("@plenary.a"), Some((Policy::Open, 1)));
+        assert_eq!(account("@plenary.b"), None, "whoever attaches makes its account");
+        assert_eq!(account("@plenary.echo"), Some((Policy::Allowlist, 0)));
+        let part = |handle: &str| parts[&handle.parse::<AgentHandle>().unwrap()];
+        assert_eq!((part("@plenary.a").answers, part("@plenary.a").hops_max), (Answers::Always, 2));
+        assert_eq!((part("@plenary.b").messages_per_minute_max, part("@plenary.echo").hops_max), (7, 2));
     }
 
     #[test]
@@ -180,6 +271,10 @@ mod tests {
             ("[agents.a]\nkind = \"echo\"\ntime_max = \"soon\"", "time_max"),
             ("[agents.a]\npurpose = \"x\"", "kind"),
             ("[runs]\necko = true", "ecko"),
+            ("[runs]\nhops_max = 33", "hops_max"),
+            ("[agents.a]\nkind = \"echo\"\nanswers = \"never\"", "answers"),
+            ("[agents.a]\nkind = \"echo\"\npolicy = \"ajar\"", "ajar"),
+            ("[agents.a]\nkind = \"connected\"\npolicy = \"open\"", "policy"),
         ] {
             let error = format!("{:#}", read(text).unwrap_err());
             assert!(error.contains(said), "{error}");

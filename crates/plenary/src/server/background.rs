@@ -31,6 +31,7 @@ pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, parts: &Parts) {
         Arc::new(parts.context.clone()),
         Arc::new(parts.runs.clone()),
         Arc::new(parts.attaching.clone()),
+        Arc::new(parts.participation.clone()),
         // Last: what it says was handed out, every room has.
         Arc::new(parts.inbox.clone()),
     ];
@@ -41,6 +42,8 @@ pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, parts: &Parts) {
 pub(super) fn keep_going(tasks: &TaskTracker, parts: &Parts, stop: &CancellationToken) {
     let context = parts.context.clone();
     tasks.spawn(async move { context.index().await });
+    let (participation, stopping) = (parts.participation.clone(), stop.clone());
+    tasks.spawn(async move { participation.react(stopping).await });
     every(tasks, stop, FLUSH_EVERY, "cursors were not written", parts, |parts| async move {
         parts.cursors.flush().await
     });

@@ -6,32 +6,31 @@ mod background;
 mod model;
 mod operator;
 mod private_file;
+mod rooms;
 mod settings;
 mod store;
 mod surface;
+mod toolbox;
 mod whereabouts;
 
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use plenary_accounts::{Accounts, Seed, Seeded, TokenDigest};
-use plenary_blobs::Blobs;
-use plenary_channels::Channels;
+use plenary_accounts::{Seed, Seeded, TokenDigest};
 use plenary_context::{Context, Indexes};
 use plenary_edge::{Listener, Metrics};
-use plenary_engine::{Clock, SystemClock};
-use plenary_frames::Frames;
-use plenary_hosts::Attaching;
-use plenary_hub::{Closing, Cursors, Presence};
-use plenary_inbox::{Inbox, Rooms};
-use plenary_log::{Fault, Log};
-use plenary_runs::Runs;
-use plenary_sessions::Sessions;
+use plenary_hub::Closing;
+use plenary_log::Fault;
 use plenary_telemetry::Telemetry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use operator::OperatorToken;
+pub(crate) use rooms::Parts;
+use rooms::{Opening, Rooms};
 pub(crate) use settings::Settings;
+#[cfg(test)]
+pub(crate) use surface::descriptions;
+pub(crate) use toolbox::OwnTools;
 pub(crate) use whereabouts::Whereabouts;
 
 /// How long the last spans may take, while the store is closed.
@@ -46,23 +45,8 @@ pub(crate) struct Server {
     tasks: TaskTracker,
     parts: Parts,
     closing: store::Closing,
+    toolbox: Arc<OwnTools>,
     telemetry: Telemetry,
-}
-
-/// What the rooms share.
-#[derive(Clone)]
-pub(crate) struct Parts {
-    pub(crate) log: Log,
-    pub(crate) accounts: Accounts,
-    pub(crate) sessions: Sessions,
-    pub(crate) channels: Channels,
-    pub(crate) frames: Frames,
-    pub(crate) context: Context,
-    pub(crate) runs: Runs,
-    pub(crate) attaching: Attaching,
-    pub(crate) inbox: Inbox,
-    pub(crate) presence: Arc<Presence>,
-    pub(crate) cursors: Arc<Cursors>,
 }
 
 impl Server {
@@ -71,53 +55,9 @@ impl Server {
         let telemetry = telemetry(&settings);
         let store::Store { opened, closing, index } = store::open(&settings).await?;
         let semantic = model::open(&settings).await?;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let log = opened.log;
-        let digest = TokenDigest::of(operator.secret());
-        let accounts = Accounts::new(log.clone(), clock.clone(), digest);
-        accounts.begin().await.context("reading where the log stands")?;
-        let presence = Arc::new(Presence::default());
-        let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
-        let sessions = Sessions::new(
-            log.clone(),
-            clock.clone(),
-            accounts.clone(),
-            presence.clone(),
-            cursors.clone(),
-            plenary_sessions::Config { grace: settings.grace },
-        );
-        accounts.set_consequences(Arc::new(sessions.clone()));
-        let frames = Frames::new(log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
-        let spans = telemetry.spans();
-        let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
-        let blobs = settings
-            .blobs
-            .as_ref()
-            .map(|place| Blobs::open(place).with_context(|| format!("opening the place of blobs {place}")))
-            .transpose()?;
-        let of_context = blobs.clone();
-        let indexes = Indexes { lexical: index, semantic };
-        let context =
-            Context::new(log.clone(), clock.clone(), accounts.clone(), indexes, of_context, settings.context);
-        let agents = settings.agents.clone();
-        let runs = Runs::new(log.clone(), clock.clone(), accounts.clone(), cursors.clone(), blobs, agents);
-        let attaching = settings.attaching.clone();
-        let rooms = Rooms { accounts: accounts.clone(), sessions: sessions.clone() };
-        let inbox = Inbox::new(log.clone(), clock, cursors.clone(), rooms);
-        inbox.begin().await.context("reading where the log stands")?;
-        let parts = Parts {
-            log,
-            accounts,
-            sessions,
-            frames,
-            channels,
-            context,
-            runs,
-            attaching,
-            inbox,
-            presence,
-            cursors,
-        };
+        let operator = TokenDigest::of(operator.secret());
+        let opening = Opening { log: opened.log, operator, indexes: Indexes { lexical: index, semantic } };
+        let Rooms { parts, hosted } = Rooms::build(&settings, opening, &telemetry).await?;
 
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         background::dispatch(&tasks, opened.feed, &parts);
@@ -131,6 +71,7 @@ impl Server {
             let Seeded { made, known } = parts.accounts.apply_seed(&seed).await?;
             tracing::info!(made, known, "the seed file was applied");
         }
+        parts.accounts.host(hosted).await.context("making the accounts of the agents that it runs")?;
         parts.sessions.resume_grace().await.context("taking up grace windows")?;
         parts.runs.resume().await.context("ending the runs that were left")?;
 
@@ -139,14 +80,20 @@ impl Server {
         let listener = Listener::bind(settings.listen, settings.edge()?)?;
         let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));
         let origin = settings.origin(listener.address());
-        let around =
-            surface::Around { origin, metrics: &metrics, stop: &stop, mcp_fixture: settings.mcp_fixture };
+        let around = surface::Around {
+            origin,
+            metrics: &metrics,
+            stop: &stop,
+            mcp_fixture: settings.mcp_fixture,
+            toolbox: &settings.toolbox,
+        };
         let (router, mcp) = surface::router(&parts, around)?;
         tasks.spawn(mcp.running());
         background::keep_going(&tasks, &parts, &stop);
         let serve_stop = stop.clone();
         let serving = tokio::spawn(async move { listener.serve(router, &metrics, serve_stop).await });
-        Ok(Self { url, near, stop, serving, tasks, parts, closing, telemetry })
+        let toolbox = settings.toolbox;
+        Ok(Self { url, near, stop, serving, tasks, parts, closing, toolbox, telemetry })
     }
 
     /// How clients reach it.
@@ -178,6 +125,7 @@ impl Server {
             self.parts.runs.stop().await;
             // Not before: who carries out a run is told of its end.
             self.parts.attaching.close();
+            self.toolbox.end();
         };
         let (stopped, ()) = tokio::join!(self.serving, runs);
         let stopped = stopped.context("the listener")?;

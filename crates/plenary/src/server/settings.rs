@@ -11,10 +11,13 @@ use std::{
 use anyhow::{Context as _, bail};
 use plenary_blobs::Place;
 use plenary_edge::{Origin, TrustedNet};
-use plenary_hosts::{Around, Attaching, NoTools};
+use plenary_hosts::{Around, Attaching};
 use serde::Deserialize;
 
-use super::agents::{AgentTable, RunsTable, registry};
+use super::{
+    OwnTools,
+    agents::{AgentTable, Agents, RunsTable, agents},
+};
 use crate::{
     paths,
     serve::{ServeArgs, parse_duration},
@@ -49,9 +52,11 @@ pub(crate) struct Settings {
     /// The model that packages are found by in their meaning; absent for words alone.
     pub(crate) embeddings: Option<plenary_embeddings::Source>,
     /// The agents that it runs.
-    pub(crate) agents: plenary_runs::Registry,
+    pub(crate) agents: Agents,
     /// Who of them attaches itself.
     pub(crate) attaching: Attaching,
+    /// What the models among them call.
+    pub(crate) toolbox: Arc<OwnTools>,
     /// Where spans go; absent when nowhere.
     pub(crate) telemetry: Option<plenary_telemetry::Settings>,
     /// Whether the Model Context Protocol offers what its conformance suite asks for.
@@ -175,7 +180,7 @@ impl ContextTable {
 impl Settings {
     /// On a store of its own that keeps nothing, at any free port of this machine.
     pub(crate) fn ephemeral() -> Self {
-        let around = around();
+        let (around, toolbox) = around();
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             data: None,
@@ -192,8 +197,9 @@ impl Settings {
             frames: plenary_frames::Config::default(),
             context: plenary_context::Config::default(),
             embeddings: None,
-            agents: registry(&RunsTable::default(), &BTreeMap::new(), &around).unwrap_or_default(),
+            agents: agents(&RunsTable::default(), &BTreeMap::new(), &around).unwrap_or_default(),
             attaching: around.attaching,
+            toolbox,
             telemetry: None,
             mcp_fixture: false,
         }
@@ -220,7 +226,7 @@ impl Settings {
         let named = args.embeddings.clone().or(file.embeddings).filter(|text| !text.is_empty());
         let database = args.database.clone().or(file.database);
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), database.is_some())?;
-        let around = around();
+        let (around, toolbox) = around();
         let settings = Self {
             blobs,
             listen: args.listen.or(file.listen).unwrap_or(LISTEN),
@@ -237,8 +243,9 @@ impl Settings {
             frames: file.frames.config(args.frames_rate)?,
             context: file.context.config(file.blob_octets_max),
             embeddings: named.as_deref().map(super::model::parse).transpose()?,
-            agents: registry(&file.runs, &file.agents, &around)?,
+            agents: agents(&file.runs, &file.agents, &around)?,
             attaching: around.attaching,
+            toolbox,
             telemetry: telemetry(),
             mcp_fixture: args.mcp_fixture,
         };
@@ -319,8 +326,9 @@ fn blobs(said: Option<String>, data: Option<&Path>, has_database: bool) -> anyho
 }
 
 /// What the agents share.
-fn around() -> Around {
-    Around { toolbox: Arc::new(NoTools), attaching: Attaching::default() }
+fn around() -> (Around, Arc<OwnTools>) {
+    let toolbox = Arc::new(OwnTools::default());
+    (Around { toolbox: toolbox.clone(), attaching: Attaching::default() }, toolbox)
 }
 
 fn trusted(proxies: &[String]) -> anyhow::Result<Vec<TrustedNet>> {

@@ -22,7 +22,10 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::Parts;
+use super::{OwnTools, Parts};
+
+/// Of the text for agents.
+const GUIDE_CONTENT_TYPE: &str = "text/markdown; charset=utf-8";
 
 #[derive(Clone)]
 struct Surface(Arc<Inner>);
@@ -65,11 +68,13 @@ pub(super) struct Around<'a> {
     pub(super) metrics: &'a Metrics,
     pub(super) stop: &'a CancellationToken,
     pub(super) mcp_fixture: bool,
+    /// What the models that this server runs call.
+    pub(super) toolbox: &'a OwnTools,
 }
 
 /// Every route of the server, and what goes on beside them; the description covers each of them.
 pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Router, Mcp)> {
-    let Around { origin, metrics, stop, mcp_fixture } = around;
+    let Around { origin, metrics, stop, mcp_fixture, toolbox } = around;
     let docs = descriptions();
     consistent(docs.iter()).context("the operations contradict each other")?;
     let surface = Surface(Arc::new(Inner {
@@ -100,8 +105,10 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
         .merge(plenary_hosts::connected::routes(door, metrics)?)
         .merge(plenary_inbox::routes(parts.inbox.clone(), metrics)?);
     let operations = Operations::new(with_fallbacks(router.clone(), metrics), rooms());
+    let tools = plenary_mcp::tools::all(&operations);
+    toolbox.begin(tools.clone(), parts.accounts.clone(), parts.runs.agents());
     let mcp = Mcp::new(plenary_mcp::server::Parts {
-        tools: plenary_mcp::tools::all(&operations),
+        tools,
         operations,
         accounts: parts.accounts.clone(),
         origin,
@@ -119,7 +126,7 @@ pub(crate) fn descriptions() -> Vec<OperationDoc> {
 }
 
 /// The descriptions of the operations that can be asked in process.
-fn rooms() -> Vec<OperationDoc> {
+pub(super) fn rooms() -> Vec<OperationDoc> {
     let surface = operations().into_iter().map(|operation| operation.doc().clone());
     let accounts =
         plenary_accounts::operations::<Accounts>().into_iter().map(|operation| operation.doc().clone());
@@ -143,7 +150,11 @@ fn rooms() -> Vec<OperationDoc> {
 }
 
 fn operations() -> Vec<Operation<Surface>> {
-    let doc = |id, path, summary| OperationDoc::new(id, Method::GET, path, summary).auth(Auth::None);
+    let doc = |id, path, summary| {
+        OperationDoc::new(id, Method::GET, path, summary)
+            .auth(Auth::None)
+            .no_tool("for probes, scrapers and generators")
+    };
     vec![
         Operation::new(
             doc("server.health", "/healthz", "Whether the server answers").reply::<Health>(),
@@ -163,12 +174,21 @@ fn operations() -> Vec<Operation<Surface>> {
             doc("server.openapi", "/openapi.json", "This description").reply::<Value>(),
             description,
         ),
+        Operation::new(
+            doc("server.guide", "/llms.txt", "What an agent needs to know of this network")
+                .reply_type(GUIDE_CONTENT_TYPE),
+            guide,
+        ),
     ]
 }
 
 async fn health(State(Surface(inner)): State<Surface>) -> Json<Health> {
     let uptime_ms = u64::try_from(inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Json(Health { ok: true, status: "ok", network: "local", version: env!("CARGO_PKG_VERSION"), uptime_ms })
+}
+
+async fn guide() -> Response {
+    ([(header::CONTENT_TYPE, GUIDE_CONTENT_TYPE)], crate::guide::GUIDE).into_response()
 }
 
 async fn ready(State(Surface(inner)): State<Surface>) -> Response {
@@ -190,4 +210,14 @@ async fn metrics_text(State(Surface(inner)): State<Surface>) -> Response {
 
 async fn description(State(Surface(inner)): State<Surface>) -> Json<Value> {
     Json(inner.description.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_a_tool_or_says_why_not() {
+        assert_eq!(plenary_mcp::tools::faults(&descriptions()), [""; 0]);
+    }
 }

@@ -25,14 +25,18 @@ const PAGE: &str = include_str!("page.html");
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
     let list_doc = doc("run.agents", Method::GET, "/", "List the agents that this server runs")
+        .action("runs", "run_view")
         .description("Pairs of name and path. A browser that asks for HTML gets a page without a token.")
         .reply::<Vec<Listed>>();
     let discovery_doc = doc("run.discovery", Method::GET, "/_discovery", "List the paths of the agents")
+        .no_tool("run.agents has these paths too")
         .reply::<Vec<String>>();
     let describe_doc = of_agent("run.describe", Method::GET, "/agent/{name}/describe", "Describe an agent")
+        .action("runs", "run_view")
         .reply::<AgentDescriptor>();
     let configure_doc =
         of_agent("run.configure", Method::POST, "/agent/{name}/configure", "Configure an agent")
+            .tool("runs")
             .description(
                 "By its owner or the operator. The answer is a RunCompleted with a run id of its own.",
             )
@@ -90,7 +94,7 @@ async fn discovery(State(runs): State<Runs>, _: Asking) -> Answer {
 
 async fn describe(State(runs): State<Runs>, _: Asking, Path(name): Path<String>) -> Answer {
     let agent = runs.agent(&name)?;
-    Ok(Json(AgentDescriptor::of(agent.name(), agent.runner.card())).into_response())
+    Ok(Json(runs.described(agent).await?).into_response())
 }
 
 async fn configure(

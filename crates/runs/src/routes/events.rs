@@ -39,9 +39,11 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
             .errors(Class::Unavailable, &["stopping"])
     };
     let by_query = doc("run.events", "/agent/{name}/get_events", "Read or follow a run or a thread")
+        .tool("runs")
         .query::<EventsQuery>()
         .errors(Class::Unprocessable, &["missing_run_id"]);
     let by_path = doc("run.events_of", "/agent/{name}/get_events/{id}", "Read or follow a run or a thread")
+        .no_tool("run.events reads the same")
         .path_parameter::<String>("id", "A run, or a thread.")
         .query::<StreamQuery>();
     vec![Operation::new(by_query, events), Operation::new(by_path, events_of)]

@@ -6,6 +6,7 @@ mod discovery;
 mod events;
 mod reading;
 mod running;
+mod switching;
 
 use axum::{
     Router,
@@ -13,7 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals};
 use plenary_kernel::Class;
 
 use crate::{
@@ -43,7 +44,8 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// # Errors
 /// When the operations contradict each other.
 pub fn routes(runs: Runs, metrics: &Metrics) -> Result<Router, RegistryFault> {
-    Ok(plenary_edge::routes(operations(), metrics)?.with_state(runs))
+    let router = plenary_edge::routes(operations(), metrics)?;
+    Ok(with_method_refusals(router, metrics, |refusal| Refused(refusal).into_response()).with_state(runs))
 }
 
 /// The operations of this room.
@@ -55,6 +57,7 @@ pub fn operations() -> Vec<Operation<Runs>> {
         events::operations(),
         reading::operations(),
         artifacts::operations(),
+        switching::operations(),
     ]
     .into_iter()
     .flatten()

@@ -24,6 +24,7 @@ use crate::{
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
     let run_doc = of_agent("run.show", Method::GET, "/agent/{name}/runs/{run_id}", "Show where a run stands")
+        .action("runs", "run_view")
         .path_parameter::<RunId>("run_id", "The run.")
         .reply::<RunReport>()
         .errors(Class::NotFound, &["run_not_found"]);
@@ -33,6 +34,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         "/agent/{name}/threads",
         "List threads, newest first",
     )
+    .action("runs", "run_view")
     .description(
         "Those that you opened; all of them for the agent's owner and the operator. Where there are more, \
              `Link: <…>; rel=\"next\"` says how to go on.",

@@ -20,7 +20,7 @@ use crate::{
     decide::Rejection,
     finding::Found,
     id::{RunId, ThreadId},
-    limits::RUNS_ACTIVE_MAX,
+    limits::{DEPTH_MAX, RUNS_ACTIVE_MAX},
     reading::Since,
     refusals::Refused,
     registry::Agent,
@@ -32,6 +32,7 @@ use crate::{
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
     let run_doc = of_agent("run.run", Method::POST, "/agent/{name}/run", "Ask an agent, answer it, or stop it")
+        .tool("runs")
         .description(
             "A request begins a run, in a new thread or in `thread_id`; one that runs is resumed or canceled by \
              `run_id`. 202 without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and \
@@ -52,6 +53,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         "/agent/{name}/stream_request",
         "Ask an agent and follow the run (server-sent events)",
     )
+    .no_tool("run.run asks, and run.events follows")
     .description(
         "The events of the new run as they come; `data` is an event, `event` its type, `id` its number. Text that is \
          still being made comes as TextDelta, without an id. Ends after RunCompleted.",
@@ -85,7 +87,7 @@ fn begins(doc: OperationDoc) -> OperationDoc {
                 "invalid_idempotency_key",
             ],
         )
-        .errors(Class::Conflict, &["thread_full", "idempotency_key_reused"])
+        .errors(Class::Conflict, &["thread_full", "agent_stopped", "idempotency_key_reused"])
         .errors(Class::TooMany, &["too_many_queued_runs", "too_many_runs"])
         .errors(Class::Unavailable, &["stopping"])
 }
@@ -200,11 +202,19 @@ impl Runs {
         asking: &Asking,
         agent: &Agent,
         thread: Option<ThreadId>,
-        request: Request,
+        mut request: Request,
         headers: &HeaderMap,
     ) -> Result<Done<Begun>, Refused> {
+        // What an agent of this server asks for by itself it can't say to be the outermost.
+        request.depth = request.depth.max(asking.depth_min());
+        if request.depth > DEPTH_MAX {
+            return Err(request::too_deep());
+        }
         if self.0.stop.is_cancelled() {
             return Err(Refused::stopping());
+        }
+        if self.stopped(agent.name()).await?.is_some() {
+            return Err(Refused::agent_stopped());
         }
         if self.active() >= RUNS_ACTIVE_MAX {
             return Err(Refused::too_many_runs());

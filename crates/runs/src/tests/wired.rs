@@ -1,13 +1,16 @@
 //! What events are on the wire.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use plenary_kernel::{Stamp, TimestampMs};
 use serde_json::{Value, json};
 
 use crate::{
+    Agent, Echo, RunLimits,
     event::{Artifact, EventEmitted, Leaves, QueuedRunCanceled, RunCompleted, RunStarted, ThreadEvent},
     id::{RunId, ThreadId},
-    runner::{Card, EventKind, FinishReason, Role},
+    runner::{EventKind, FinishReason, Role},
     wire::{AgentDescriptor, Source},
 };
 
@@ -118,7 +121,9 @@ fn sc_47_an_artifact_keeps_its_id_apart_from_the_events() {
 
 #[test]
 fn sc_20_sc_21_every_agent_has_chat() {
-    let described = AgentDescriptor::of("echo", Card::new("says it"));
+    let runner = Arc::new(Echo::with_purpose("says it"));
+    let agent = Agent { handle: "@acme.echo".parse().unwrap(), runner, limits: RunLimits::default() };
+    let described = AgentDescriptor::of(&agent, false);
     let described = serde_json::to_value(described).unwrap();
     assert_eq!((&described["name"], &described["purpose"]), (&json!("echo"), &json!("says it")));
     let chat = &described["operations"][0];

@@ -31,13 +31,16 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
         "/sessions",
         "List the sessions that you take or took part in",
     )
+    .tool("sessions")
     .query::<ListQuery>()
     .reply::<SessionList>()
     .errors(Class::Malformed, &["invalid_limit"]);
-    let show_doc =
-        of_session("session.show", Method::GET, "/sessions/{id}", "Show a session").reply::<SessionView>();
+    let show_doc = of_session("session.show", Method::GET, "/sessions/{id}", "Show a session")
+        .action("sessions", "session")
+        .reply::<SessionView>();
     let events_doc =
         of_session("session.events", Method::GET, "/sessions/{id}/events", "Read a session's events")
+            .tool("sessions")
             .description(
                 "Filtered like live delivery: joined participants get all events, others what they may see.",
             )
@@ -50,6 +53,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
         "/connect",
         "Receive every event of your sessions over a WebSocket",
     )
+    .no_tool("a WebSocket; the inbox waits for what it brings")
     .description(
         "One stream for the agent, with what it missed first. A client that can't set headers passes `?ticket=`. \
          The text frame {\"type\":\"ping\"} is answered with {\"type\":\"pong\"}.",

@@ -22,7 +22,7 @@ pub(super) fn name(handle: &AgentHandle) -> &str {
 }
 
 pub(super) fn draft(text: &str) -> Draft {
-    Draft { members: Bytes::from(format!(r#""content":"{text}""#)) }
+    Draft { members: Bytes::from(format!(r#""content":"{text}""#)), origin: None }
 }
 
 /// Says an event as a sentence.
@@ -82,9 +82,12 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
         ["creates", "about", topic] => {
             SessionEvent::SessionCreated(SessionCreated { creator: agent, topic: Some((*topic).into()) })
         }
-        ["says", text] => {
-            SessionEvent::MessageSent(MessageSent { id, sender: agent, members: draft(text).members })
-        }
+        ["says", text] => SessionEvent::MessageSent(MessageSent {
+            id,
+            sender: agent,
+            origin: None,
+            members: draft(text).members,
+        }),
         ["invites", invitee, inline @ ..] => SessionEvent::AgentInvited(AgentInvited {
             id,
             invitee: handle(invitee),

@@ -6,8 +6,8 @@ use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
 
 use super::sentences::handle;
 use crate::event::{
-    AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, SessionCreated, SessionEnded, SessionEvent,
-    SessionReopened,
+    AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, Origin, SessionCreated, SessionEnded,
+    SessionEvent, SessionReopened,
 };
 
 const ID: &str = "01JZ0000000000000000000001";
@@ -26,17 +26,32 @@ pub(super) fn stored(version: u64, event: NewEvent) -> StoredEvent {
     }
 }
 
-/// Every event in every shape, with its kind, envelope and payload.
-fn forms() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
+/// Messages in every shape, with the kind, envelope and payload.
+fn messages() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
+    let members = r#""content":"caf\u00e9","idempotency_key":"k","metadata":{ "b" : 1.0 }"#;
+    let origin = |hops, notice| Some(Origin { hops, notice });
+    [
+        (None, ""),
+        (origin(2, false), r#","origin":{"hops":2}"#),
+        (origin(1, true), r#","origin":{"hops":1,"notice":true}"#),
+    ]
+    .map(|(origin, stored)| {
+        let (id, members_sent) = (ID.into(), Bytes::from_static(members.as_bytes()));
+        let sent = MessageSent { id, sender: handle("ann"), origin, members: members_sent };
+        let envelope = format!(r#"{{"id":"{ID}","sender":"@o.ann"{stored}}}"#);
+        (SessionEvent::MessageSent(sent), "MessageSent", envelope, members)
+    })
+    .into()
+}
+
+/// Every other event in every shape, with its kind, envelope and payload.
+fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     let (ann, bob) = (handle("ann"), handle("bob"));
     let agent = || format!(r#"{{"id":"{ID}","agent":"@o.bob"}}"#);
     let moved = || AgentMoved { id: ID.into(), agent: bob.clone() };
     let created = |topic: Option<&str>| {
         SessionEvent::SessionCreated(SessionCreated { creator: ann.clone(), topic: topic.map(str::to_owned) })
     };
-    let members = r#""content":"caf\u00e9","idempotency_key":"k","metadata":{ "b" : 1.0 }"#;
-    let sent =
-        MessageSent { id: ID.into(), sender: ann.clone(), members: Bytes::from_static(members.as_bytes()) };
     let invited = |inline| {
         SessionEvent::AgentInvited(AgentInvited {
             id: ID.into(),
@@ -62,12 +77,6 @@ fn forms() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             r#"{"creator":"@o.ann","topic":"té \"x\""}"#.into(),
             "",
         ),
-        (
-            SessionEvent::MessageSent(sent),
-            "MessageSent",
-            format!(r#"{{"id":"{ID}","sender":"@o.ann"}}"#),
-            members,
-        ),
         (invited(false), "AgentInvited", format!("{by}}}"), ""),
         (invited(true), "AgentInvited", format!(r#"{by},"inline":true}}"#), ""),
         (SessionEvent::AgentJoined(moved()), "AgentJoined", agent(), ""),
@@ -92,6 +101,10 @@ fn forms() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     ]
 }
 
+fn forms() -> impl Iterator<Item = (SessionEvent, &'static str, String, &'static str)> {
+    messages().into_iter().chain(others())
+}
+
 #[test]
 fn stored_forms_are_frozen() {
     for (event, kind, envelope, payload) in forms() {
@@ -111,7 +124,7 @@ fn stored_forms_are_frozen() {
 
 #[test]
 fn every_kind_is_among_the_frozen_ones() {
-    let kinds: std::collections::BTreeSet<_> = forms().into_iter().map(|(_, kind, _, _)| kind).collect();
+    let kinds: std::collections::BTreeSet<_> = forms().map(|(_, kind, _, _)| kind).collect();
     assert_eq!(kinds.len(), 9);
 }
 

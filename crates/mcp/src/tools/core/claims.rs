@@ -93,10 +93,10 @@ fn note(leases: &mut BTreeMap<String, Claim>, frame: &Value) {
             }
         }
         // Who gave it up says so; nobody else can for it.
-        Some("agent_lock_release") => {
-            if leases.get(&lease_id).is_some_and(|claim| frame["sender_handle"] == *claim.by.0) {
-                leases.remove(&lease_id);
-            }
+        Some("agent_lock_release")
+            if leases.get(&lease_id).is_some_and(|claim| frame["sender_handle"] == *claim.by.0) =>
+        {
+            leases.remove(&lease_id);
         }
         _ => {}
     }

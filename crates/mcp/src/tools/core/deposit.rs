@@ -11,15 +11,15 @@ use crate::tools::{
     frame::{hex, now},
 };
 
-pub(super) const DEPOSITS: &str = "Keep decisions, findings or a handoff for others and for later sessions.";
-pub(super) const NOTES: &str = "Note a fact (ends the earlier value), or with `end` end it.";
-pub(super) const DEPOSIT: Route = post("/v1/projects/{project_id}/packages");
-pub(super) const ASSERT: Route = post("/v1/projects/{project_id}/facts");
-pub(super) const INVALIDATE: Route = delete("/v1/projects/{project_id}/facts");
+pub(crate) const DEPOSITS: &str = "Keep decisions, findings or a handoff for others and for later sessions.";
+pub(crate) const NOTES: &str = "Note a fact (ends the earlier value), or with `end` end it.";
+pub(crate) const DEPOSIT: Route = post("/v1/projects/{project_id}/packages");
+pub(crate) const ASSERT: Route = post("/v1/projects/{project_id}/facts");
+pub(crate) const INVALIDATE: Route = delete("/v1/projects/{project_id}/facts");
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Depositing {
+pub(crate) struct Depositing {
     title: String,
     /// Markdown
     content_md: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct Depositing {
     package_id: Option<String>,
 }
 
-pub(super) async fn deposit(asking: Asking, wanted: Depositing) -> Answer {
+pub(crate) async fn deposit(asking: Asking, wanted: Depositing) -> Answer {
     let me = Me::of(&asking).await?;
     let project_id = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let package_type = match (&wanted.handoff_note, &wanted.decisions_made) {
@@ -72,7 +72,7 @@ pub(super) async fn deposit(asking: Asking, wanted: Depositing) -> Answer {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Noting {
+pub(crate) struct Noting {
     subject: String,
     predicate: String,
     value: Option<String>,
@@ -81,7 +81,7 @@ pub(super) struct Noting {
     project_id: Option<String>,
 }
 
-pub(super) async fn note_fact(asking: Asking, wanted: Noting) -> Answer {
+pub(crate) async fn note_fact(asking: Asking, wanted: Noting) -> Answer {
     let me = Me::of(&asking).await?;
     let project_id = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     if wanted.end == Some(true) {

@@ -122,7 +122,7 @@ pub(super) async fn hand_over(asking: Asking, wanted: HandingOver) -> Answer {
         topic: None,
         key: None,
     };
-    let sent = session::send_to(&asking, &me.handle, &[to.clone()], &message).await?;
+    let sent = session::send_to(&asking, &me.handle, std::slice::from_ref(&to), &message).await?;
     let mut payload = json!({
         "previous_session_id": From::default().session(), "handover_body": wanted.note,
     });

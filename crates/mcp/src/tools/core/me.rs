@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::tools::asking::{Asking, Refusal, Route, get};
 
-pub(super) const ME: Route = get("/agents/me");
+pub(crate) const ME: Route = get("/agents/me");
 
 /// The agent that calls, with what `GET /agents/me` says of it.
 pub(crate) struct Me {

@@ -4,12 +4,12 @@
 mod ask;
 mod channel;
 mod claims;
-mod deposit;
+pub(super) mod deposit;
 mod handing;
 mod inbox;
-mod me;
-mod project;
-mod recall;
+pub(super) mod me;
+pub(super) mod project;
+pub(super) mod recall;
 mod run;
 mod session;
 mod talk;
@@ -23,7 +23,7 @@ use crate::{
 
 const CORE: &[Toolset] = &[Toolset::Core];
 /// It may end something.
-const ENDS: Hints = Hints { read_only: false, destructive: true, idempotent: false };
+pub(super) const ENDS: Hints = Hints { read_only: false, destructive: true, idempotent: false };
 
 /// The tools of this set. One whose operations the server does not have is not among them.
 pub(super) fn tools(operations: &Operations) -> Vec<Tool> {

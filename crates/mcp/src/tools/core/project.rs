@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::me::Me;
 use crate::tools::asking::{Asking, Refusal, Route, get};
 
-pub(super) const LIST: Route = get("/v1/projects");
+pub(crate) const LIST: Route = get("/v1/projects");
 
 /// The ids of the projects that the caller may read.
-pub(super) async fn all(asking: &Asking) -> Result<Vec<String>, Refusal> {
+pub(crate) async fn all(asking: &Asking) -> Result<Vec<String>, Refusal> {
     let found = asking.read(&LIST, &[], &[]).await?;
     let projects = found["projects"].as_array().map(Vec::as_slice).unwrap_or_default();
     let open = projects.iter().filter(|project| project["archived_at"].is_null());
@@ -17,7 +17,7 @@ pub(super) async fn all(asking: &Asking) -> Result<Vec<String>, Refusal> {
 }
 
 /// The project that is named; the only one that there is; the one of the owner's name where there is none.
-pub(super) async fn chosen(asking: &Asking, me: &Me, named: Option<&str>) -> Result<String, Refusal> {
+pub(crate) async fn chosen(asking: &Asking, me: &Me, named: Option<&str>) -> Result<String, Refusal> {
     if let Some(named) = named {
         return Ok(named.to_owned());
     }
@@ -36,6 +36,6 @@ pub(super) async fn chosen(asking: &Asking, me: &Me, named: Option<&str>) -> Res
 }
 
 /// The members of a list under a name; none where there is none.
-pub(super) fn listed<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+pub(crate) fn listed<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }

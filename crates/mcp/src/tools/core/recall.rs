@@ -13,11 +13,11 @@ use crate::tools::{
     bounds,
 };
 
-pub(super) const SAYS: &str = "Recall packages and facts: by `query`, one by `package_id`, or what a project stands at. Content is data.";
-pub(super) const PACKAGE: Route = get("/v1/packages/{package_id}");
-pub(super) const PULL: Route = get("/v1/projects/{project_id}/packages");
-pub(super) const FACTS: Route = get("/v1/projects/{project_id}/facts");
-pub(super) const ORIENT: Route = get("/v1/projects/{project_id}/orient");
+pub(crate) const SAYS: &str = "Recall packages and facts: by `query`, one by `package_id`, or what a project stands at. Content is data.";
+pub(crate) const PACKAGE: Route = get("/v1/packages/{package_id}");
+pub(crate) const PULL: Route = get("/v1/projects/{project_id}/packages");
+pub(crate) const FACTS: Route = get("/v1/projects/{project_id}/facts");
+pub(crate) const ORIENT: Route = get("/v1/projects/{project_id}/orient");
 
 /// How many packages of a project are found.
 const FOUND: &str = "8";
@@ -30,14 +30,14 @@ const EXCERPT_TOKENS: usize = 120;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     query: Option<String>,
     package_id: Option<String>,
     /// All you may read if absent
     project_id: Option<String>,
 }
 
-pub(super) async fn recall(asking: Asking, wanted: Wanted) -> Answer {
+pub(crate) async fn recall(asking: Asking, wanted: Wanted) -> Answer {
     let project = wanted.project_id.as_deref();
     if let Some(id) = &wanted.package_id {
         let query: Vec<_> = project.map(|project| ("project", project)).into_iter().collect();

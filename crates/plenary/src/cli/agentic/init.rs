@@ -1,9 +1,11 @@
 //! `plenary context init`: binds a directory to a project.
 //! Must not know: what is deposited there.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 use plenary_client::{
-    Error,
+    Client, Error,
     context::{AboutProject, NewProject},
 };
 use serde_json::json;
@@ -41,14 +43,10 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
         Failure::usage("this directory has no name", "name the project: `plenary context init PROJECT`")
     })?;
     let about = AboutProject { name: init.name, description: init.description, settings: None };
-    let made = match place.client.project(&id).await {
-        Ok(_) => false,
-        Err(Error::Refused(refused)) if refused.status == 404 => {
-            make(&place, NewProject { project_id: id.clone(), owner_id: None, about }).await?
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let file = identity::write_project_file(&directory, Setting::Project, &id)?;
+    // The operator makes it for the owner in whose name it acts.
+    let owner_id = place.actor.filter(|actor| actor.kind == "human").map(|actor| actor.id);
+    let project = NewProject { project_id: id.clone(), owner_id, about };
+    let (made, file) = bind(&place.client, &directory, project).await?;
     if context.out.is_json() {
         let answer = json!({"project": id, "created": made, "file": file});
         return Ok(context.out.line(&answer.to_string())?);
@@ -61,11 +59,22 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
     Ok(())
 }
 
-async fn make(place: &Place, mut project: NewProject) -> Result<bool, Failure> {
-    // The operator makes it for the owner in whose name it acts.
-    project.owner_id =
-        place.actor.as_ref().filter(|actor| actor.kind == "human").map(|actor| actor.id.clone());
-    match place.client.create_project(&project).await {
+/// Binds a directory to a project, which is made where it is missing; whether it was, and the file that says so.
+pub(crate) async fn bind(
+    client: &Client,
+    directory: &Path,
+    project: NewProject,
+) -> Result<(bool, PathBuf), Failure> {
+    let made = match client.project(&project.project_id).await {
+        Ok(_) => false,
+        Err(Error::Refused(refused)) if refused.status == 404 => make(client, &project).await?,
+        Err(error) => return Err(error.into()),
+    };
+    Ok((made, identity::write_project_file(directory, Setting::Project, &project.project_id)?))
+}
+
+async fn make(client: &Client, project: &NewProject) -> Result<bool, Failure> {
+    match client.create_project(project).await {
         Ok(_) => Ok(true),
         Err(Error::Refused(refused)) if refused.code == "project_exists" => Err(Failure::local_with(
             format!("the project id {} is taken by another owner", clean(&project.project_id)),

@@ -27,6 +27,8 @@ mod words;
 use clap::{Args, Subcommand};
 
 use super::{context::Context, failure::Failure};
+pub(crate) use init::bind;
+pub(crate) use orient::markdown as briefing;
 use place::{Place, PlaceArgs};
 
 /// `plenary context`.

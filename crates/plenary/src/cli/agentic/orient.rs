@@ -25,7 +25,7 @@ pub(super) async fn run(context: &Context, place: &Place, args: &Orient) -> Resu
 }
 
 /// The briefing: who passed on what comes first, for that is where work goes on.
-fn markdown(bundle: &Orientation) -> Vec<String> {
+pub(crate) fn markdown(bundle: &Orientation) -> Vec<String> {
     let Orientation { project, recent_packages, active_facts, open_questions, window_days, generated_at } =
         bundle;
     let name = if project.name.is_empty() { &project.project_id } else { &project.name };

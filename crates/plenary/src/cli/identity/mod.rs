@@ -1,11 +1,13 @@
 //! Who is speaking, and with which token.
 //! Must not know: what is said.
 
+mod clients;
 mod credential;
 mod project;
 mod tokens;
 mod tokens_file;
 
+pub(crate) use clients::{Clients, Connected};
 pub(crate) use credential::{
     Credential, Realm, TokenSource, agent_credential, configuring_credential, given_token,
     only_owner_credential, remote_credential,
@@ -14,7 +16,7 @@ pub(crate) use project::{Setting, find as find_in_project_file, write as write_p
 pub(crate) use tokens::Holder;
 pub(crate) use tokens_file::TokensFile;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use plenary_kernel::AgentHandle;
 
@@ -29,6 +31,8 @@ pub(crate) enum Source {
     Environment,
     /// The nearest `.plenary.toml`, upward from the working directory.
     Project(PathBuf),
+    /// The nearest `.plenary/clients.toml` that says which agent a coding agent is.
+    Client(PathBuf),
 }
 
 impl std::fmt::Display for Source {
@@ -36,7 +40,7 @@ impl std::fmt::Display for Source {
         match self {
             Self::Flag => f.write_str("--as"),
             Self::Environment => f.write_str("PLENARY_AS"),
-            Self::Project(path) => write!(f, "{}", path.display()),
+            Self::Project(path) | Self::Client(path) => write!(f, "{}", path.display()),
         }
     }
 }
@@ -50,22 +54,60 @@ pub(crate) struct Identity {
     pub source: Source,
 }
 
-/// `--as`, else `PLENARY_AS`, else the nearest `.plenary.toml`, else nobody.
+/// The coding agent that a command is run by: its part of `.plenary/clients.toml` says which agent it is.
+pub(crate) const CLIENT_VAR: &str = "PLENARY_CLIENT";
+/// Where coding agents say in which directory they were started.
+pub(crate) const PROJECT_DIR_VARS: [&str; 3] =
+    ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR"];
+
+/// `--as`, else `PLENARY_AS`, else what `.plenary/clients.toml` says of the coding agent that `PLENARY_CLIENT` names,
+/// else the nearest `.plenary.toml`, else nobody.
 pub(crate) fn resolve(
     flag: Option<&AgentHandle>,
     around: &Surroundings,
 ) -> Result<Option<Identity>, Failure> {
+    let told = PROJECT_DIR_VARS.iter().find_map(|name| around.var(name)).map(PathBuf::from);
+    let client = around.var(CLIENT_VAR);
+    match (client, told.as_deref().or(around.directory().map(PathBuf::as_path))) {
+        (Some(client), Some(directory)) => resolve_client(flag, around, &client, directory),
+        (Some(_) | None, _) => {
+            let directory = around.directory().map(PathBuf::as_path);
+            named(flag, around)?.map_or_else(|| of(directory), |named| Ok(Some(named)))
+        }
+    }
+}
+
+/// The same for a coding agent that was begun in that directory.
+pub(crate) fn resolve_client(
+    flag: Option<&AgentHandle>,
+    around: &Surroundings,
+    client: &str,
+    directory: &Path,
+) -> Result<Option<Identity>, Failure> {
+    if let Some(named) = named(flag, around)? {
+        return Ok(Some(named));
+    }
+    match clients::find(directory, client)? {
+        Some((handle, path)) => Ok(Some(Identity { handle, source: Source::Client(path) })),
+        None => of(Some(directory)),
+    }
+}
+
+/// Whoever is named for this one command.
+fn named(flag: Option<&AgentHandle>, around: &Surroundings) -> Result<Option<Identity>, Failure> {
     if let Some(handle) = flag {
         return Ok(Some(Identity { handle: handle.clone(), source: Source::Flag }));
     }
-    if let Some(text) = around.var("PLENARY_AS") {
-        let handle = text.parse().map_err(|e| {
-            Failure::usage(format!("PLENARY_AS is `{text}`: {e}"), "set it to e.g. @nick.assistant")
-        })?;
-        return Ok(Some(Identity { handle, source: Source::Environment }));
-    }
-    let found =
-        around.directory().map(|directory| project::find(directory, Setting::Agent)).transpose()?.flatten();
+    let Some(text) = around.var("PLENARY_AS") else { return Ok(None) };
+    let handle = text.parse().map_err(|e| {
+        Failure::usage(format!("PLENARY_AS is `{text}`: {e}"), "set it to e.g. @nick.assistant")
+    })?;
+    Ok(Some(Identity { handle, source: Source::Environment }))
+}
+
+/// Whoever speaks in a directory.
+fn of(directory: Option<&Path>) -> Result<Option<Identity>, Failure> {
+    let found = directory.map(|directory| project::find(directory, Setting::Agent)).transpose()?.flatten();
     let Some((text, path)) = found else { return Ok(None) };
     let handle = text.parse().map_err(|error| project::unusable(&path, &format!("its agent: {error}")))?;
     Ok(Some(Identity { handle, source: Source::Project(path) }))

@@ -46,6 +46,12 @@ pub(super) async fn describe(context: &Context, which: &Which) -> Result<(), Fai
             let name = out.paint(Style::Green, &clean(&operation.name));
             out.line(&format!("  {name}: {}", clean_block(&operation.description, "      ")))?;
         }
+        if let Some(handle) = &agent.handle {
+            out.line(&format!("  in sessions: {handle}"))?;
+        }
+        if agent.stopped {
+            out.line("  stopped: it takes no runs")?;
+        }
         if !agent.tools.is_empty() {
             out.line(&format!("  tools: {}", clean(&agent.tools.join(", "))))?;
         }

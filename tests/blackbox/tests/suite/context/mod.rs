@@ -29,6 +29,7 @@ mod hashwalk;
 mod hostile;
 mod hygiene;
 mod ids;
+mod inbox;
 mod lifecycle;
 mod lifewalk;
 mod matrix;

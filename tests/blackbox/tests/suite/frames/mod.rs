@@ -14,6 +14,7 @@ mod envelope;
 mod filters;
 mod hygiene;
 mod identity;
+mod inbox;
 mod lab;
 mod limits;
 mod locks;

@@ -1,6 +1,8 @@
 //! The inbox as the real server speaks it: what is new for an agent, and how far it has got.
 
+mod cluster;
 mod cursors;
+mod mentions;
 mod reading;
 mod states;
 mod visibility;

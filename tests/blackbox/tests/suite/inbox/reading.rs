@@ -36,11 +36,7 @@ async fn an_invitation_then_what_is_said_and_an_own_message_is_no_news() {
         "what stood before the answer is answered, the invitation was followed"
     );
     assert_eq!(page["unread"], 1);
-    assert_eq!(
-        texts(&inbox(&alice, "").await),
-        ["mine"],
-        "her second message does not answer what came behind it"
-    );
+    assert_eq!(inbox(&alice, "").await["unread"], 0, "she has answered too");
     ack(&bob, &page).await;
     assert_eq!(inbox(&bob, "").await["items"], json!([]));
 }

@@ -12,6 +12,7 @@ mod describe;
 mod discovery;
 mod exec;
 mod hostile;
+mod inbox;
 mod input;
 mod listing;
 mod openai;

@@ -3,7 +3,6 @@
 
 mod claude;
 mod commit;
-mod shell;
 
 use std::path::Path;
 
@@ -93,7 +92,7 @@ fn deposit_command(context: &Context, args: &PlaceArgs, from: &Path) -> Result<S
         Some((_, ProjectSource::File(file))) if is_found(&file) => {}
         Some(_) | None => words.extend(["--project".to_owned(), project]),
     }
-    Ok(words.iter().map(|word| shell::quoted(word)).collect::<Vec<_>>().join(" "))
+    Ok(words.iter().map(|word| crate::cli::shell::quoted(word)).collect::<Vec<_>>().join(" "))
 }
 
 /// A token that only this terminal has does not reach a hook.

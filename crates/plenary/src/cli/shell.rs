@@ -2,7 +2,7 @@
 //! Must not know: what they mean.
 
 /// A word as the shell takes it back, whatever is in it.
-pub(super) fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

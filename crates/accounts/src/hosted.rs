@@ -1,0 +1,118 @@
+//! Agents that this server runs, as accounts: made at the start where they never were, and acted for inside the process.
+//! Nobody holds a token of one unless its owner asks for one.
+//! Must not know: how an agent runs, or what it does.
+
+use plenary_kernel::{AgentHandle, AllowEntry};
+use plenary_log::Fault;
+
+use crate::{
+    Accounts, Actor, Authority, Failure, Policy, Principal, Rejection, Token, TokenDigest, TokenKind, Who,
+    agent::command::RegisterAgent,
+};
+
+/// An agent that this server runs, as it is made where it never was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hosted {
+    /// Its handle.
+    pub handle: AgentHandle,
+    /// What its account is made with; `None` where whoever is to hold its token makes it.
+    pub account: Option<(Policy, Vec<AllowEntry>)>,
+}
+
+/// Why an agent's account can't be made.
+#[derive(Debug, thiserror::Error)]
+pub enum NotHosted {
+    /// A normal "no".
+    #[error("the account {0} can't be made: {1}")]
+    Rejected(AgentHandle, Rejection),
+    /// The store failed.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+/// This process as one of the agents that it runs. Only [`Accounts::acting`] makes it, and nothing that a peer sends
+/// becomes it. It counts for as long as the account is there: in each append as much as a token does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acting {
+    handle: AgentHandle,
+    hops: u32,
+}
+
+impl Acting {
+    /// As whom.
+    #[must_use]
+    pub fn handle(&self) -> &AgentHandle {
+        &self.handle
+    }
+
+    /// How many agents of this server have passed on what it acts upon; 0 when somebody else asked.
+    #[must_use]
+    pub fn hops(&self) -> u32 {
+        self.hops
+    }
+
+    /// What stands in the place of a token.
+    #[must_use]
+    pub fn proof(&self) -> TokenDigest {
+        TokenDigest::INSIDE
+    }
+
+    /// The same as the bearer of a token.
+    #[must_use]
+    pub fn principal(&self) -> Principal {
+        Principal { who: Who::Agent(self.handle.clone()), token: TokenDigest::INSIDE }
+    }
+
+    /// The authority with which it acts.
+    #[must_use]
+    pub fn authority(&self) -> Authority {
+        Authority { by: Actor::Agent(self.handle.clone()), token: Some(TokenDigest::INSIDE) }
+    }
+}
+
+impl Accounts {
+    /// Says which agents this server runs, and makes the accounts that never were. Whoever made one by hand made that
+    /// of the agent; a deleted one stays deleted. Counts once.
+    ///
+    /// # Errors
+    /// When an account can't be made, or the store fails.
+    pub async fn host(&self, agents: Vec<Hosted>) -> Result<(), NotHosted> {
+        for Hosted { handle, account } in &agents {
+            let Some((policy, allowlist)) = account.clone() else { continue };
+            let command = RegisterAgent {
+                authority: Authority::seed(),
+                handle: handle.clone(),
+                policy,
+                allowlist,
+                self_service: false,
+                // Nobody has seen it, and nobody will.
+                token: Token::random(TokenKind::Agent).digest(),
+            };
+            match self.register_agent(command).await {
+                Ok(_) => {
+                    tracing::info!(agent = %handle, "the account of an agent that this server runs was made")
+                }
+                Err(Failure::Rejected(Rejection::AgentExists)) => {}
+                Err(Failure::Rejected(rejection)) => {
+                    return Err(NotHosted::Rejected(handle.clone(), rejection));
+                }
+                Err(Failure::Fault(fault)) => return Err(fault.into()),
+            }
+        }
+        let _ = self.hosted().set(agents.into_iter().map(|agent| agent.handle).collect());
+        Ok(())
+    }
+
+    /// Whether this server runs the agent.
+    #[must_use]
+    pub fn is_hosted(&self, handle: &AgentHandle) -> bool {
+        self.hosted().get().is_some_and(|hosted| hosted.contains(handle))
+    }
+
+    /// This process as an agent that it runs, upon something that so many of its agents have passed on; `None` for
+    /// anybody else.
+    #[must_use]
+    pub fn acting(&self, handle: &AgentHandle, hops: u32) -> Option<Acting> {
+        self.is_hosted(handle).then(|| Acting { handle: handle.clone(), hops })
+    }
+}

@@ -1,0 +1,214 @@
+//! Which events of channels name an agent, as `@owner.name` in their payload.
+//! Must not know: what has been seen of it, or how it is shown.
+
+use std::collections::BTreeSet;
+
+use plenary_accounts::Actor;
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName};
+use serde_json::Value;
+
+use crate::{
+    Channels,
+    event::ChannelEvent,
+    id::ChannelId,
+    room::{ChannelRoom, MENTIONED},
+    wire::Event,
+};
+
+/// How many agents one event may name; who stands behind them is not told.
+pub const MENTIONS_MAX: usize = 32;
+
+/// An event that names an agent.
+#[derive(Debug, Clone)]
+pub struct Mention {
+    /// The event as it stands on the log.
+    pub stored: StoredEvent,
+    /// Who appended it, if that was an agent, and not the operator or the agent's own owner.
+    pub from: Option<AgentHandle>,
+    /// Its channel.
+    pub channel: ChannelId,
+    /// What the channel is about.
+    pub title: String,
+    /// Its id.
+    pub event_id: u64,
+    /// Its kind.
+    pub kind: String,
+    /// The texts of its payload.
+    pub text: String,
+}
+
+/// Whether it is a channel's stream.
+#[must_use]
+pub fn is_channel(stream: &StreamName) -> bool {
+    stream.category() == ChannelRoom::CATEGORY
+}
+
+/// The agents that a payload names, each once, in the order of their handles.
+#[must_use]
+pub fn mentions(payload: &[u8]) -> BTreeSet<AgentHandle> {
+    let mut named = BTreeSet::new();
+    for (at, _) in payload.iter().enumerate().filter(|(_, octet)| **octet == b'@') {
+        // `a@b.c` is an address of something else.
+        let stands_alone = at.checked_sub(1).is_none_or(|before| !is_part(payload[before]));
+        if stands_alone && let Some(handle) = handle_at(&payload[at..]) {
+            named.insert(handle);
+            if named.len() == MENTIONS_MAX {
+                break;
+            }
+        }
+    }
+    named
+}
+
+const fn is_part(octet: u8) -> bool {
+    octet.is_ascii_alphanumeric() || matches!(octet, b'_' | b'-')
+}
+
+/// The handle that a text begins with: `@owner.name`, with whatever punctuation ends the sentence left off.
+fn handle_at(text: &[u8]) -> Option<AgentHandle> {
+    let part = |from: usize| text[from..].iter().take_while(|octet| is_part(**octet)).count();
+    let dot = 1 + part(1);
+    if text.get(dot) != Some(&b'.') {
+        return None;
+    }
+    let end = dot + 1 + part(dot + 1);
+    let trimmed = text[..end].iter().rposition(|octet| octet.is_ascii_alphanumeric())? + 1;
+    std::str::from_utf8(&text[..trimmed]).ok()?.parse().ok()
+}
+
+/// Whom a committed event of a channel names.
+pub fn mentioned(event: &StoredEvent) -> Result<BTreeSet<AgentHandle>, Fault> {
+    Ok(match ChannelEvent::decode(event)? {
+        ChannelEvent::EventAppended(event) => mentions(&event.payload),
+        ChannelEvent::ChannelCreated(_) | ChannelEvent::ChannelClosed(_) => BTreeSet::new(),
+    })
+}
+
+impl Channels {
+    /// The channels in which an agent was ever named.
+    pub async fn naming(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
+        let (prefix, mut after, mut channels) = (format!("{me}/"), None::<String>, Vec::new());
+        loop {
+            let rows = self
+                .log()
+                .read_index(MENTIONED, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                .await?;
+            channels.extend(rows.iter().map(|row| ChannelRoom::stream(&row.key[prefix.len()..])));
+            match rows.last() {
+                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+                _ => return Ok(channels),
+            }
+        }
+    }
+
+    /// The events behind a version that name an agent and are not its own, and up to where they were looked for; past
+    /// `max` only the first.
+    pub async fn naming_behind(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
+        after: Version,
+        max: usize,
+    ) -> Result<(Vec<(StoredEvent, Option<AgentHandle>)>, Version), Fault> {
+        let (mut found, mut read, mut size) = (Vec::new(), after, PageSize::default());
+        loop {
+            let events = self.log().read_stream(stream, read, size.events()).await?;
+            let is_last = events.len() < size.events();
+            size.learn(&events);
+            for event in events {
+                read = event.version;
+                if found.len() < max
+                    && let Some(from) = self.named_by(me, &event)?
+                {
+                    let event = StoredEvent { payload: bytes::Bytes::new(), ..event };
+                    found.push((event, from));
+                }
+            }
+            if is_last {
+                return Ok((found, read));
+            }
+        }
+    }
+
+    fn named_by(&self, me: &AgentHandle, event: &StoredEvent) -> Result<Option<Option<AgentHandle>>, Fault> {
+        let ChannelEvent::EventAppended(appended) = ChannelEvent::decode(event)? else { return Ok(None) };
+        if appended.via == Some(Actor::Agent(me.clone())) || !mentions(&appended.payload).contains(me) {
+            return Ok(None);
+        }
+        Ok(match appended.via {
+            Some(Actor::Agent(agent)) => Some(Some(agent)),
+            Some(Actor::Operator | Actor::Seed) => Some(None),
+            Some(Actor::Owner(owner)) if owner.as_str() == me.owner() => Some(None),
+            // Nobody that the agent's trust could speak of.
+            Some(Actor::Owner(_)) | None => None,
+        })
+    }
+
+    /// What an event says that names the agent.
+    pub async fn mention(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
+        at: Version,
+    ) -> Result<Option<Mention>, Fault> {
+        let Ok(channel) = stream.id().parse::<ChannelId>() else { return Ok(None) };
+        let before = Version(at.0.saturating_sub(1));
+        let Some(stored) = self.log().read_stream(stream, before, 1).await?.pop() else { return Ok(None) };
+        let Some(from) = self.named_by(me, &stored)? else { return Ok(None) };
+        let Some(event) = Event::of(&channel, &stored)? else { return Ok(None) };
+        let (state, _) = self.fresh(&channel).await?;
+        let title = state.created.as_ref().map(|created| created.title.clone()).unwrap_or_default();
+        let payload = serde_json::from_str(event.payload.get()).unwrap_or_default();
+        let text = texts(&payload);
+        Ok(Some(Mention { stored, from, channel, title, event_id: event.id, kind: event.kind, text }))
+    }
+}
+
+/// A payload as text: its one text, or a line for each member.
+fn texts(payload: &Value) -> String {
+    let Value::Object(members) = payload else { return payload.to_string() };
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match members.values().next() {
+        Some(only) if members.len() == 1 => text(only),
+        _ => members
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", text(value)))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_a_mention_wherever_it_stands_alone() {
+        for (payload, named) in [
+            (r#"{"text":"@nick.cc please look"}"#, vec!["@nick.cc"]),
+            (r#"{"to":["@nick.cc","@bob.a-b_c"]}"#, vec!["@bob.a-b_c", "@nick.cc"]),
+            (r#"{"text":"ask @nick.cc, or (@nick.cc)."}"#, vec!["@nick.cc"]),
+            (r#"{"text":"thanks @nick.cc."}"#, vec!["@nick.cc"]),
+            (r#"{"text":"thanks @nick.cc-"}"#, vec!["@nick.cc"]),
+            (r#"{"text":"mail nick@example.com, @nick, @nick. and @.cc"}"#, vec![]),
+            (r#"{"text":"@Nick.CC"}"#, vec![]),
+        ] {
+            let found: Vec<String> = mentions(payload.as_bytes()).iter().map(ToString::to_string).collect();
+            assert_eq!(found, named, "{payload}");
+        }
+    }
+
+    #[test]
+    fn past_the_limit_nobody_is_named() {
+        let many: String = (0..=MENTIONS_MAX).map(|n| format!("@a.b{n} ")).collect();
+        assert_eq!(mentions(many.as_bytes()).len(), MENTIONS_MAX);
+    }
+
+    #[test]
+    fn a_payload_is_told_as_text() {
+        assert_eq!(texts(&serde_json::json!({"text": "hi"})), "hi");
+        assert_eq!(texts(&serde_json::json!({"a": 1, "b": "x"})), "a: 1\nb: x");
+    }
+}

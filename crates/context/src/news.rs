@@ -1,0 +1,141 @@
+//! Which packages wait for a review that an agent may give.
+//! Must not know: what has been seen of it, or how it is shown.
+
+use plenary_accounts::Actor;
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, StoredEvent, StreamName};
+use serde_json::Value;
+
+use crate::{
+    Context,
+    index::PENDING,
+    key,
+    lifecycle::Status,
+    package::{
+        event::{PackageEvent, PackageMoved},
+        room::PackageRoom,
+    },
+    project::room::ProjectRoom,
+};
+
+/// Of how many projects that an agent may see those are asked that wait for reviews.
+pub const PROJECTS_LOOKED_THROUGH_MAX: usize = 10_000;
+
+/// A package that waits for a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewAsked {
+    /// The event that it waits since: its deposit, or a flag.
+    pub event: StoredEvent,
+    /// Who asked; absent for the operator's tools.
+    pub by: Option<AgentHandle>,
+    /// Its project.
+    pub project_id: String,
+    /// Its id.
+    pub package_id: String,
+    /// What it is called.
+    pub title: String,
+    /// Why it waits, or what it says that it is.
+    pub text: String,
+}
+
+/// Whether it is a package's stream.
+#[must_use]
+pub fn is_package(stream: &StreamName) -> bool {
+    stream.category() == PackageRoom::CATEGORY
+}
+
+/// Whether it is a project's stream: who may review in it may have changed.
+#[must_use]
+pub fn is_project(stream: &StreamName) -> bool {
+    stream.category() == ProjectRoom::CATEGORY
+}
+
+/// Whether a committed event of a package asks for a review.
+pub fn asks_for_review(event: &StoredEvent) -> Result<bool, Fault> {
+    Ok(match PackageEvent::decode(event)? {
+        PackageEvent::PackageDeposited(event) => event.status == Status::AwaitingReview,
+        PackageEvent::PackageFlagged(event) | PackageEvent::PackageReviewed(event) => {
+            event.status == Status::AwaitingReview && event.from != Status::AwaitingReview
+        }
+    })
+}
+
+impl Context {
+    /// The packages that wait for a review in the projects in which an agent may review.
+    pub async fn awaiting_review_of(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
+        let (by, mut packages) = (Actor::Agent(me.clone()), Vec::new());
+        for (part, project) in self.visible(&by, PROJECTS_LOOKED_THROUGH_MAX).await? {
+            if !project.access(&by).review {
+                continue;
+            }
+            let (prefix, mut after) =
+                (format!("{part}/{}/", Status::AwaitingReview.as_str()), None::<String>);
+            loop {
+                let log = self.log();
+                let rows = log
+                    .read_index(PENDING, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                    .await?;
+                let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
+                packages.extend(ids.map(|id| PackageRoom::stream(&key::join(&[&part, id]))));
+                match rows.last() {
+                    Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+                    _ => break,
+                }
+            }
+        }
+        Ok(packages)
+    }
+
+    /// Whether an agent may review in the project of a package.
+    pub async fn may_review(&self, me: &AgentHandle, package: &StreamName) -> Result<bool, Fault> {
+        let project = package.id().split_once('/').map_or("", |(project, _)| project);
+        let (state, _) = self.projects().state(project).await?;
+        Ok(state.access(&Actor::Agent(me.clone())).review)
+    }
+
+    /// What a package waits for a review since, if it still does, and the agent may give it and has not asked itself.
+    pub async fn review_asked(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
+    ) -> Result<Option<ReviewAsked>, Fault> {
+        let project = stream.id().split_once('/').map_or("", |(project, _)| project);
+        let state = self.project(project).await?;
+        if !state.access(&Actor::Agent(me.clone())).review {
+            return Ok(None);
+        }
+        let history = self.history(stream.id()).await?;
+        let Some(PackageEvent::PackageDeposited(deposited)) =
+            history.first().map(PackageEvent::decode).transpose()?
+        else {
+            return Ok(None);
+        };
+        let (mut status, mut since) = (deposited.status, 0);
+        let (mut by, mut note) = (deposited.by.clone(), None);
+        for (nth, stored) in history.iter().enumerate().skip(1) {
+            let (PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)) =
+                PackageEvent::decode(stored)?
+            else {
+                continue;
+            };
+            let PackageMoved { by: mover, status: to, note: why, .. } = moved;
+            if to != status {
+                (status, since, by, note) = (to, nth, mover, why);
+            }
+        }
+        let Some(event) = history.into_iter().nth(since).filter(|_| status == Status::AwaitingReview) else {
+            return Ok(None);
+        };
+        let by = match by {
+            Actor::Agent(agent) if agent == *me => return Ok(None),
+            Actor::Agent(agent) => Some(agent),
+            Actor::Operator | Actor::Seed | Actor::Owner(_) => None,
+        };
+        let said: Value = serde_json::from_slice(&deposited.raw).unwrap_or_default();
+        let member = |name: &str| said.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = note.unwrap_or_else(|| member("description"));
+        let (project_id, title) = (member("project_id"), member("title"));
+        Ok(Some(ReviewAsked { event, by, project_id, package_id: deposited.package_id, title, text }))
+    }
+}

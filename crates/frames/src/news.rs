@@ -1,0 +1,65 @@
+//! The retained frames that are for an agent, and the word that one came.
+//! Must not know: what has been seen of it, or how it is shown.
+
+use plenary_accounts::TokenDigest;
+use plenary_kernel::{AgentHandle, SovereignHandle, TimestampMs};
+use serde_json::Value;
+
+use crate::{
+    Frames,
+    filter::Filter,
+    frames::Subscriber,
+    session::{Instrument, Session},
+};
+
+/// What the session is called as which an inbox reads.
+const READER: &str = "inbox";
+
+/// A frame that is retained.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retained {
+    /// Its number on the stream of the agent's principal.
+    pub number: u64,
+    /// The agent that submitted it.
+    pub from: AgentHandle,
+    /// When it came here.
+    pub at: TimestampMs,
+    /// Its id.
+    pub frame_id: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its payload, as JSON.
+    pub payload: String,
+}
+
+impl Frames {
+    /// Says who is told that a frame came for a principal. The first call counts; it must not wait.
+    pub fn set_listener(&self, listener: impl Fn(&SovereignHandle) + Send + Sync + 'static) {
+        let _ = self.0.listener.set(Box::new(listener));
+    }
+
+    /// The retained frames behind a number that are for an agent by their scope and the sender's trust, and not its own.
+    /// What retention has let go of is gone.
+    #[must_use]
+    pub fn retained(&self, me: &AgentHandle, after: u64) -> Vec<Retained> {
+        let instrument = Instrument::of(me);
+        let Ok(id) = READER.parse() else { return Vec::new() };
+        let session = Session { agent: me.clone(), tool: instrument.class(), instrument, id };
+        let reader = Subscriber {
+            session,
+            filter: Filter::default(),
+            token: TokenDigest::of(""),
+            started_at: self.0.clock.now(),
+        };
+        let kept = self.0.lane.retained(&format!("~{}", me.owner()), &reader, after);
+        let frames = kept.into_iter().filter_map(|(_, event)| {
+            let from = event.by.clone().filter(|by| by != me)?;
+            let frame: Value = serde_json::from_slice(&event.line).ok()?;
+            let member = |name: &str| frame.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let payload = frame.get("payload").map(Value::to_string).unwrap_or_default();
+            let (frame_id, kind) = (member("frame_id"), member("kind"));
+            Some(Retained { number: event.number, from, at: event.at, frame_id, kind, payload })
+        });
+        frames.collect()
+    }
+}

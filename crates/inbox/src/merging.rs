@@ -1,0 +1,110 @@
+//! Two orders as one: what the log holds, and the frames that are retained, by when each was said. Within each its own
+//! order stays.
+//! Must not know: what is shown of them.
+
+use plenary_frames::news::Retained;
+
+use crate::{Inbox, cursor::Place, kind::Kind, marks::Marks, reading::Ask, shelf::Stub, telling::Reader};
+
+/// The retained frames that are asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    pub(crate) news: Vec<Retained>,
+    pub(crate) unread: u64,
+    start: u64,
+}
+
+impl Heard {
+    pub(crate) fn of(inbox: &Inbox, reader: &Reader, ask: &Ask, marks: &Marks) -> Self {
+        let start = ask.start(Kind::Frame, marks).0.0;
+        if !ask.kinds.has(Kind::Frame) {
+            return Self { start, ..Self::default() };
+        }
+        let seen = marks.seen.of(Kind::Frame).0.0;
+        let mut kept = inbox.0.rooms.frames.retained(&reader.me.handle, start.min(seen));
+        kept.retain(|frame| !reader.is_blocked(&frame.from));
+        let unread = kept.iter().filter(|frame| frame.number > seen).count();
+        let news = kept.into_iter().filter(|frame| frame.number > start).collect();
+        Self { news, unread: u64::try_from(unread).unwrap_or(u64::MAX), start }
+    }
+
+    /// The number up to which everything is given once so many are.
+    pub(crate) fn passed(&self, given: usize) -> u64 {
+        given.checked_sub(1).and_then(|last| self.news.get(last)).map_or(self.start, |frame| frame.number)
+    }
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next<'a> {
+    /// Something of the log, and how many newer ones of its place there are.
+    Stub(Place, &'a Stub, u64),
+    /// A frame, and how many newer ones there are.
+    Frame(&'a Retained, u64),
+}
+
+impl Next<'_> {
+    pub(crate) fn is_stub(&self) -> bool {
+        matches!(self, Self::Stub(..))
+    }
+}
+
+/// The first of both.
+pub(crate) fn merged<'a>(
+    stubs: &'a [(Place, Stub, u64)],
+    frames: &'a [Retained],
+    limit: usize,
+) -> Vec<Next<'a>> {
+    let (mut stubs, mut frames) = (stubs.iter().peekable(), frames.iter().peekable());
+    let mut merged = Vec::with_capacity(limit);
+    while merged.len() < limit {
+        let is_frame = match (stubs.peek(), frames.peek()) {
+            (Some((_, stub, _)), Some(frame)) => frame.at < stub.at,
+            (None, Some(_)) => true,
+            (Some(_), None) => false,
+            (None, None) => break,
+        };
+        if is_frame {
+            let newer = u64::try_from(frames.len().saturating_sub(1)).unwrap_or(u64::MAX);
+            merged.extend(frames.next().map(|frame| Next::Frame(frame, newer)));
+        } else {
+            merged.extend(stubs.next().map(|(place, stub, newer)| Next::Stub(*place, stub, *newer)));
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::{Position, TimestampMs, Version};
+    use plenary_log::StreamName;
+
+    use super::*;
+
+    fn stub(at: u64) -> (Place, Stub, u64) {
+        let (stream, at) = (StreamName::new("t.t", "a"), TimestampMs(at));
+        let stub = Stub { kind: Kind::SessionMessage, stream, version: Version(1), at, from: None };
+        (Place(Position(at.0), 0), stub, 0)
+    }
+
+    fn frame(number: u64, at: u64) -> Retained {
+        let (from, at) = ("@bob.cli".parse().unwrap(), TimestampMs(at));
+        Retained { number, from, at, frame_id: String::new(), kind: String::new(), payload: String::new() }
+    }
+
+    #[test]
+    fn both_come_by_their_time_and_each_in_its_own_order() {
+        let stubs = [stub(1), stub(5), stub(3)];
+        let frames = [frame(1, 2), frame(2, 1), frame(3, 9)];
+        let order = |limit| -> Vec<String> {
+            let told = |next: &Next<'_>| match next {
+                Next::Stub(place, ..) => format!("log {}", place.0),
+                Next::Frame(frame, newer) => format!("frame {} -{newer}", frame.number),
+            };
+            merged(&stubs, &frames, limit).iter().map(told).collect()
+        };
+        let all = ["log 1", "frame 1 -2", "frame 2 -1", "log 5", "log 3", "frame 3 -0"];
+        assert_eq!(order(10), all);
+        assert_eq!(order(4), all[..4]);
+    }
+}

@@ -1,0 +1,113 @@
+//! The ten verbs of Agent-Channel Fan-Out (section 9 of the memo), by their names there. What a verb takes is what the
+//! payload of its kind has, out of the description of the operation that takes frames.
+//! Must not know: how a frame is delivered.
+
+mod verbs;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::{Map, Value, json};
+
+use super::{ADDS, Card, READS, asking::has, composed, frame::SUBMIT, schema};
+use crate::{
+    operations::Operations,
+    tool::{Action, Hints, Tool, Toolset},
+};
+use verbs::{Sends, Verb};
+
+const FRAMES: &[Toolset] = &[Toolset::Frames];
+
+/// The verbs that send one kind: which payload members the caller may leave out, because they are filled in.
+const VERBS: [Verb; 7] = [
+    Verb { name: "agent_advise", kind: "agent_advisory", says: "Say what you are doing.", filled: &[] },
+    Verb { name: "agent_broadcast", kind: "agent_broadcast", says: "Announce what is done.", filled: &[] },
+    Verb {
+        name: "agent_handover",
+        kind: "agent_handover",
+        says: "Pass work to another session.",
+        filled: &["previous_session_id"],
+    },
+    Verb {
+        name: "agent_lock_acquire",
+        kind: "agent_lock_request",
+        says: "Announce that you claim a resource; binds nobody.",
+        filled: &["lease_id", "ttl_ms"],
+    },
+    Verb { name: "agent_lock_release", kind: "agent_lock_release", says: "Give a lease up.", filled: &[] },
+    Verb { name: "agent_lease_extend", kind: "agent_lease_extend", says: "Extend a lease.", filled: &[] },
+    Verb {
+        name: "agent_query",
+        kind: "agent_query",
+        says: "Ask live sessions; answers carry the query_id.",
+        filled: &["query_id", "response_scope", "timeout_ms"],
+    },
+];
+
+/// The tools of this set.
+pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
+    let Some(doc) = operations.docs().iter().find(|doc| SUBMIT.is(doc)) else { return Vec::new() };
+    let request = doc.schemas().request.unwrap_or_default();
+    let kinds = payloads(&request);
+    let mut tools: Vec<Tool> = VERBS
+        .into_iter()
+        .filter_map(|verb| {
+            let payload = kinds.get(verb.kind)?;
+            Some(tool(verb.name, verb.says, ADDS, input(payload, verb.filled), Sends::new(operations, verb)))
+        })
+        .collect();
+    let card = |name, says, hints| Card { name, says, hints, sets: FRAMES };
+    tools.push(composed(
+        operations,
+        card("agent_send", "Send a frame of any kind to a scope.", ADDS),
+        verbs::send,
+    ));
+    if has(operations, &verbs::ROSTER) {
+        let says = "Show who is subscribed to a handle's stream.";
+        tools.push(composed(operations, card("agent_roster", says, READS), verbs::roster));
+    }
+    if has(operations, &verbs::TICKET) {
+        let says = "Get a URL at which to follow your handle's frames (SSE).";
+        tools.push(composed(operations, card("agent_subscribe", says, ADDS), verbs::subscribe));
+    }
+    tools
+}
+
+fn tool(name: &str, says: &str, hints: Hints, input: Map<String, Value>, action: impl Action) -> Tool {
+    Tool {
+        name: name.to_owned(),
+        title: String::new(),
+        description: says.to_owned(),
+        input: Arc::new(input),
+        output: None,
+        hints,
+        sets: FRAMES.to_vec(),
+        action: Arc::new(action),
+    }
+}
+
+/// The payload of each kind, as the description of the operation has it.
+fn payloads(request: &Value) -> BTreeMap<&str, &Value> {
+    let mut found = BTreeMap::new();
+    let bare = request["oneOf"].as_array().and_then(|forms| forms.first());
+    let kinds = bare.and_then(|frame| frame["oneOf"].as_array()).map(Vec::as_slice).unwrap_or_default();
+    for kind in kinds {
+        if let Some(name) = kind["properties"]["kind"]["const"].as_str() {
+            found.insert(name, &kind["properties"]["payload"]);
+        }
+    }
+    found
+}
+
+/// The payload's members, and where the frame goes and comes from.
+fn input(payload: &Value, filled: &[&str]) -> Map<String, Value> {
+    let mut slim = schema::slim(payload, schema::Words::Dropped, 0);
+    if let Some(required) = slim.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| !filled.iter().any(|filled| name == filled));
+    }
+    if let Some(properties) = slim.get_mut("properties").and_then(Value::as_object_mut) {
+        for name in verbs::ADDRESSING {
+            properties.insert(name.to_owned(), json!({"type": "string"}));
+        }
+    }
+    slim
+}

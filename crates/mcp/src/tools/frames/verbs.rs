@@ -1,0 +1,161 @@
+//! What each verb does: a payload out of the arguments, sent in the caller's name.
+//! Must not know: what a payload may hold; the operation checks it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    operations::{Caller, Operations},
+    tool::{Action, Called, Calling},
+    tools::{
+        asking::{Answer, Asking, Refusal, Route, get, post},
+        core::me::Me,
+        frame::{From, submit, uuid},
+    },
+};
+
+pub(super) const ROSTER: Route = get("/handles/{handle}/roster");
+pub(super) const TICKET: Route = post("/auth/ticket");
+const STREAM: Route = get("/handles/{handle}/stream");
+/// What every verb takes besides its payload: whom it is for, and which session sends it.
+pub(super) const ADDRESSING: [&str; 3] = ["scope", "instrument", "session_id"];
+
+/// How long a claim lasts, and answers are collected, where it is not said.
+const LEASE_MS_DEFAULT: u64 = 300_000;
+const QUERY_MS_DEFAULT: u64 = 30_000;
+
+/// A verb that sends frames of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Verb {
+    pub(super) name: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) says: &'static str,
+    /// Members of the payload that are filled in where they are left out.
+    pub(super) filled: &'static [&'static str],
+}
+
+/// Carries such a verb out.
+pub(super) struct Sends {
+    operations: Operations,
+    verb: Verb,
+}
+
+impl Sends {
+    pub(super) fn new(operations: &Operations, verb: Verb) -> Self {
+        Self { operations: operations.clone(), verb }
+    }
+}
+
+impl Action for Sends {
+    fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> Calling<'a> {
+        Box::pin(async move {
+            let asking = Asking { operations: self.operations.clone(), caller: caller.clone() };
+            match self.verb.send(&asking, arguments).await {
+                Ok(value) => Called::Done(value),
+                Err(refusal) => refusal.into(),
+            }
+        })
+    }
+}
+
+/// A text argument that is no part of the payload.
+fn taken(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, Refusal> {
+    match arguments.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(Refusal::arguments(format!("`{name}` must be a string."))),
+    }
+}
+
+impl Verb {
+    async fn send(&self, asking: &Asking, mut payload: Map<String, Value>) -> Answer {
+        let me = Me::of(asking).await?;
+        let scope = taken(&mut payload, "scope")?.unwrap_or_else(|| me.principal());
+        let from = From {
+            instrument: taken(&mut payload, "instrument")?,
+            session_id: taken(&mut payload, "session_id")?,
+        };
+        payload.retain(|_, value| !value.is_null());
+        for name in self.filled {
+            payload.entry(*name).or_insert_with(|| match *name {
+                "previous_session_id" => from.session().into(),
+                "response_scope" => from.scope(&me.handle).into(),
+                "ttl_ms" => LEASE_MS_DEFAULT.into(),
+                "timeout_ms" => QUERY_MS_DEFAULT.into(),
+                _ => uuid().into(),
+            });
+        }
+        let mut sent = submit(asking, &me.handle, &from, (self.kind, &payload), &scope, None).await?;
+        for name in ["lease_id", "query_id"] {
+            if let Some(id) = payload.get(name) {
+                sent[name] = id.clone();
+            }
+        }
+        Ok(sent)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sending {
+    /// One of the fifteen
+    kind: String,
+    payload: Map<String, Value>,
+    /// ~h/*, ~h/<prefix>*, ~h/<instrument>@<session> or org:<org>/members/*; your own sessions if absent
+    scope: Option<String>,
+    ttl_ms: Option<u64>,
+    instrument: Option<String>,
+    session_id: Option<String>,
+}
+
+pub(super) async fn send(asking: Asking, wanted: Sending) -> Answer {
+    let me = Me::of(&asking).await?;
+    let scope = wanted.scope.unwrap_or_else(|| me.principal());
+    let from = From { instrument: wanted.instrument, session_id: wanted.session_id };
+    submit(&asking, &me.handle, &from, (&wanted.kind, &wanted.payload), &scope, wanted.ttl_ms).await
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Looking {
+    /// ~owner; your own if absent
+    handle: Option<String>,
+}
+
+pub(super) async fn roster(asking: Asking, wanted: Looking) -> Answer {
+    let handle = match wanted.handle {
+        Some(handle) => handle,
+        None => Me::of(&asking).await?.principal(),
+    };
+    asking.read(&ROSTER, &[&handle], &[]).await
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Subscribing {
+    /// axis:value,… with kind, sender, tool, org
+    filter: Option<String>,
+    instrument: Option<String>,
+    session_id: Option<String>,
+    tool: Option<String>,
+}
+
+/// A capability in a URL: whoever has it follows the stream once (wire.md 1.5, row 13).
+pub(super) async fn subscribe(asking: Asking, wanted: Subscribing) -> Answer {
+    let me = Me::of(&asking).await?;
+    let made = asking.write(&TICKET, &[], &json!({})).await?;
+    let ticket = made["ticket"].as_str().unwrap_or_default().to_owned();
+    let given = [
+        ("filter", wanted.filter),
+        ("instrument", wanted.instrument),
+        ("session_id", wanted.session_id),
+        ("tool", wanted.tool),
+        ("ticket", Some(ticket)),
+    ];
+    let given: Vec<_> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let query: Vec<_> = given.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let path = STREAM.at(&[&me.principal()], &query);
+    let url = format!("{}{path}", asking.operations.base_url(&asking.caller));
+    Ok(json!({"url": url, "handle": me.principal(), "expires_in_s": made["expires_in"], "uses": 1}))
+}

@@ -1,0 +1,325 @@
+//! Sessions and packages as the reference's tools have them.
+//! Must not know: how packages are kept.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::tools::{
+    asking::{Answer, Asking, Refusal, Route, get, post},
+    core::{
+        deposit::DEPOSIT,
+        me::Me,
+        project::{self, chosen, listed},
+        recall::{ORIENT, PACKAGE, PULL},
+    },
+    frame::{hex, now},
+};
+
+pub(crate) const START: Route = post("/v1/projects/{project_id}/sessions");
+pub(crate) const SESSIONS: Route = get("/v1/projects/{project_id}/sessions");
+pub(crate) const ORCHESTRATE: Route = get("/v1/orchestrate");
+
+/// How many packages the modes `latest` and `next`, and the status, bring.
+const LATEST: &str = "5";
+const NEXT: &str = "20";
+const RECENT: &str = "10";
+/// How many hits a search brings.
+const HITS: &str = "10";
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Starting {
+    project_id: Option<String>,
+    #[expect(dead_code, reason = "the reference's parameter; sessions have no place for it")]
+    agent_description: Option<String>,
+}
+
+pub(super) async fn session_start(asking: Asking, wanted: Starting) -> Answer {
+    let me = Me::of(&asking).await?;
+    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
+    let session = begun(&asking, &project).await?;
+    let recent = packages(&asking, &project, LATEST).await?;
+    let recent: Vec<Value> = recent.iter().map(|package| short(package, true)).collect();
+    Ok(json!({"session": session, "recent_packages": recent}))
+}
+
+async fn begun(asking: &Asking, project: &str) -> Answer {
+    let mut session = asking.write(&START, &[project], &json!({})).await?;
+    session["id"] = session["session_id"].clone();
+    Ok(session)
+}
+
+async fn packages(asking: &Asking, project: &str, limit: &str) -> Result<Vec<Value>, Refusal> {
+    let found = asking.read(&PULL, &[project], &[("limit", limit)]).await?;
+    Ok(listed(&found, "packages").to_vec())
+}
+
+fn short(package: &Value, dated: bool) -> Value {
+    let mut short = json!({
+        "id": package["package_id"], "title": package["title"], "status": package["status"],
+        "handoff_note": package["handoff_note"],
+    });
+    if dated {
+        short["created_at"] = package["created_at"].clone();
+    }
+    short
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    Latest,
+    Next,
+    Relevant,
+    Specific,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Pulling {
+    package_id: Option<String>,
+    mode: Option<Mode>,
+    query: Option<String>,
+    // Understood by the reference, and not in its description.
+    #[schemars(skip)]
+    project_id: Option<String>,
+}
+
+pub(super) async fn pull_context(asking: Asking, wanted: Pulling) -> Answer {
+    let project = wanted.project_id.as_deref();
+    match (wanted.mode.unwrap_or(Mode::Latest), &wanted.package_id, &wanted.query) {
+        (Mode::Specific, Some(id), _) => {
+            let query: Vec<_> = project.map(|project| ("project", project)).into_iter().collect();
+            match asking.read(&PACKAGE, &[id], &query).await {
+                // A package that there is not is null (wire.md 0.4, row 3).
+                Err(refusal) if refusal.code == "package_not_found" => Ok(Value::Null),
+                found => found,
+            }
+        }
+        (Mode::Relevant, _, Some(words)) => {
+            let mut query = vec![("focus", words.as_str()), ("snippets", HITS)];
+            query.extend(project.map(|project| ("project", project)));
+            let digest = asking.read(&ORCHESTRATE, &[], &query).await?;
+            let hits = listed(&digest, "snippets").iter().map(|hit| {
+                json!({
+                    "package_id": hit["package_id"], "content_type": hit["content_type"],
+                    "content": hit["content"], "similarity": hit["score"],
+                })
+            });
+            Ok(hits.collect())
+        }
+        (mode, _, _) => {
+            let me = Me::of(&asking).await?;
+            let project = chosen(&asking, &me, project).await?;
+            let limit = if mode == Mode::Latest { LATEST } else { NEXT };
+            Ok(packages(&asking, &project, limit).await?.into())
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Depositing {
+    title: String,
+    description: Option<String>,
+    project_id: Option<String>,
+    decisions: Option<Vec<String>>,
+    open_questions: Option<Vec<String>>,
+    handoff_note: Option<String>,
+    status: Option<String>,
+    review_type: Option<String>,
+    auto: Option<bool>,
+    topic: Option<String>,
+    artifact_type: Option<String>,
+}
+
+pub(super) async fn deposit(asking: Asking, wanted: Depositing) -> Answer {
+    let me = Me::of(&asking).await?;
+    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
+    let package_type = if wanted.auto == Some(true) { "auto_deposit" } else { "standard" };
+    let mut package = json!({
+        "package_id": format!("pkg_{}", hex()),
+        "project_id": project,
+        "relay_version": "0.1",
+        "title": wanted.title,
+        "description": wanted.description.unwrap_or_default(),
+        "status": status_of(wanted.status.as_deref()),
+        "package_type": package_type,
+        "review_type": wanted.review_type.as_deref().unwrap_or("none"),
+        "created_at": now(),
+        "created_by": {"id": me.handle.as_str(), "type": "agent"},
+        "decisions_made": wanted.decisions.unwrap_or_default(),
+        "open_questions": wanted.open_questions.unwrap_or_default(),
+        "handoff_note": wanted.handoff_note.unwrap_or_default(),
+    });
+    for (name, text) in [("topic", wanted.topic), ("artifact_type", wanted.artifact_type)] {
+        if let Some(text) = text {
+            package[name] = text.into();
+        }
+    }
+    match asking.write(&DEPOSIT, &[&project], &package).await {
+        Err(refusal) if refusal.code == "project_archived" => {
+            Ok(json!({"skipped": true, "reason": "project_archived", "project_id": project}))
+        }
+        kept => kept,
+    }
+}
+
+/// The reference's states in the protocol's words (wire.md 0.4, row 14).
+fn status_of(status: Option<&str>) -> &str {
+    match status {
+        None | Some("approved") => "complete",
+        Some("pending_review") => "awaiting_review",
+        Some("rejected") => "revision_requested",
+        Some("in_progress" | "blocked") => "draft",
+        Some(other) => other,
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct OfProject {
+    project_id: Option<String>,
+}
+
+pub(super) async fn status(asking: Asking, wanted: OfProject) -> Answer {
+    let me = Me::of(&asking).await?;
+    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
+    let recent = packages(&asking, &project, RECENT).await?;
+    let pending = recent.iter().filter(|package| package["status"] == "awaiting_review").count();
+    let questions: usize = recent.iter().map(|package| listed(package, "open_questions").len()).sum();
+    let packages: Vec<Value> = recent.iter().map(|package| short(package, false)).collect();
+    Ok(json!({
+        "session": open_session(&asking, &me, &project).await?,
+        "total_recent_packages": recent.len(),
+        "pending_review": pending,
+        "open_questions": questions,
+        "packages": packages,
+    }))
+}
+
+/// The session that the agent began last and has not ended; null where there is none.
+async fn open_session(asking: &Asking, me: &Me, project: &str) -> Answer {
+    let found = asking.read(&SESSIONS, &[project], &[("limit", NEXT)]).await?;
+    let names = [me.handle.as_str(), me.handle.name()];
+    let open = listed(&found, "sessions").iter().find(|session| {
+        session["ended_at"].is_null()
+            && session["actor_id"].as_str().is_some_and(|actor| names.contains(&actor))
+    });
+    Ok(open.cloned().map_or(Value::Null, |mut session| {
+        session["id"] = session["session_id"].clone();
+        session
+    }))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    Markdown,
+    Json,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Orienting {
+    project_id: Option<String>,
+    format: Option<Format>,
+    key_packages: Option<usize>,
+    open_questions: Option<usize>,
+    window_days: Option<u64>,
+}
+
+pub(super) async fn session_orient(asking: Asking, wanted: Orienting) -> Answer {
+    let me = Me::of(&asking).await?;
+    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
+    let mut session = match open_session(&asking, &me, &project).await {
+        Ok(session) => session,
+        // A project that is not there yet has no sessions.
+        Err(refusal) if refusal.code == "project_not_found" => Value::Null,
+        Err(refusal) => return Err(refusal),
+    };
+    let started = session.is_null();
+    if started {
+        session = begun(&asking, &project).await?;
+    }
+    let days = wanted.window_days.unwrap_or(14).to_string();
+    let mut bundle = asking.read(&ORIENT, &[&project], &[("window_days", &days)]).await?;
+    keep(&mut bundle, "recent_packages", wanted.key_packages.unwrap_or(3));
+    keep(&mut bundle, "open_questions", wanted.open_questions.unwrap_or(5));
+    if wanted.format == Some(Format::Json) {
+        bundle["session"] =
+            json!({"id": session["session_id"], "callsign": session["callsign"], "auto_started": started});
+        return Ok(bundle);
+    }
+    Ok(markdown(&bundle, session["callsign"].as_str(), started).into())
+}
+
+fn keep(bundle: &mut Value, name: &str, most: usize) {
+    if let Some(list) = bundle[name].as_array_mut() {
+        list.truncate(most);
+    }
+}
+
+/// The bundle for people and models to read, with the session's callsign at its head.
+fn markdown(bundle: &Value, callsign: Option<&str>, started: bool) -> String {
+    let mut text = String::new();
+    if let Some(callsign) = callsign {
+        let verb = if started { "this run is" } else { "active run" };
+        let _ = writeln!(text, "**{verb} `{callsign}`**\n");
+    }
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let _ = writeln!(text, "# {}\n", word(&bundle["project"]["name"]));
+    let sections = [
+        ("Packages", "recent_packages"),
+        ("Active facts", "active_facts"),
+        ("Open questions", "open_questions"),
+    ];
+    for (title, name) in sections {
+        let items = listed(bundle, name);
+        if items.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "## {title}");
+        for item in items {
+            let line = match name {
+                "recent_packages" => format!(
+                    "{} ({}): {}",
+                    word(&item["title"]),
+                    word(&item["status"]),
+                    word(&item["handoff_note"])
+                ),
+                "active_facts" => format!(
+                    "{} {} {}",
+                    word(&item["subject"]),
+                    word(&item["predicate"]),
+                    word(&item["value"])
+                ),
+                _ => word(&item["question"]),
+            };
+            let _ = writeln!(text, "- {}", line.trim_end_matches(": "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Orchestrating {
+    project_id: Option<String>,
+    focus: Option<String>,
+    snippets: Option<u64>,
+    include_archived: Option<bool>,
+}
+
+pub(super) async fn orchestrate(asking: Asking, wanted: Orchestrating) -> Answer {
+    let snippets = wanted.snippets.unwrap_or(25).to_string();
+    let mut query = vec![("snippets", snippets.as_str())];
+    query.extend(wanted.focus.as_deref().map(|focus| ("focus", focus)));
+    query.extend(wanted.project_id.as_deref().map(|project| ("project", project)));
+    let mut digest = asking.read(&ORCHESTRATE, &[], &query).await?;
+    if wanted.project_id.is_none() && wanted.include_archived != Some(true) {
+        let open = project::all(&asking).await?;
+        if let Some(projects) = digest["projects"].as_array_mut() {
+            projects.retain(|project| open.iter().any(|id| project["project_id"] == id.as_str()));
+        }
+    }
+    Ok(digest)
+}

@@ -1,0 +1,100 @@
+//! Facts as the reference's tools have them.
+//! Must not know: how facts are kept.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::tools::{
+    asking::{Answer, Asking},
+    core::{
+        deposit::{ASSERT, INVALIDATE},
+        me::Me,
+        project::{chosen, listed},
+        recall::FACTS,
+    },
+};
+
+/// How many facts a query brings unless it says otherwise.
+const FACTS_DEFAULT: usize = 100;
+
+/// A fact with the reference's names beside the protocol's.
+fn named(mut fact: Value) -> Value {
+    for (name, member) in
+        [("id", "fact_id"), ("relation", "predicate"), ("object", "value"), ("ended_at", "valid_to")]
+    {
+        fact[name] = fact[member].clone();
+    }
+    fact
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Asserting {
+    subject: String,
+    relation: String,
+    object: String,
+    source_package_id: Option<String>,
+    project_id: Option<String>,
+}
+
+/// Asserting what is current already changes nothing here (wire.md 0.4, row 10).
+pub(super) async fn assert_fact(asking: Asking, wanted: Asserting) -> Answer {
+    let me = Me::of(&asking).await?;
+    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
+    let of = [("subject", wanted.subject.as_str()), ("predicate", wanted.relation.as_str())];
+    // A project that is not there yet has no facts.
+    if let Ok(current) = asking.read(&FACTS, &[&project], &of).await
+        && let Some(fact) = listed(&current, "facts").iter().find(|fact| fact["value"] == wanted.object)
+    {
+        return Ok(named(fact.clone()));
+    }
+    let mut fact = json!({"subject": wanted.subject, "predicate": wanted.relation, "value": wanted.object});
+    if let Some(source) = wanted.source_package_id {
+        fact["source_package_id"] = source.into();
+    }
+    Ok(named(asking.write(&ASSERT, &[&project], &fact).await?))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Invalidating {
+    subject: String,
+    relation: String,
+    object: Option<String>,
+    project_id: Option<String>,
+}
+
+pub(super) async fn invalidate_fact(asking: Asking, wanted: Invalidating) -> Answer {
+    let me = Me::of(&asking).await?;
+    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
+    let mut query = vec![("subject", wanted.subject.as_str()), ("predicate", wanted.relation.as_str())];
+    query.extend(wanted.object.as_deref().map(|object| ("object", object)));
+    asking.read(&INVALIDATE, &[&project], &query).await
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Querying {
+    subject: Option<String>,
+    relation: Option<String>,
+    object: Option<String>,
+    as_of: Option<String>,
+    include_ended: Option<bool>,
+    limit: Option<usize>,
+    project_id: Option<String>,
+}
+
+pub(super) async fn query_facts(asking: Asking, wanted: Querying) -> Answer {
+    let me = Me::of(&asking).await?;
+    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
+    let ended = wanted.include_ended.map(|ended| ended.to_string());
+    let given = [
+        ("subject", wanted.subject.as_deref()),
+        ("predicate", wanted.relation.as_deref()),
+        ("as_of", wanted.as_of.as_deref()),
+        ("include_ended", ended.as_deref()),
+    ];
+    let query: Vec<_> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let found = asking.read(&FACTS, &[&project], &query).await?;
+    let fits = |fact: &&Value| wanted.object.as_deref().is_none_or(|object| fact["value"] == object);
+    let facts = listed(&found, "facts").iter().filter(fits).take(wanted.limit.unwrap_or(FACTS_DEFAULT));
+    Ok(facts.cloned().map(named).collect())
+}

@@ -1,0 +1,115 @@
+//! What an operation answered, as an object within its bounds.
+//! Must not know: which operation it was.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::plan::{LIMIT, Plan, WAIT};
+use crate::{
+    operations::Reply,
+    tools::{
+        asking::{Answer, Asking, Refusal, next_of},
+        bounded, bounds, offset,
+        stream::{Stream, Told},
+    },
+};
+
+/// How long a stream is read unless it is said, and at most.
+const WAIT_S_DEFAULT: u64 = 5;
+const WAIT_S_MAX: u64 = 110;
+/// Most events that one reading of a stream brings.
+const EVENTS_MAX: usize = 50;
+/// What an answer without a body says in its headers.
+const HEADERS: [(&str, &str); 2] = [("x-run-id", "run_id"), ("x-thread-id", "thread_id")];
+
+/// Asks the operation with these arguments.
+pub(super) async fn ask(asking: &Asking, plan: &Plan, mut arguments: Map<String, Value>) -> Answer {
+    let offset = offset(&mut arguments)?;
+    if plan.streams {
+        return listen(asking, plan, &arguments).await;
+    }
+    let hints = plan.hints();
+    let mut answer = once(asking, plan, &arguments).await?;
+    if hints.read_only && plan.has_limit() && !bounds::fits(&answer) {
+        let fewer = rows(&answer).map(bounds::fitting).unwrap_or_default().max(1);
+        let mut narrowed = arguments.clone();
+        narrowed.insert(LIMIT.into(), fewer.into());
+        // The operation's own cursor then stands behind what is shown.
+        answer = once(asking, plan, &narrowed).await?;
+        return Ok(bounded(true, offset, &narrowed, answer));
+    }
+    Ok(bounded(hints.idempotent, offset, &arguments, answer))
+}
+
+async fn once(asking: &Asking, plan: &Plan, arguments: &Map<String, Value>) -> Answer {
+    let request = plan.request(arguments)?;
+    let reply = asking.reply(plan.route.method.clone(), &request.path, request.body.as_ref()).await?;
+    Ok(object(&reply, arguments))
+}
+
+/// The rows of a list: the one array that an object has.
+fn rows(answer: &Value) -> Option<&Vec<Value>> {
+    let mut arrays = answer.as_object()?.values().filter_map(Value::as_array);
+    let only = arrays.next()?;
+    arrays.next().is_none().then_some(only)
+}
+
+/// An answer as an object: lists are `items`, texts are `text`, nothing is `ok`.
+fn object(reply: &Reply, arguments: &Map<String, Value>) -> Value {
+    let mut object = match reply.body.is_empty() {
+        true => json!({"ok": true}),
+        false => match reply.value() {
+            Value::Array(items) => json!({"items": items}),
+            Value::String(text) => json!({"text": text}),
+            object @ Value::Object(_) => object,
+            other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => json!({"value": other}),
+        },
+    };
+    for (header, name) in HEADERS {
+        if let Some(value) = reply.headers.get(header).and_then(|value| value.to_str().ok())
+            && object.get(name).is_none()
+        {
+            object[name] = value.into();
+        }
+    }
+    if let Some(more) = next_of(&reply.headers) {
+        let mut next = arguments.clone();
+        next.extend(more);
+        object["next"] = next.into();
+    }
+    object
+}
+
+/// What a stream brings within a while, and the arguments that go on behind it.
+async fn listen(asking: &Asking, plan: &Plan, arguments: &Map<String, Value>) -> Answer {
+    let seconds = match arguments.get(WAIT) {
+        None | Some(Value::Null) => WAIT_S_DEFAULT,
+        Some(seconds) => {
+            seconds.as_u64().ok_or_else(|| Refusal::arguments("`wait_s` must be a number of seconds."))?
+        }
+    };
+    let request = plan.request(arguments)?;
+    let body = asking.open(&request.path).await?.into_body();
+    let mut stream = Stream::new(body, Duration::from_secs(seconds.min(WAIT_S_MAX)));
+    let (mut events, mut last, mut left) = (Vec::new(), None, bounds::LIST_TOKENS_MAX);
+    while let Some(told) = stream.next().await {
+        let Told::Event(event) = told else { continue };
+        let shown = event.value();
+        let tokens = bounds::tokens(&shown.to_string());
+        if tokens > left && !events.is_empty() {
+            break;
+        }
+        left = left.saturating_sub(tokens);
+        last = event.id.or(last);
+        events.push(shown);
+        if left == 0 || events.len() == EVENTS_MAX {
+            break;
+        }
+    }
+    let mut next = arguments.clone();
+    if let (Some(last), Some(after)) = (last, plan.after()) {
+        next.insert(after.to_owned(), last.into());
+    }
+    Ok(bounds::cut(json!({"events": events, "next": next})))
+}

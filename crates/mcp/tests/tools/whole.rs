@@ -1,0 +1,128 @@
+//! Each operation as a tool: which there are, and that arguments arrive where the operation has them.
+
+use plenary_mcp::{offered::Offered, tool::Toolset, tools::faults};
+use serde_json::json;
+
+use crate::house::{House, docs};
+
+#[test]
+fn every_operation_is_a_tool_or_says_why_not() {
+    assert_eq!(faults(&docs()), [""; 0]);
+}
+
+#[tokio::test]
+async fn the_sets_have_these_tools() {
+    let house = House::new().await;
+    let names = |set| -> Vec<String> { house.tools.of(&[set]).map(|tool| tool.name.clone()).collect() };
+    let [core, channels, sessions, runs] =
+        [Toolset::Core, Toolset::Channels, Toolset::Sessions, Toolset::Runs].map(names);
+    let daily = [
+        "ask",
+        "channel",
+        "deposit",
+        "hand_over",
+        "lock",
+        "note_fact",
+        "read",
+        "recall",
+        "run_agent",
+        "send",
+        "whoami",
+    ];
+    assert_eq!(core.into_iter().filter(|name| name != "inbox").collect::<Vec<_>>(), daily);
+    assert_eq!(
+        channels,
+        [
+            "channel_append",
+            "channel_close",
+            "channel_create",
+            "channel_events",
+            "channel_list",
+            "channel_view",
+            "channel_watch",
+        ]
+    );
+    assert_eq!(
+        sessions,
+        ["contact", "me", "session", "session_create", "session_events", "session_list", "session_send"]
+    );
+    assert_eq!(runs, ["run_configure", "run_events", "run_run", "run_view"]);
+    let context = names(Toolset::Context);
+    let own: Vec<_> = context.into_iter().filter(|name| name.starts_with("context_")).collect();
+    assert_eq!(
+        own,
+        [
+            "context_assert_fact",
+            "context_deposit",
+            "context_events",
+            "context_facts",
+            "context_get",
+            "context_invalidate_fact",
+            "context_orchestrate",
+            "context_orient",
+            "context_projects",
+            "context_pull",
+            "context_reviews",
+            "context_sessions",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn arguments_fill_paths_queries_and_bodies() {
+    let house = House::new().await;
+    let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
+    let made = alice.call("session_create", json!({"invite": ["@nick.bob"], "topic": "T"})).await;
+    let id = made["session_id"].clone();
+    assert_eq!(bob.call("session", json!({"action": "join", "id": id})).await, json!({"ok": true}));
+    alice.call("session_send", json!({"id": id, "content": "Hello"})).await;
+    let events = bob.call("session_events", json!({"id": id, "after_sequence": 2})).await;
+    assert_eq!(events["events"][0]["content"], "Hello", "{events}");
+    assert_eq!(bob.refused("session", json!({"action": "dance", "id": id})).await, "invalid_arguments");
+    assert_eq!(bob.refused("session", json!({"action": "join"})).await, "invalid_arguments");
+    assert_eq!(bob.refused("session_events", json!({"id": id, "mood": 1})).await, "invalid_arguments");
+    assert_eq!(bob.refused("session", json!({"action": "show", "id": "sess_none"})).await, "not_found");
+
+    let project =
+        alice.call("context_projects", json!({"action": "create_project", "project_id": "a/b"})).await;
+    assert_eq!(project["project_id"], "a/b");
+    let fact = json!({"project_id": "a/b", "subject": "s", "predicate": "p", "value": "v"});
+    alice.call("context_assert_fact", fact).await;
+    assert_eq!(alice.call("context_facts", json!({"project_id": "a/b"})).await["facts"][0]["value"], "v");
+    let followed = alice.call("context_events", json!({"project_id": "a/b", "after": 0, "wait_s": 1})).await;
+    assert!(followed["events"].as_array().unwrap().iter().any(|event| event["event"] == "fact.asserted"));
+    assert!(followed["next"]["after"].is_string());
+
+    let begun = alice.call("run_run", json!({"name": "echo", "input": "Say it"})).await;
+    assert!(begun["run_id"].is_string() && begun["ok"] == true, "{begun}");
+    alice.call("run_agent", json!({"agent": "echo", "run_id": begun["run_id"]})).await;
+    let events = json!({"name": "echo", "run_id": begun["run_id"]});
+    let first = alice.call("run_events", events.clone()).await;
+    assert_eq!(alice.call("run_events", events).await, first, "reading consumes nothing");
+    assert_eq!(alice.call("run_view", json!({"action": "agents"})).await["items"][0][0], "echo");
+
+    let channel = alice.call("channel_create", json!({"title": "C"})).await;
+    for nth in 0..3 {
+        let event = json!({"id": channel["id"], "kind": "log", "payload": {"nth": nth}});
+        alice.call("channel_append", event).await;
+    }
+    let page = alice.call("channel_events", json!({"id": channel["id"], "limit": 2})).await;
+    assert_eq!(page["items"].as_array().unwrap().len(), 2);
+    let rest = alice.call("channel_events", page["next"].clone()).await;
+    assert_eq!(rest["items"][0]["payload"]["nth"], 0);
+}
+
+#[tokio::test]
+async fn hosted_models_get_tools_by_sets_and_call_them_in_a_name() {
+    let house = House::new().await;
+    let alice = house.agent("@nick.alice").await;
+    let offered = Offered::new(house.tools.clone());
+    assert_eq!(offered.tools(&["core".into(), "odd".into()]), Err("odd".into()));
+    let tools = offered.tools(&["core".into()]).unwrap();
+    assert!(tools.iter().all(|tool| tool.parameters["type"] == "object"));
+    let said = offered.call(&alice.caller, "whoami", &serde_json::Map::new()).await.unwrap();
+    assert!(said.contains("@nick.alice"));
+    let refused = offered.call(&alice.caller, "read", &serde_json::Map::new()).await.unwrap_err();
+    assert!(refused.starts_with("invalid_arguments: "), "{refused}");
+    assert!(offered.call(&alice.caller, "odd", &serde_json::Map::new()).await.is_err());
+}

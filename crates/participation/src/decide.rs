@@ -1,0 +1,160 @@
+//! What an agent does with a message. Pure.
+//! Must not know: where the message stands, or how it is answered.
+
+use plenary_sessions::event::Origin;
+
+/// Which messages of a session an agent answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Answers {
+    /// In a session of two all of them; in a larger one those that name it, and answers to what it asked.
+    #[default]
+    Mentioned,
+    /// All of them, whoever else is there.
+    Always,
+}
+
+/// A message as an agent hears it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Heard {
+    /// Of an agent of this server: where it comes from.
+    pub(crate) origin: Option<Origin>,
+    /// Whether it names the agent.
+    pub(crate) mentions: bool,
+    /// Whether the agent waits for input, and the message came after its question.
+    pub(crate) answers_question: bool,
+}
+
+/// How things stand with the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) answers: Answers,
+    /// How many take part, invited ones among them, the agent too.
+    pub(crate) parties: usize,
+    /// Whether its owner has stopped it.
+    pub(crate) stopped: bool,
+    pub(crate) hops_max: u32,
+    /// Whether the sender has said as much in the last minute as it may.
+    pub(crate) too_fast: bool,
+    /// Messages of the session that wait already.
+    pub(crate) pending: usize,
+    pub(crate) pending_max: usize,
+}
+
+/// What it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The message is not for it.
+    PassOver,
+    /// It is asked for a run.
+    Ask,
+    /// What it waits for is answered.
+    Resume,
+    /// It does not answer, and says why.
+    Refuse(Why),
+}
+
+/// Why a message is not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The owner has stopped it.
+    Stopped,
+    /// Too many agents have passed it on.
+    TooManyHops,
+    /// The sender says too much in a minute.
+    TooFast,
+    /// Too many messages wait.
+    TooManyPending,
+}
+
+/// Decides.
+pub(crate) fn decide(heard: Heard, standing: Standing) -> Verdict {
+    let Heard { origin, mentions, answers_question } = heard;
+    let is_for_it =
+        mentions || answers_question || standing.answers == Answers::Always || standing.parties <= 2;
+    if !is_for_it || origin.is_some_and(|origin| origin.notice) {
+        return Verdict::PassOver;
+    }
+    if standing.stopped {
+        return Verdict::Refuse(Why::Stopped);
+    }
+    if origin.is_some_and(|origin| origin.hops >= standing.hops_max) {
+        return Verdict::Refuse(Why::TooManyHops);
+    }
+    if standing.too_fast {
+        return Verdict::Refuse(Why::TooFast);
+    }
+    if answers_question {
+        return Verdict::Resume;
+    }
+    if standing.pending >= standing.pending_max {
+        return Verdict::Refuse(Why::TooManyPending);
+    }
+    Verdict::Ask
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEARD: Heard = Heard { origin: None, mentions: false, answers_question: false };
+    const ALONE: Standing = Standing {
+        answers: Answers::Mentioned,
+        parties: 2,
+        stopped: false,
+        hops_max: 3,
+        too_fast: false,
+        pending: 0,
+        pending_max: 2,
+    };
+    const MANY: Standing = Standing { parties: 3, ..ALONE };
+
+    fn passed(hops: u32, notice: bool) -> Heard {
+        Heard { origin: Some(Origin { hops, notice }), ..HEARD }
+    }
+
+    #[test]
+    fn given_a_session_of_two_when_anything_is_said_then_it_is_asked() {
+        assert_eq!(decide(HEARD, ALONE), Verdict::Ask);
+    }
+
+    #[test]
+    fn given_more_when_it_is_not_named_then_it_passes_over() {
+        assert_eq!(decide(HEARD, MANY), Verdict::PassOver);
+        assert_eq!(decide(Heard { mentions: true, ..HEARD }, MANY), Verdict::Ask);
+        assert_eq!(decide(HEARD, Standing { answers: Answers::Always, ..MANY }), Verdict::Ask);
+    }
+
+    #[test]
+    fn given_a_question_when_anybody_speaks_then_it_is_the_answer() {
+        assert_eq!(decide(Heard { answers_question: true, ..HEARD }, MANY), Verdict::Resume);
+        let full = Standing { pending: 2, ..MANY };
+        assert_eq!(decide(Heard { answers_question: true, ..HEARD }, full), Verdict::Resume);
+    }
+
+    #[test]
+    fn given_agents_that_answer_each_other_then_it_ends_at_the_hops() {
+        assert_eq!(decide(passed(2, false), ALONE), Verdict::Ask);
+        assert_eq!(decide(passed(3, false), ALONE), Verdict::Refuse(Why::TooManyHops));
+        let asked = Heard { answers_question: true, ..passed(3, false) };
+        assert_eq!(decide(asked, ALONE), Verdict::Refuse(Why::TooManyHops));
+    }
+
+    #[test]
+    fn given_a_notice_then_nobody_answers_it() {
+        assert_eq!(decide(passed(0, true), ALONE), Verdict::PassOver);
+        let named = Heard { mentions: true, ..passed(0, true) };
+        assert_eq!(decide(named, Standing { stopped: true, ..ALONE }), Verdict::PassOver);
+    }
+
+    #[test]
+    fn given_a_limit_when_it_is_passed_then_that_is_said() {
+        for (standing, why) in [
+            (Standing { stopped: true, too_fast: true, ..ALONE }, Why::Stopped),
+            (Standing { too_fast: true, pending: 2, ..ALONE }, Why::TooFast),
+            (Standing { pending: 2, ..ALONE }, Why::TooManyPending),
+        ] {
+            assert_eq!(decide(HEARD, standing), Verdict::Refuse(why));
+        }
+        assert_eq!(decide(HEARD, Standing { pending: 1, ..ALONE }), Verdict::Ask);
+    }
+}

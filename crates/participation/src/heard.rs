@@ -1,0 +1,217 @@
+//! What an agent does with a message that it hears: a run, an answer to what it asked, or a word on why it does neither.
+//! Must not know: what a run says.
+
+use plenary_accounts::Acting;
+use plenary_kernel::SessionId;
+use plenary_log::{Fault, StoredEvent};
+use plenary_runs::{
+    Agent, NotBegun,
+    command::Request,
+    decide::Rejection,
+    event::ThreadEvent,
+    id::RunId,
+    limits::{DEPTH_MAX, TITLE_CHARS_MAX},
+    state::RunStatus,
+};
+use plenary_sessions::{
+    event::{MessageSent, SessionEvent, sequence},
+    state::SessionState,
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    Participation,
+    decide::{Heard, Standing, Verdict, Why, decide},
+    limits::PENDING_MAX,
+    message::{Context, Said},
+    room::{Seat, is_in},
+};
+
+const MINUTE_MS: u64 = 60_000;
+
+/// A message that one agent hears.
+struct Hearing<'a> {
+    agent: &'a Agent,
+    acting: Acting,
+    session: &'a SessionId,
+    stored: &'a StoredEvent,
+    sent: &'a MessageSent,
+    said: Said,
+    context: Context,
+    seat: Seat,
+    /// The run that waits for it, and what that asked for.
+    question: Option<(RunId, Map<String, Value>)>,
+}
+
+impl Participation {
+    /// Somebody said something.
+    pub(crate) async fn heard(&self, session: &SessionId, stored: &StoredEvent) -> Result<(), Fault> {
+        let SessionEvent::MessageSent(sent) = SessionEvent::decode(stored)? else { return Ok(()) };
+        let (state, _) = self.0.sessions.look(session).await?;
+        for agent in self.members(&state).filter(|agent| agent.handle != sent.sender) {
+            if is_in(&state, &agent.handle) {
+                self.hear(agent, session, &state, stored, &sent).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One agent hears a message. What it has done with it already it does not do again.
+    pub(crate) async fn hear(
+        &self,
+        agent: &Agent,
+        session: &SessionId,
+        state: &SessionState,
+        stored: &StoredEvent,
+        sent: &MessageSent,
+    ) -> Result<(), Fault> {
+        let hops = sent.origin.map_or(0, |origin| origin.hops);
+        let Some(acting) = self.0.accounts.acting(&agent.handle, hops) else { return Ok(()) };
+        let key = Self::key(&agent.handle, session, "hears", &sequence(stored.version).to_string());
+        if self.0.log.read_key(&key.scope, &key.key).await?.is_some() {
+            return Ok(());
+        }
+        let seat = self.seat(agent, session).await?;
+        let question = self.question(&seat, stored).await?;
+        let context = Context {
+            depth: hops.min(DEPTH_MAX),
+            session_id: session.clone(),
+            topic: state.created.as_ref().and_then(|created| created.topic.clone()),
+            sequence: sequence(stored.version),
+            message_id: format!("msg_{}", sent.id),
+            sender: sent.sender.clone(),
+            hops,
+            part: seat.part,
+        };
+        let said = Said::read(&sent.members);
+        let hearing = Hearing { agent, acting, session, stored, sent, said, context, seat, question };
+        match decide(hearing.as_heard(), self.standing(&hearing, state).await?) {
+            Verdict::PassOver => Ok(()),
+            Verdict::Refuse(why) => self.refuse(&hearing, why).await,
+            Verdict::Resume => match &hearing.question {
+                Some((run, asked)) => {
+                    let body = hearing.said.answer(&run.to_string(), asked, &hearing.context);
+                    let place = (hearing.seat.thread, *run);
+                    let done = self.0.runs.resume_bound(&hearing.acting, agent, place, body, &key).await;
+                    match done {
+                        // It ended meanwhile: what was meant for it begins something new.
+                        Err(NotBegun::Rejected(Rejection::RunNotActive)) => self.ask(&hearing).await,
+                        done => self.done(&hearing, done.map(drop)).await,
+                    }
+                }
+                None => self.ask(&hearing).await,
+            },
+            Verdict::Ask => self.ask(&hearing).await,
+        }
+    }
+
+    /// What the agent waits for, if it asked before the message was sent.
+    async fn question(
+        &self,
+        seat: &Seat,
+        stored: &StoredEvent,
+    ) -> Result<Option<(RunId, Map<String, Value>)>, Fault> {
+        let waits =
+            |run: &&plenary_runs::state::RunState| run.status == RunStatus::Waiting && !run.cancel_requested;
+        let Some(run) = seat.state.active().filter(waits) else { return Ok(None) };
+        let (event, at) = self.0.runs.told(seat.thread, run.waits).await?;
+        let ThreadEvent::EventEmitted(event) = event else { return Ok(None) };
+        let members: Map<String, Value> = serde_json::from_slice(&event.members).unwrap_or_default();
+        let asked = members.get("request_keys").and_then(Value::as_object).cloned();
+        Ok((at <= stored.at).then(|| (run.id, asked.unwrap_or_default())))
+    }
+
+    async fn standing(&self, hearing: &Hearing<'_>, state: &SessionState) -> Result<Standing, Fault> {
+        let settings = self.settings(&hearing.agent.handle);
+        let max = settings.messages_per_minute_max;
+        Ok(Standing {
+            answers: settings.answers,
+            parties: state.present().count(),
+            stopped: self.0.runs.stopped(hearing.agent.name()).await?.is_some(),
+            hops_max: settings.hops_max,
+            too_fast: self.0.rates.is_past(&hearing.pair(), hearing.stored.at, max),
+            pending: hearing.seat.state.queued().count(),
+            pending_max: PENDING_MAX,
+        })
+    }
+
+    async fn ask(&self, hearing: &Hearing<'_>) -> Result<(), Fault> {
+        let Hearing { agent, acting, session, said, context, seat, .. } = hearing;
+        let title = context.topic.clone().unwrap_or_else(|| said.text());
+        let request = Request {
+            request_type: "ChatRequest".into(),
+            depth: context.depth,
+            title: Some(title.chars().take(TITLE_CHARS_MAX).collect()),
+            body: said.request(context),
+        };
+        let key = Self::key(&agent.handle, session, "hears", &context.sequence.to_string());
+        let done = self.0.runs.begin_bound(acting, agent, seat.thread, request, &key).await;
+        self.done(hearing, done.map(drop)).await
+    }
+
+    async fn done(&self, hearing: &Hearing<'_>, done: Result<(), NotBegun>) -> Result<(), Fault> {
+        match done {
+            Ok(()) => {
+                self.0.rates.count(&hearing.pair(), hearing.stored.at);
+                Ok(())
+            }
+            // It was done in another way already.
+            Err(NotBegun::KeyReused) => Ok(()),
+            Err(NotBegun::Fault(fault)) => Err(fault),
+            Err(
+                NotBegun::TooManyRuns | NotBegun::Rejected(Rejection::TooManyQueued | Rejection::ThreadFull),
+            ) => self.refuse(hearing, Why::TooManyPending).await,
+            Err(NotBegun::Rejected(rejection)) => {
+                let (agent, session) = (&hearing.agent.handle, hearing.session);
+                tracing::warn!(%agent, %session, ?rejection, "an agent was not asked");
+                Ok(())
+            }
+        }
+    }
+
+    /// Says why a message is not answered, and how often that is said follows from the key.
+    async fn refuse(&self, hearing: &Hearing<'_>, why: Why) -> Result<(), Fault> {
+        let Hearing { agent, acting, session, stored, sent, context, .. } = hearing;
+        let (handle, sender) = (&agent.handle, &sent.sender);
+        tracing::warn!(agent = %handle, %session, %sender, sequence = context.sequence, ?why, "a message is not answered");
+        let minute = stored.at.0 / MINUTE_MS;
+        let (code, text, key) = match why {
+            Why::Stopped => {
+                let since = self.0.runs.stopped(agent.name()).await?.map_or(0, |since| since.0);
+                let text = format!("{handle} is stopped by its owner and does not answer.");
+                ("agent_stopped", text, format!("stopped/{since}"))
+            }
+            Why::TooManyHops => {
+                let text = format!("{handle} does not answer: {} agents have passed this on.", context.hops);
+                ("too_many_hops", text, format!("hops/{}", context.sequence))
+            }
+            Why::TooFast => {
+                let text = format!("{handle} does not answer {sender}: too many messages in a minute.");
+                ("too_many_messages", text, format!("fast/{sender}/{minute}"))
+            }
+            Why::TooManyPending => {
+                let text = format!("{handle} does not answer: too many messages wait already.");
+                ("too_many_pending", text, format!("pending/{minute}"))
+            }
+        };
+        let metadata = Map::from_iter([
+            ("code".to_owned(), Value::from(code)),
+            ("in_reply_to".to_owned(), context.sequence.into()),
+        ]);
+        self.notify(acting, session, &text, metadata, &key).await
+    }
+}
+
+impl Hearing<'_> {
+    fn as_heard(&self) -> Heard {
+        Heard {
+            origin: self.sent.origin,
+            mentions: self.said.mentions(&self.agent.handle),
+            answers_question: self.question.is_some(),
+        }
+    }
+
+    fn pair(&self) -> crate::rates::Pair {
+        (self.session.clone(), self.agent.handle.clone(), self.sent.sender.clone())
+    }
+}

@@ -1,0 +1,72 @@
+//! An agent is invited: it joins, and hears what it was invited with.
+//! Must not know: what it does with that.
+
+use plenary_engine::ExecuteError;
+use plenary_kernel::{AgentHandle, SessionId, Version};
+use plenary_log::{Fault, StoredEvent};
+use plenary_runs::Agent;
+use plenary_sessions::event::SessionEvent;
+
+use crate::{Participation, limits::LOOK_BACK_EVENTS, room::is_in};
+
+impl Participation {
+    /// Somebody was invited.
+    pub(crate) async fn invited(&self, session: &SessionId, stored: &StoredEvent) -> Result<(), Fault> {
+        let SessionEvent::AgentInvited(invited) = SessionEvent::decode(stored)? else { return Ok(()) };
+        match self.agent(&invited.invitee) {
+            Some(agent) => self.enter(agent, session, stored.version).await,
+            None => Ok(()),
+        }
+    }
+
+    /// An agent that was stopped, or is new here, joins where it is invited still.
+    pub(crate) async fn enter_all(&self, handle: &AgentHandle) -> Result<(), Fault> {
+        let Some(agent) = self.agent(handle) else { return Ok(()) };
+        for session in self.0.sessions.open_invitations(handle).await? {
+            let (_, head) = self.0.sessions.look(&session).await?;
+            self.enter(agent, &session, head).await?;
+        }
+        Ok(())
+    }
+
+    /// Joins, and hears the last message before a place if it came with an invitation of its sender.
+    async fn enter(&self, agent: &Agent, session: &SessionId, until: Version) -> Result<(), Fault> {
+        if self.0.runs.stopped(agent.name()).await?.is_some() {
+            return Ok(());
+        }
+        let Some(acting) = self.0.accounts.acting(&agent.handle, 0) else { return Ok(()) };
+        match self.0.sessions.join(session, &acting).await {
+            Ok(_) => {}
+            Err(ExecuteError::Fault(fault)) => return Err(fault),
+            // It ended, the agent left meanwhile, or its account is gone.
+            Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => return Ok(()),
+        }
+        let (state, _) = self.0.sessions.look(session).await?;
+        if !is_in(&state, &agent.handle) {
+            return Ok(());
+        }
+        let mut inviters = Vec::new();
+        for stored in self.0.sessions.tail(session, until, LOOK_BACK_EVENTS).await?.iter().rev() {
+            match SessionEvent::decode(stored)? {
+                SessionEvent::AgentInvited(invited) if invited.invitee == agent.handle => {
+                    inviters.push(invited.by);
+                }
+                SessionEvent::MessageSent(sent) => {
+                    if inviters.contains(&sent.sender) {
+                        self.hear(agent, session, &state, stored, &sent).await?;
+                    }
+                    return Ok(());
+                }
+                SessionEvent::AgentInvited(_)
+                | SessionEvent::SessionCreated(_)
+                | SessionEvent::AgentJoined(_)
+                | SessionEvent::AgentDisconnected(_)
+                | SessionEvent::AgentReconnected(_)
+                | SessionEvent::AgentLeft(_)
+                | SessionEvent::SessionEnded(_)
+                | SessionEvent::SessionReopened(_) => {}
+            }
+        }
+        Ok(())
+    }
+}

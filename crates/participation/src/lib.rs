@@ -1,0 +1,19 @@
+//! Agents that this server runs take part in sessions: invited they join, what is said to them becomes a run, and what
+//! they answer is a message. A reactor behind the log: from events to commands, each with a key that follows from its
+//! event.
+//! Must not know: HTTP, or how an agent runs.
+
+mod cursor;
+mod decide;
+mod heard;
+mod joining;
+pub mod limits;
+mod message;
+mod rates;
+mod reactor;
+mod recent;
+mod room;
+mod told;
+
+pub use decide::Answers;
+pub use room::{Participation, Settings};

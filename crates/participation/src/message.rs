@@ -1,0 +1,303 @@
+//! From a message to a request and from what a run says to a message. Pure.
+//! Must not know: which session or thread it is, or where either stands.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use plenary_kernel::{AgentHandle, SessionId};
+use plenary_runs::event::Artifact;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::limits::ANSWER_OCTETS_MAX;
+
+/// What stands at the end of a text that was cut.
+const CUT: &str = " … (cut)";
+
+/// What an agent is told of the message that it is asked with: `run_context` of the request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Context {
+    pub(crate) depth: u32,
+    pub(crate) session_id: SessionId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) topic: Option<String>,
+    pub(crate) sequence: u64,
+    pub(crate) message_id: String,
+    /// Who sent it: the authenticated agent.
+    pub(crate) sender: AgentHandle,
+    /// How many agents of this server have passed it on.
+    pub(crate) hops: u32,
+    /// Which of the session's threads it is; the first is 0.
+    pub(crate) part: u32,
+}
+
+impl Context {
+    /// That of a request.
+    pub(crate) fn read(request: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Sent {
+            run_context: Context,
+        }
+        serde_json::from_slice::<Sent>(request).ok().map(|sent| sent.run_context)
+    }
+}
+
+/// A message as it was sent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Said {
+    pub(crate) content: Value,
+    pub(crate) metadata: Map<String, Value>,
+}
+
+impl Said {
+    /// From the members of a stored message.
+    pub(crate) fn read(members: &[u8]) -> Self {
+        #[derive(Default, Deserialize)]
+        struct Members {
+            #[serde(default)]
+            content: Value,
+            #[serde(default)]
+            metadata: Map<String, Value>,
+        }
+        let object = [b"{", members, b"}"].concat();
+        let Members { content, metadata } = serde_json::from_slice(&object).unwrap_or_default();
+        Self { content, metadata }
+    }
+
+    /// What it says as text; parts that are none are named.
+    pub(crate) fn text(&self) -> String {
+        let Value::Array(parts) = &self.content else {
+            return self.content.as_str().unwrap_or_default().to_owned();
+        };
+        let member = |part: &Value, name: &str| part[name].as_str().map(str::to_owned);
+        let lines = parts.iter().filter_map(|part| match part["type"].as_str()? {
+            "text" => member(part, "text"),
+            "data" => Some(part["data"].to_string()),
+            kind => {
+                let name = member(part, "name").unwrap_or_default();
+                let place = member(part, "url").unwrap_or_default();
+                Some(format!("[{}]", [kind, &name, &place].join(" ").trim_end()))
+            }
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Whether it names an agent: in its text, or in `mentions` of its metadata.
+    pub(crate) fn mentions(&self, agent: &AgentHandle) -> bool {
+        let listed = self.metadata.get("mentions").and_then(Value::as_array);
+        listed.is_some_and(|listed| listed.iter().any(|named| named == agent.as_str()))
+            || names(&self.text(), agent.as_str())
+    }
+
+    /// The request for a run.
+    pub(crate) fn request(&self, context: &Context) -> Bytes {
+        let body = json!({
+            "type": "ChatRequest",
+            "input": self.text(),
+            "content": self.content,
+            "request_metadata": self.metadata,
+            "run_context": context,
+        });
+        body.to_string().into()
+    }
+
+    /// The answer to a run that asked for these keys: `request_keys` of the metadata, an object among the parts or as
+    /// the text, or the text for each key.
+    pub(crate) fn answer(&self, run: &str, asked: &Map<String, Value>, context: &Context) -> Bytes {
+        let text = self.text();
+        let object = |value: &Value| value.as_object().cloned();
+        let parts = self.content.as_array().into_iter().flatten();
+        let keys = self
+            .metadata
+            .get("request_keys")
+            .and_then(object)
+            .or_else(|| parts.filter(|part| part["type"] == "data").find_map(|part| object(&part["data"])))
+            .or_else(|| if asked.len() > 1 { serde_json::from_str(&text).ok() } else { None })
+            .unwrap_or_else(|| asked.keys().map(|key| (key.clone(), text.clone().into())).collect());
+        let body = json!({
+            "type": "ResumeWithInput",
+            "run_id": run,
+            "request_keys": keys,
+            "run_context": context,
+        });
+        body.to_string().into()
+    }
+}
+
+/// Whether a text has a handle in it, and not the beginning of a longer one.
+fn names(text: &str, handle: &str) -> bool {
+    let in_handle = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    text.match_indices(handle).any(|(at, _)| {
+        let mut behind = text[at + handle.len()..].chars();
+        match behind.next() {
+            Some('.') => !behind.next().is_some_and(in_handle),
+            Some(next) => !in_handle(next),
+            None => true,
+        }
+    })
+}
+
+/// What an agent asks for, as a message.
+pub(crate) fn question(asked: &Map<String, Value>) -> Value {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut lines: Vec<String> = match asked.len() {
+        1 => asked.values().map(text).collect(),
+        _ => asked.iter().map(|(name, value)| format!("{name}: {}", text(value))).collect(),
+    };
+    lines.retain(|line| !line.trim().is_empty());
+    if lines.is_empty() {
+        return "What do you answer?".into();
+    }
+    cut(&lines.join("\n")).into()
+}
+
+/// What an agent says in the end, and what it made; `None` when that is nothing.
+pub(crate) fn answer(text: &str, made: &[(Artifact, Option<Bytes>)]) -> Option<Value> {
+    let mut text = cut(text);
+    for (artifact, _) in made.iter().filter(|(_, octets)| octets.is_none()) {
+        let Artifact { id, name, mime_type, octets, .. } = artifact;
+        let line = format!("[{name}: {mime_type}, {octets} octets, /artifacts/{id}]");
+        text = if text.is_empty() { line } else { format!("{text}\n{line}") };
+    }
+    let mut parts = Vec::new();
+    if !text.trim().is_empty() {
+        parts.push(json!({"type": "text", "text": text}));
+    }
+    for (artifact, octets) in made {
+        let Some(octets) = octets else { continue };
+        let Artifact { name, mime_type, octets: size, .. } = artifact;
+        let mut part = json!({
+            "type": "file",
+            "url": format!("data:{mime_type};base64,{}", STANDARD.encode(octets)),
+            "size": size,
+        });
+        for (member, value) in [("name", name), ("mime_type", mime_type)] {
+            if !value.is_empty() {
+                part[member] = Value::from(value.as_str());
+            }
+        }
+        parts.push(part);
+    }
+    match (parts.len(), text.trim().is_empty()) {
+        (0, _) => None,
+        (1, false) => Some(text.into()),
+        _ => Some(parts.into()),
+    }
+}
+
+fn cut(text: &str) -> String {
+    if text.len() <= ANSWER_OCTETS_MAX {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(ANSWER_OCTETS_MAX - CUT.len());
+    format!("{}{CUT}", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(members: &str) -> Said {
+        Said::read(members.as_bytes())
+    }
+
+    fn context() -> Context {
+        Context {
+            depth: 1,
+            session_id: "sess_1".parse().unwrap(),
+            topic: None,
+            sequence: 7,
+            message_id: "msg_1".into(),
+            sender: "@a.b".parse().unwrap(),
+            hops: 1,
+            part: 0,
+        }
+    }
+
+    #[test]
+    fn a_message_is_text_and_its_parts_are_named() {
+        assert_eq!(said(r#""content":"hi""#).text(), "hi");
+        let parts = r#""content":[{"type":"text","text":"a"},{"type":"file","url":"u","name":"n"},
+            {"type":"image","url":"v"},{"type":"data","data":{"x":1}}]"#;
+        assert_eq!(said(parts).text(), "a\n[file n u]\n[image  v]\n{\"x\":1}");
+    }
+
+    #[test]
+    fn a_handle_is_named_whole() {
+        let me = "@acme.bot".parse().unwrap();
+        let mentions = |text: &str| said(&format!(r#""content":{}"#, json!(text))).mentions(&me);
+        for yes in
+            ["@acme.bot", "hey @acme.bot, you", "ask @acme.bot.", "(@acme.bot)", "@acme.bots @acme.bot"]
+        {
+            assert!(mentions(yes), "{yes}");
+        }
+        for no in ["", "acme.bot", "@acme.bots", "@acme.bot-2", "@acme.bot.x", "@acme"] {
+            assert!(!mentions(no), "{no}");
+        }
+        assert!(said(r#""content":"x","metadata":{"mentions":["@acme.bot"]}"#).mentions(&me));
+    }
+
+    #[test]
+    fn the_request_has_what_was_said_and_who_said_it() {
+        let body = said(r#""content":"hi","metadata":{"demo":["artifact"]}"#).request(&context());
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!((&body["type"], &body["input"]), (&json!("ChatRequest"), &json!("hi")));
+        assert_eq!(body["request_metadata"], json!({"demo": ["artifact"]}));
+        assert_eq!(
+            (&body["run_context"]["sender"], &body["run_context"]["sequence"]),
+            (&json!("@a.b"), &json!(7))
+        );
+        assert_eq!(Context::read(body.to_string().as_bytes()), Some(context()));
+        assert_eq!(Context::read(br#"{"run_context":{"depth":1}}"#), None);
+    }
+
+    #[test]
+    fn an_answer_goes_to_the_keys_that_were_asked_for() {
+        let keys = |members: &str, asked: Value| {
+            let body = said(members).answer("run", asked.as_object().unwrap(), &context());
+            serde_json::from_slice::<Value>(&body).unwrap()["request_keys"].clone()
+        };
+        let (one, two) = (json!({"a": "A?"}), json!({"a": "A?", "b": "B?"}));
+        assert_eq!(keys(r#""content":"yes""#, one.clone()), json!({"a": "yes"}));
+        assert_eq!(keys(r#""content":"{\"a\":1}""#, one.clone()), json!({"a": "{\"a\":1}"}));
+        assert_eq!(keys(r#""content":"{\"a\":1,\"b\":2}""#, two.clone()), json!({"a": 1, "b": 2}));
+        assert_eq!(keys(r#""content":"yes""#, two), json!({"a": "yes", "b": "yes"}));
+        assert_eq!(keys(r#""content":[{"type":"data","data":{"a":3}}]"#, one.clone()), json!({"a": 3}));
+        assert_eq!(keys(r#""content":"x","metadata":{"request_keys":{"a":4}}"#, one), json!({"a": 4}));
+    }
+
+    #[test]
+    fn what_is_asked_for_is_a_message() {
+        let asks = |keys: Value| question(keys.as_object().unwrap());
+        assert_eq!(asks(json!({"name": "Your name?"})), "Your name?");
+        assert_eq!(asks(json!({"a": "A?", "b": "B?"})), "a: A?\nb: B?");
+        assert_eq!(asks(json!({})), "What do you answer?");
+    }
+
+    #[test]
+    fn an_answer_is_text_or_parts_and_never_empty() {
+        let made = |octets: u64| Artifact {
+            id: "art_1".into(),
+            name: "a.txt".into(),
+            mime_type: "text/plain".into(),
+            octets,
+            sha256: String::new(),
+        };
+        assert_eq!(answer(" ", &[]), None);
+        assert_eq!(answer("hi", &[]), Some("hi".into()));
+        let inline = answer("hi", &[(made(1), Some(Bytes::from_static(b"x")))]).unwrap();
+        assert_eq!(inline[1]["url"], "data:text/plain;base64,eA==");
+        assert_eq!((&inline[0]["text"], &inline[1]["name"]), (&json!("hi"), &json!("a.txt")));
+        assert_eq!(
+            answer("", &[(made(9), None)]),
+            Some("[a.txt: text/plain, 9 octets, /artifacts/art_1]".into())
+        );
+        let alone = answer("", &[(made(1), Some(Bytes::from_static(b"x")))]).unwrap();
+        assert_eq!(alone.as_array().map(Vec::len), Some(1));
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_cut_and_says_so() {
+        let Some(Value::String(text)) = answer(&"é".repeat(ANSWER_OCTETS_MAX), &[]) else { panic!("text") };
+        assert!(text.len() <= ANSWER_OCTETS_MAX && text.ends_with(CUT));
+    }
+}

@@ -1,0 +1,65 @@
+//! How much one party says to an agent: the messages that were answered in the last minute of a session, by the time at
+//! which they were sent. Kept in memory: after a restart everybody begins anew.
+//! Must not know: what becomes of a message.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use plenary_kernel::{AgentHandle, SessionId, TimestampMs};
+use quick_cache::sync::Cache;
+
+use crate::limits::PAIRS_MAX;
+
+const MINUTE_MS: u64 = 60_000;
+
+/// An agent and another party in a session.
+pub(crate) type Pair = (SessionId, AgentHandle, AgentHandle);
+
+/// The rates of a server.
+pub(crate) struct Rates(Cache<Pair, Arc<Mutex<VecDeque<TimestampMs>>>>);
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self(Cache::new(PAIRS_MAX))
+    }
+}
+
+impl Rates {
+    /// Whether a message at this time is one more than there may be in a minute.
+    pub(crate) fn is_past(&self, pair: &Pair, at: TimestampMs, max: u32) -> bool {
+        let Some(times) = self.0.get(pair) else { return false };
+        let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+        while times.front().is_some_and(|first| first.0.saturating_add(MINUTE_MS) <= at.0) {
+            times.pop_front();
+        }
+        times.len() >= usize::try_from(max).unwrap_or(usize::MAX)
+    }
+
+    /// A message of this time is answered.
+    pub(crate) fn count(&self, pair: &Pair, at: TimestampMs) {
+        let made: Result<_, std::convert::Infallible> =
+            self.0.get_or_insert_with(pair, || Ok(Arc::default()));
+        let Ok(times) = made;
+        times.lock().unwrap_or_else(PoisonError::into_inner).push_back(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minute_has_so_many_and_the_next_one_again() {
+        let pair: Pair = ("sess_1".parse().unwrap(), "@a.b".parse().unwrap(), "@c.d".parse().unwrap());
+        let rates = Rates::default();
+        let past = |at| rates.is_past(&pair, TimestampMs(at), 2);
+        assert!(!past(0));
+        rates.count(&pair, TimestampMs(1_000));
+        assert!(!past(1_000));
+        rates.count(&pair, TimestampMs(2_000));
+        assert!(past(2_000) && past(60_999));
+        assert!(!past(61_000), "the first is a minute old");
+    }
+}

@@ -1,0 +1,172 @@
+//! The reactor: from its cursor on, what concerns an agent is seen to, sessions side by side and each in its order; then
+//! the cursor moves. What a crash left undone is done by whoever goes on, and what was done is not done again.
+//! Must not know: what is done.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use futures_util::{StreamExt as _, stream};
+use plenary_accounts::Actor;
+use plenary_kernel::{AgentHandle, SessionId};
+use plenary_log::{Fault, PageSize, StoredEvent};
+use plenary_runs::Runs;
+use plenary_sessions::{Sessions, event::SessionEvent, state::Phase};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Participation, cursor::Cursor, limits::STREAMS_AT_ONCE};
+
+/// Most events that are seen to before the cursor moves.
+const ROUND_EVENTS_MAX: usize = 256;
+/// How often a process that does not react looks whether it is to, and one that does whether it still is.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The least time between two writes of the cursor.
+const KEEP_EVERY: Duration = Duration::from_millis(500);
+/// After how many events that concern nobody the cursor is written all the same, so that the next start need not read
+/// them.
+const KEEP_EVENTS: u64 = 10_000;
+/// How long nothing is tried after a fault.
+const PAUSE: Duration = Duration::from_millis(200);
+
+impl Participation {
+    /// Sees to everything that concerns an agent until the server stops. A fault is tried again.
+    pub async fn react(&self, stop: CancellationToken) {
+        if self.0.runs.agents().iter().next().is_none() {
+            return;
+        }
+        let reacting = async {
+            loop {
+                if let Err(fault) = self.lead().await {
+                    tracing::warn!(%fault, "sessions of agents are not seen to; it is tried again");
+                }
+                sleep(LOOK_EVERY).await;
+            }
+        };
+        stop.run_until_cancelled(reacting).await;
+    }
+
+    /// Sees to everything for as long as this process is the one that does.
+    async fn lead(&self) -> Result<(), Fault> {
+        let Some(mut cursor) = Cursor::take(&self.0.log, &self.0.cursors).await? else { return Ok(()) };
+        let newcomers = cursor.newcomers(self.0.runs.agents().iter().map(|agent| &agent.handle));
+        for handle in &newcomers {
+            self.enter_all(handle).await?;
+        }
+        cursor.welcome(newcomers);
+        let mut size = PageSize::default();
+        let mut kept = (Instant::now(), cursor.position());
+        let mut is_due = true;
+        loop {
+            let place = cursor.position();
+            let (events, until) = match self.0.recent.after(place, ROUND_EVENTS_MAX) {
+                Some(found) => found,
+                None => {
+                    let page = self.0.log.read_log(place, size.events()).await?;
+                    size.learn(&page);
+                    let until = page.last().map_or(place, |last| last.position);
+                    let mut ours = Vec::new();
+                    for event in page {
+                        if self.concerns(&event).await {
+                            ours.push(event);
+                        }
+                    }
+                    (ours, until)
+                }
+            };
+            is_due |= !events.is_empty() || until.0 - kept.1.0 >= KEEP_EVENTS;
+            self.see_to(events).await;
+            cursor.reach(until);
+            if is_due && kept.0.elapsed() >= KEEP_EVERY {
+                if !cursor.keep(&self.0.log).await? {
+                    return Ok(());
+                }
+                (kept, is_due) = ((Instant::now(), until), false);
+            }
+            if until == place {
+                // A lost wake-up is only late.
+                let _either = timeout(LOOK_EVERY, self.0.recent.news.notified()).await;
+            }
+        }
+    }
+
+    /// Sees to events: those of a stream in their order, streams side by side.
+    async fn see_to(&self, events: Vec<StoredEvent>) {
+        let mut streams: BTreeMap<_, Vec<StoredEvent>> = BTreeMap::new();
+        for event in events {
+            streams.entry(event.stream.clone()).or_default().push(event);
+        }
+        let seeing = stream::iter(streams.into_values()).map(|events| async move {
+            for event in &events {
+                self.see_to_one(event).await;
+            }
+        });
+        seeing.buffer_unordered(STREAMS_AT_ONCE).collect::<()>().await;
+    }
+
+    /// Sees to one event, however long the store can't.
+    async fn see_to_one(&self, event: &StoredEvent) {
+        loop {
+            match self.seen(event).await {
+                Ok(()) => return,
+                Err(fault @ Fault::Corrupt(_)) => {
+                    tracing::error!(%fault, at = %event.position, "an event can't be seen to and is passed over");
+                    return;
+                }
+                Err(fault) => {
+                    tracing::warn!(%fault, at = %event.position, "an event is not seen to yet");
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    async fn seen(&self, event: &StoredEvent) -> Result<(), Fault> {
+        match event.stream.category() {
+            Sessions::CATEGORY => {
+                let Ok(session) = event.stream.id().parse() else { return Ok(()) };
+                match &*event.kind {
+                    "AgentInvited" => self.invited(&session, event).await,
+                    "MessageSent" => self.heard(&session, event).await,
+                    _ => self.over(&session, event).await,
+                }
+            }
+            Runs::CATEGORY => self.told(event).await,
+            Runs::SWITCHES => {
+                let agent = self.0.runs.agents().get(event.stream.id());
+                match agent {
+                    Some(agent) => self.enter_all(&agent.handle).await,
+                    None => Ok(()),
+                }
+            }
+            _ => {
+                let Ok(handle) = event.stream.id().parse::<AgentHandle>() else { return Ok(()) };
+                self.0.runs.cancel_agent(handle.name(), &Actor::Agent(handle.clone())).await
+            }
+        }
+    }
+
+    /// A session has ended, or somebody has left it: whoever is not in it any more does nothing there.
+    async fn over(&self, session: &SessionId, event: &StoredEvent) -> Result<(), Fault> {
+        let (state, _) = self.0.sessions.look(session).await?;
+        match SessionEvent::decode(event)? {
+            // Reopened meanwhile, it goes on.
+            SessionEvent::SessionEnded(ended) if state.phase == Phase::Ended => {
+                for agent in ended.joined.iter().filter_map(|handle| self.agent(handle)) {
+                    self.leave(session, agent).await?;
+                }
+                Ok(())
+            }
+            SessionEvent::AgentLeft(left) => match self.agent(&left.agent) {
+                Some(agent) if !crate::room::is_in(&state, &left.agent) => self.leave(session, agent).await,
+                Some(_) | None => Ok(()),
+            },
+            SessionEvent::SessionEnded(_)
+            | SessionEvent::SessionCreated(_)
+            | SessionEvent::MessageSent(_)
+            | SessionEvent::AgentInvited(_)
+            | SessionEvent::AgentJoined(_)
+            | SessionEvent::AgentDisconnected(_)
+            | SessionEvent::AgentReconnected(_)
+            | SessionEvent::SessionReopened(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The agents of a server as they take part in sessions: who they are, how each is set, and what they say.
+//! Must not know: when they say it.
+
+use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc};
+
+use plenary_accounts::{Accounts, Acting};
+use plenary_engine::{ExecuteError, KeyUse};
+use plenary_hub::{Cursors, Observer};
+use plenary_kernel::{AgentHandle, SessionId, json};
+use plenary_log::{Fault, Log, StoredEvent, StreamName};
+use plenary_runs::{Agent, Runs, id::ThreadId, limits::RUNS_PER_THREAD_MAX, state::ThreadState};
+use plenary_sessions::{
+    Message, Sessions,
+    event::{Origin, SessionEvent},
+    state::{Phase, SessionState, Standing},
+};
+use quick_cache::sync::Cache;
+use serde_json::{Map, Value};
+
+use crate::{
+    decide::Answers,
+    limits::{HOPS_MAX, MESSAGES_PER_MINUTE_MAX, SESSIONS_KNOWN_MAX},
+    rates::Rates,
+    recent::Recent,
+};
+
+/// How an agent takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Which messages it answers.
+    pub answers: Answers,
+    /// How many agents of this server may have passed on what it answers.
+    pub hops_max: u32,
+    /// How many messages of one other party it answers in a minute and a session.
+    pub messages_per_minute_max: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            answers: Answers::default(),
+            hops_max: HOPS_MAX,
+            messages_per_minute_max: MESSAGES_PER_MINUTE_MAX,
+        }
+    }
+}
+
+/// The agents of a server in its sessions. Cheap to clone.
+#[derive(Clone)]
+pub struct Participation(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) log: Log,
+    pub(crate) accounts: Accounts,
+    pub(crate) sessions: Sessions,
+    pub(crate) runs: Runs,
+    pub(crate) cursors: Arc<Cursors>,
+    settings: HashMap<AgentHandle, Settings>,
+    pub(crate) recent: Recent,
+    pub(crate) rates: Rates,
+    /// Whether an agent of this server takes or took part in a session.
+    seats: Cache<StreamName, bool>,
+}
+
+/// A thread that is bound to an agent in a session.
+#[derive(Debug, Clone)]
+pub(crate) struct Seat {
+    pub(crate) thread: ThreadId,
+    pub(crate) part: u32,
+    pub(crate) state: Arc<ThreadState>,
+}
+
+/// The thread of an agent in a session; one that is full is followed by the next part.
+pub(crate) fn thread_of(agent: &AgentHandle, session: &SessionId, part: u32) -> ThreadId {
+    ThreadId::bound_to(&format!("{agent}/{session}/{part}"))
+}
+
+impl Participation {
+    /// The agents of these runs in these sessions; those without settings have the default ones.
+    #[must_use]
+    pub fn new(
+        log: Log,
+        accounts: Accounts,
+        sessions: Sessions,
+        runs: Runs,
+        cursors: Arc<Cursors>,
+        settings: HashMap<AgentHandle, Settings>,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            log,
+            accounts,
+            sessions,
+            runs,
+            cursors,
+            settings,
+            recent: Recent::default(),
+            rates: Rates::default(),
+            seats: Cache::new(SESSIONS_KNOWN_MAX),
+        }))
+    }
+
+    pub(crate) fn settings(&self, agent: &AgentHandle) -> Settings {
+        self.0.settings.get(agent).copied().unwrap_or_default()
+    }
+
+    /// The agent of a handle, if this server runs it.
+    pub(crate) fn agent(&self, handle: &AgentHandle) -> Option<&Agent> {
+        self.0.runs.agents().get(handle.name()).filter(|agent| agent.handle == *handle)
+    }
+
+    /// The agents of this server that are joined in a session.
+    pub(crate) fn members<'a>(&'a self, state: &'a SessionState) -> impl Iterator<Item = &'a Agent> {
+        state.standing(Standing::Joined).filter_map(|handle| self.agent(handle))
+    }
+
+    /// The thread on which an agent is asked next in a session.
+    pub(crate) async fn seat(&self, agent: &Agent, session: &SessionId) -> Result<Seat, Fault> {
+        let mut part = 0;
+        loop {
+            let thread = thread_of(&agent.handle, session, part);
+            let state = self.0.runs.thread(thread).await?;
+            if state.runs.len() < RUNS_PER_THREAD_MAX {
+                return Ok(Seat { thread, part, state });
+            }
+            part += 1;
+        }
+    }
+
+    /// Within what the keys of what an agent is asked in a session are unique.
+    pub(crate) fn key(agent: &AgentHandle, session: &SessionId, kind: &str, key: &str) -> KeyUse {
+        let scope = format!("participation/{kind}/{session}/{agent}");
+        let digest = json::digest(format!("{scope}/{key}").as_bytes());
+        KeyUse { scope, key: key.to_owned(), digest }
+    }
+
+    /// Says something in a session; with the same key once. That it may not any more is no fault.
+    pub(crate) async fn say(
+        &self,
+        acting: &Acting,
+        session: &SessionId,
+        message: &Message,
+        key: &str,
+    ) -> Result<(), Fault> {
+        let key = Self::key(acting.handle(), session, "says", key);
+        match self.0.sessions.say(session, acting, message, &key).await {
+            Ok(_) | Err(ExecuteError::KeyReused) => Ok(()),
+            Err(ExecuteError::Rejected(rejection)) => {
+                tracing::debug!(agent = %acting.handle(), %session, ?rejection, "an agent has no say any more");
+                Ok(())
+            }
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+        }
+    }
+
+    /// Tells how things stand; no agent of this server answers that.
+    pub(crate) async fn notify(
+        &self,
+        acting: &Acting,
+        session: &SessionId,
+        text: &str,
+        mut metadata: Map<String, Value>,
+        key: &str,
+    ) -> Result<(), Fault> {
+        metadata.insert("notice".into(), true.into());
+        let origin = Origin { hops: acting.hops().saturating_add(1), notice: true };
+        let message = Message { content: text.into(), metadata, origin };
+        self.say(acting, session, &message, key).await
+    }
+
+    /// Whether an event may ask something of an agent; cheap for those that do not.
+    pub(crate) async fn concerns(&self, event: &StoredEvent) -> bool {
+        match event.stream.category() {
+            Sessions::CATEGORY => match &*event.kind {
+                "AgentInvited" => self.invites(event),
+                "MessageSent" | "SessionEnded" | "AgentLeft" => self.has_seat(&event.stream).await,
+                _ => false,
+            },
+            Runs::CATEGORY => {
+                matches!(&*event.kind, "RunCompleted" | "QueuedRunCanceled" | "EventEmitted")
+                    && event.stream.id().parse().is_ok_and(ThreadId::is_bound)
+            }
+            Runs::SWITCHES => &*event.kind == "AgentStarted",
+            "accounts.agent" => {
+                &*event.kind == "AgentDeleted"
+                    && event.stream.id().parse().is_ok_and(|handle| self.agent(&handle).is_some())
+            }
+            _ => false,
+        }
+    }
+
+    fn invites(&self, event: &StoredEvent) -> bool {
+        let Ok(SessionEvent::AgentInvited(invited)) = SessionEvent::decode(event) else { return false };
+        let is_ours = self.agent(&invited.invitee).is_some();
+        if is_ours {
+            self.0.seats.insert(event.stream.clone(), true);
+        }
+        is_ours
+    }
+
+    /// Whether an agent of this server takes or took part in a session.
+    async fn has_seat(&self, stream: &StreamName) -> bool {
+        if let Some(known) = self.0.seats.get(stream) {
+            return known;
+        }
+        // What can't be read now is looked at when it can.
+        let Ok(state) = self.0.sessions.known(stream.id()).await else { return true };
+        let has = state.participants.keys().any(|handle| self.agent(handle).is_some());
+        self.0.seats.insert(stream.clone(), has);
+        has
+    }
+}
+
+/// Whether a session goes on, and an agent is joined in it.
+pub(crate) fn is_in(state: &SessionState, agent: &AgentHandle) -> bool {
+    let joined = state.participant(agent).is_some_and(|p| p.standing == Standing::Joined);
+    joined && state.phase == Phase::Active
+}
+
+impl Observer for Participation {
+    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(async move {
+            let (Some(first), Some(last)) = (events.first(), events.last()) else { return };
+            let mut ours = Vec::new();
+            for event in events {
+                if self.concerns(event).await {
+                    ours.push(event.clone());
+                }
+            }
+            self.0.recent.push(first.position, last.position, ours);
+        })
+    }
+}

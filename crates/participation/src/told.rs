@@ -1,0 +1,161 @@
+//! What an agent's run says to its session: what it asks for, what it answers in the end, and that it failed.
+//! Must not know: what began the run.
+
+use plenary_accounts::{Acting, Actor};
+use plenary_kernel::{SessionId, Version};
+use plenary_log::{Fault, StoredEvent};
+use plenary_runs::{
+    EventKind, FinishReason,
+    event::{EventEmitted, RunCompleted, ThreadEvent},
+    id::{RunId, ThreadId},
+    state::RunState,
+};
+use plenary_sessions::{Message, event::Origin};
+use serde_json::{Map, Value};
+
+use crate::{
+    Participation,
+    limits::{ARTIFACT_OCTETS_MAX, ARTIFACTS_MAX},
+    message::{Context, answer, question},
+    room::thread_of,
+};
+
+/// A run of an agent in a session.
+struct Told {
+    thread: ThreadId,
+    run: RunState,
+    context: Context,
+    acting: Acting,
+}
+
+impl Told {
+    fn metadata(&self) -> Map<String, Value> {
+        Map::from_iter([
+            ("run_id".to_owned(), self.run.id.to_string().into()),
+            ("thread_id".to_owned(), self.thread.to_string().into()),
+            ("in_reply_to".to_owned(), self.context.sequence.into()),
+        ])
+    }
+
+    fn message(&self, content: Value, metadata: Map<String, Value>) -> Message {
+        let origin = Origin { hops: self.acting.hops().saturating_add(1), notice: false };
+        Message { content, metadata, origin }
+    }
+}
+
+impl Participation {
+    /// A run of a bound thread has said something.
+    pub(crate) async fn told(&self, stored: &StoredEvent) -> Result<(), Fault> {
+        let Ok(thread) = stored.stream.id().parse() else { return Ok(()) };
+        match ThreadEvent::decode(stored)? {
+            ThreadEvent::EventEmitted(event) if event.kind == EventKind::WaitForInput => {
+                self.asks(thread, &event).await
+            }
+            ThreadEvent::RunCompleted(event) => self.ends(thread, &event).await,
+            ThreadEvent::QueuedRunCanceled(event) => {
+                let Some(told) = self.run_of(thread, event.run).await? else { return Ok(()) };
+                self.canceled(&told).await
+            }
+            ThreadEvent::EventEmitted(_)
+            | ThreadEvent::RunQueued(_)
+            | ThreadEvent::RunStarted(_)
+            | ThreadEvent::RunResumed(_)
+            | ThreadEvent::CancelRequested(_) => Ok(()),
+        }
+    }
+
+    /// The run, if it belongs to an agent in a session.
+    async fn run_of(&self, thread: ThreadId, run: RunId) -> Result<Option<Told>, Fault> {
+        let state = self.0.runs.thread(thread).await?;
+        let (Some(opened), Some(run)) = (&state.opened, state.run(run)) else { return Ok(None) };
+        let Some(agent) = self.0.runs.agents().get(&opened.agent) else { return Ok(None) };
+        let (ThreadEvent::RunQueued(queued), _) = self.0.runs.told(thread, run.queued).await? else {
+            return Ok(None);
+        };
+        let Some(context) = Context::read(&queued.request) else { return Ok(None) };
+        // Only the thread of the session itself speaks there, and only what this server asked in it.
+        let is_bound = thread_of(&agent.handle, &context.session_id, context.part) == thread;
+        if !is_bound || queued.by != Actor::Agent(agent.handle.clone()) {
+            return Ok(None);
+        }
+        let mut hops = context.hops.max(queued.depth);
+        if run.resumed != Version::ZERO
+            && let (ThreadEvent::RunResumed(resumed), _) = self.0.runs.told(thread, run.resumed).await?
+        {
+            // Whoever answers passes it on as well.
+            hops = hops.max(Context::read(&resumed.request).map_or(0, |context| context.hops));
+        }
+        let acting = self.0.accounts.acting(&agent.handle, hops);
+        Ok(acting.map(|acting| Told { thread, run: run.clone(), context, acting }))
+    }
+
+    /// It waits for input: a message that asks.
+    async fn asks(&self, thread: ThreadId, event: &EventEmitted) -> Result<(), Fault> {
+        let Some(told) = self.run_of(thread, event.run).await? else { return Ok(()) };
+        let members: Map<String, Value> = serde_json::from_slice(&event.members).unwrap_or_default();
+        let keys = members.get("request_keys").and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut metadata = told.metadata();
+        metadata.insert("request_keys".into(), Value::Object(keys.clone()));
+        let message = told.message(question(&keys), metadata);
+        let key = format!("asks/{}/{}", event.run, event.id);
+        self.say(&told.acting, &told.context.session_id, &message, &key).await
+    }
+
+    /// It is over: a message that answers, or says that it failed.
+    async fn ends(&self, thread: ThreadId, event: &RunCompleted) -> Result<(), Fault> {
+        let Some(told) = self.run_of(thread, event.run).await? else { return Ok(()) };
+        match event.finish_reason {
+            FinishReason::Success => self.answers(&told, event).await,
+            FinishReason::Canceled => self.canceled(&told).await,
+            FinishReason::Error => {
+                let why = event.why.as_deref().unwrap_or("it gave no reason");
+                self.fails(&told, "run_failed", &format!("The run failed: {why}")).await
+            }
+        }
+    }
+
+    async fn answers(&self, told: &Told, event: &RunCompleted) -> Result<(), Fault> {
+        let mut made = Vec::new();
+        for artifact in self.0.runs.made(told.thread, &told.run, ARTIFACTS_MAX).await? {
+            let octets = self.0.runs.octets(&artifact, ARTIFACT_OCTETS_MAX).await;
+            made.push((artifact, octets));
+        }
+        let Some(content) = answer(&String::from_utf8_lossy(&event.result), &made) else { return Ok(()) };
+        let message = told.message(content, told.metadata());
+        self.say(&told.acting, &told.context.session_id, &message, &ends(event.run)).await
+    }
+
+    async fn canceled(&self, told: &Told) -> Result<(), Fault> {
+        // Whoever has stopped the agent has stopped its word on that as well.
+        if self.0.runs.stopped(told.acting.handle().name()).await?.is_some() {
+            return Ok(());
+        }
+        self.fails(told, "run_canceled", "The run was canceled.").await
+    }
+
+    async fn fails(&self, told: &Told, code: &str, text: &str) -> Result<(), Fault> {
+        let mut metadata = told.metadata();
+        metadata.insert("code".into(), code.into());
+        let session = &told.context.session_id;
+        self.notify(&told.acting, session, text, metadata, &ends(told.run.id)).await
+    }
+
+    /// A session is over for an agent: so is everything that it does there.
+    pub(crate) async fn leave(&self, session: &SessionId, agent: &plenary_runs::Agent) -> Result<(), Fault> {
+        let by = Actor::Agent(agent.handle.clone());
+        let mut part = 0;
+        loop {
+            let thread = thread_of(&agent.handle, session, part);
+            if self.0.runs.thread(thread).await?.opened.is_none() {
+                return Ok(());
+            }
+            self.0.runs.cancel_thread(thread, &by).await?;
+            part += 1;
+        }
+    }
+}
+
+/// One word for the end of a run, whatever it is.
+fn ends(run: RunId) -> String {
+    format!("ends/{run}")
+}

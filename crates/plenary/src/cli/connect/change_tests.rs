@@ -1,0 +1,215 @@
+//! What connecting writes, and that disconnecting takes out just that.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::cli::{
+    connect::{
+        coding::{Places, Scope},
+        plan::{Told, plan},
+    },
+    surroundings::Surroundings,
+};
+
+fn told() -> Told {
+    Told {
+        program: "/opt/my tools/plenary".into(),
+        variables: vec![("PLENARY_DATA".into(), "/d".into())],
+        arguments: vec!["--url".into(), "http://127.0.0.1:1".into()],
+        agent: "@nick.claude-x".into(),
+        http: None,
+    }
+}
+
+fn forms(agent: CodingAgent, scope: Scope, told: &Told) -> Vec<(String, Form)> {
+    let around = Surroundings::of_test(std::path::Path::new("/w"), &[("HOME", "/h")]);
+    let places = Places { directory: std::path::Path::new("/w"), around: &around };
+    let planned = plan(agent, scope, &places, told).unwrap();
+    planned.into_iter().map(|file| (file.path.display().to_string(), file.form)).collect()
+}
+
+#[test]
+fn each_coding_agent_has_its_files() {
+    let names = |agent, scope| {
+        forms(agent, scope, &told()).into_iter().map(|(path, _)| path).collect::<Vec<_>>().join(" ")
+    };
+    for (agent, project, user) in [
+        (
+            CodingAgent::Claude,
+            "/w/.mcp.json /w/.claude/settings.local.json",
+            "/h/.claude.json /h/.claude/settings.json",
+        ),
+        (
+            CodingAgent::Codex,
+            "/w/.codex/config.toml /w/.codex/hooks.json",
+            "/h/.codex/config.toml /h/.codex/hooks.json",
+        ),
+        (CodingAgent::Gemini, "/w/.gemini/settings.json", "/h/.gemini/settings.json"),
+        (
+            CodingAgent::Cursor,
+            "/w/.cursor/mcp.json /w/.cursor/hooks.json",
+            "/h/.cursor/mcp.json /h/.cursor/hooks.json",
+        ),
+    ] {
+        assert_eq!(names(agent, Scope::Project), project);
+        assert_eq!(names(agent, Scope::User), user);
+    }
+    assert_eq!(names(CodingAgent::Vscode, Scope::Project), "/w/.vscode/mcp.json");
+}
+
+#[test]
+fn a_hook_runs_this_program_with_what_only_the_terminal_knew() {
+    let forms = forms(CodingAgent::Claude, Scope::Project, &told());
+    let text = put_in(CodingAgent::Claude, "", &forms[1].1, &[]).unwrap().text;
+    let settings: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        settings["hooks"]["Stop"][0]["hooks"][0]["command"],
+        "PLENARY_DATA=/d '/opt/my tools/plenary' --url http://127.0.0.1:1 hook Stop --client claude"
+    );
+    let server = put_in(CodingAgent::Claude, "", &forms[0].1, &[]).unwrap().text;
+    let server: Value = serde_json::from_str(&server).unwrap();
+    let expected = serde_json::json!({"type": "stdio", "command": "/opt/my tools/plenary",
+        "args": ["--url", "http://127.0.0.1:1", "mcp", "--as", "@nick.claude-x"], "env": {"PLENARY_DATA": "/d"}});
+    assert_eq!(server["mcpServers"]["plenary"], expected);
+}
+
+#[test]
+fn no_token_stands_in_any_form() {
+    let http = Told { http: Some("http://127.0.0.1:1/mcp".into()), ..told() };
+    for agent in CodingAgent::ALL {
+        for (_, form) in forms(agent, Scope::Project, &http) {
+            let text = put_in(agent, "", &form, &[]).unwrap().text;
+            assert!(!text.contains("pla_"), "{text}");
+        }
+    }
+    let codex = forms(CodingAgent::Codex, Scope::Project, &http);
+    let text = put_in(CodingAgent::Codex, "", &codex[0].1, &[]).unwrap().text;
+    assert!(text.contains("bearer_token_env_var = \"PLENARY_TOKEN\""), "{text}");
+    assert!(text.contains("[mcp_servers.plenary]\n") && !text.contains("headers"), "{text}");
+}
+
+#[test]
+fn a_second_time_changes_nothing_and_a_move_is_followed() {
+    for agent in CodingAgent::ALL {
+        for scope in [Scope::Project, Scope::User] {
+            for ((_, form), (_, moved)) in forms(agent, scope, &told()).into_iter().zip(forms(
+                agent,
+                scope,
+                &Told { program: "/new/plenary".into(), ..told() },
+            )) {
+                let once = put_in(agent, "", &form, &[]).unwrap();
+                let twice = put_in(agent, &once.text, &form, &once.made).unwrap();
+                assert_eq!((&twice.text, &twice.made), (&once.text, &once.made));
+                let elsewhere = put_in(agent, &once.text, &moved, &once.made).unwrap();
+                assert_eq!(
+                    elsewhere.text,
+                    once.text
+                        .replace("'/opt/my tools/plenary'", "/new/plenary")
+                        .replace("/opt/my tools/plenary", "/new/plenary")
+                );
+                let left = take_out(agent, &elsewhere.text, &moved, &elsewhere.made).unwrap();
+                assert!(left.is_empty() || left == "{}\n", "{left}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_person_has_by_our_name_stays_and_is_named() {
+    let theirs = r#"{"mcpServers": {"plenary": {"command": "other"}}}"#;
+    let (_, form) = forms(CodingAgent::Claude, Scope::Project, &told()).swap_remove(0);
+    let Err(Odd(why)) = put_in(CodingAgent::Claude, theirs, &form, &[]) else { panic!() };
+    assert!(why.contains("mcpServers/plenary"), "{why}");
+    let same = put_in(CodingAgent::Claude, "", &form, &[]).unwrap().text;
+    let kept = put_in(CodingAgent::Claude, &same, &form, &[]).unwrap();
+    assert!(kept.made.is_empty());
+    assert_eq!(take_out(CodingAgent::Claude, &same, &form, &kept.made).unwrap(), same, "it was theirs");
+}
+
+#[test]
+fn a_hook_that_was_moved_into_another_group_is_found() {
+    let (_, form) = forms(CodingAgent::Claude, Scope::Project, &told()).swap_remove(1);
+    let ours = "/opt/plenary hook Stop --client claude";
+    let text = serde_json::json!({"hooks": {"Stop": [
+        {"matcher": "x", "hooks": [{"command": "theirs"}, {"command": ours}]}, {"hooks": []}
+    ]}});
+    let left = take_out(CodingAgent::Claude, &text.to_string(), &form, &[]).unwrap();
+    assert_eq!(left, r#"{"hooks":{"Stop":[{"hooks":[{"command":"theirs"}],"matcher":"x"},{"hooks":[]}]}}"#);
+}
+
+fn any_settings() -> impl Strategy<Value = Value> {
+    let plain = prop_oneof![
+        Just(Value::Null),
+        any::<i32>().prop_map(Value::from),
+        "[a-z {}/]{0,6}".prop_map(Value::from)
+    ];
+    let any = plain.prop_recursive(3, 16, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map("[a-z]{1,3}", inner, 0..3)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    });
+    let list = prop::collection::vec(any.clone(), 0..3).prop_map(Value::from);
+    let event = "SessionStart|Stop|stop|AfterAgent|Other";
+    let hooks = prop::collection::btree_map(event, list.clone(), 0..4)
+        .prop_map(|map| Value::Object(map.into_iter().collect()));
+    let servers = prop::collection::btree_map("[a-z]{1,3}", any.clone(), 0..2)
+        .prop_map(|map| Value::Object(map.into_iter().collect()));
+    let maybe = |strategy: BoxedStrategy<Value>| prop::option::of(strategy);
+    let parts = (
+        maybe(hooks.boxed()),
+        maybe(servers.clone().boxed()),
+        maybe(servers.boxed()),
+        maybe(list.boxed()),
+        any,
+    );
+    parts.prop_map(|(hooks, mcp, servers, enabled, other)| {
+        let mut all = serde_json::Map::new();
+        let named =
+            [("hooks", hooks), ("mcpServers", mcp), ("servers", servers), ("enabledMcpjsonServers", enabled)];
+        all.extend(named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+        all.insert("zz".into(), other);
+        Value::Object(all)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn connecting_and_disconnecting_leaves_every_octet(
+        settings in any_settings(), pretty in any::<bool>(), which in 0..5_usize, user in any::<bool>()
+    ) {
+        let text = if pretty { serde_json::to_string_pretty(&settings).unwrap() + "\n" } else { settings.to_string() };
+        let agent = CodingAgent::ALL[which];
+        let scope = if user { Scope::User } else { Scope::Project };
+        for (_, form) in forms(agent, scope, &told()) {
+            let text = if matches!(form, Form::Toml(_)) { "# mine\na = 1" } else { text.as_str() };
+            let there = put_in(agent, text, &form, &[]).unwrap();
+            let again = put_in(agent, &there.text, &form, &there.made).unwrap();
+            prop_assert_eq!((&again.text, &again.made), (&there.text, &there.made));
+            prop_assert_eq!(take_out(agent, &there.text, &form, &there.made).unwrap(), text);
+        }
+    }
+}
+
+#[test]
+fn the_plugin_is_what_connecting_writes() {
+    let plugin = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugins/claude"));
+    let read = |name: &str| std::fs::read_to_string(plugin.join(name)).unwrap();
+    let json = |name: &str| serde_json::from_str::<Value>(&read(name)).unwrap();
+    let plain = Told { program: "plenary".into(), variables: vec![], arguments: vec![], ..told() };
+    let forms = forms(CodingAgent::Claude, Scope::User, &plain);
+    let written = |form: &Form| {
+        let text = put_in(CodingAgent::Claude, "", form, &[]).unwrap().text;
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    assert_eq!(json(".mcp.json"), written(&forms[0].1));
+    assert_eq!(json("hooks/hooks.json")["hooks"], written(&forms[1].1)["hooks"]);
+    assert_eq!(read("skills/plenary/SKILL.md"), crate::guide::skill());
+    let manifest = json(".claude-plugin/plugin.json");
+    assert_eq!(
+        (&manifest["name"], &manifest["version"]),
+        (&Value::from("plenary"), &Value::from(env!("CARGO_PKG_VERSION")))
+    );
+}

@@ -1,0 +1,148 @@
+//! Every file of a coding agent's settings before and after, what was made in them, and the change itself.
+//! Must not know: what the entries say.
+
+use std::{collections::BTreeSet, path::Path};
+
+use serde_json::json;
+
+use super::{
+    change,
+    coding::CodingAgent,
+    plan::{Form, Planned},
+};
+use crate::{
+    cli::{
+        context::Context,
+        failure::Failure,
+        settings::{File, diff},
+    },
+    out::{Style, clean},
+};
+
+/// A file before and after.
+pub(super) struct Edit {
+    file: File,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+/// As a file is named in what was made.
+fn label(directory: &Path, path: &Path) -> String {
+    path.strip_prefix(directory).unwrap_or(path).display().to_string()
+}
+
+/// Every file with our entries, and all that is made for them.
+pub(super) fn put_in(
+    coding: CodingAgent,
+    directory: &Path,
+    planned: &[Planned],
+    old: &[String],
+) -> Result<(Vec<Edit>, Vec<String>), Failure> {
+    let (mut edits, mut all) = (Vec::new(), Vec::new());
+    for Planned { path, form } in planned {
+        let file = File::at(path);
+        let before = file.read()?;
+        let label = label(directory, path);
+        let text = before.clone().unwrap_or_default();
+        let known = made_in(old, &label);
+        let changed = change::put_in(coding, &text, form, &known).map_err(|odd| file.unusable(&odd.0))?;
+        let parent = path.parent().unwrap_or(directory);
+        let outer = self::label(directory, parent);
+        let kept = |what: &str| old.iter().any(|made| made == what);
+        if !parent.exists() || kept(&format!("{outer}/")) {
+            all.insert(0, format!("{outer}/"));
+        }
+        if before.is_none() || kept(&label) {
+            all.push(label.clone());
+        } else if (matches!(form, Form::Json(_)) && text.trim().is_empty()) || kept(&format!("{label}#")) {
+            all.push(format!("{label}#"));
+        }
+        all.extend(changed.made.iter().map(|way| format!("{label}#{way}")));
+        let after = Some(changed.text);
+        edits.push(Edit { file, before, after });
+    }
+    let mut known = BTreeSet::new();
+    all.retain(|made| known.insert(made.clone()));
+    Ok((edits, all))
+}
+
+/// Every file without our entries; a file that was made for them and holds nothing more goes.
+pub(super) fn take_out(
+    coding: CodingAgent,
+    directory: &Path,
+    planned: &[Planned],
+    made: &[String],
+) -> Result<Vec<Edit>, Failure> {
+    let mut edits = Vec::new();
+    for Planned { path, form } in planned {
+        let file = File::at(path);
+        let Some(before) = file.read()? else { continue };
+        let label = label(directory, path);
+        let known = made_in(made, &label);
+        let left = change::take_out(coding, &before, form, &known).map_err(|odd| file.unusable(&odd.0))?;
+        let is_bare = left.trim().is_empty() || left.trim() == "{}";
+        let after = if is_bare && made.contains(&label) {
+            None
+        } else if is_bare && made.contains(&format!("{label}#")) {
+            Some(left.strip_suffix("{}\n").unwrap_or(&left).to_owned())
+        } else {
+            Some(left)
+        };
+        edits.push(Edit { file, before: Some(before), after });
+    }
+    Ok(edits)
+}
+
+/// What was made in one file.
+fn made_in(made: &[String], label: &str) -> Vec<String> {
+    let ways = made.iter().filter_map(|made| made.strip_prefix(label)?.strip_prefix('#'));
+    ways.filter(|way| !way.is_empty()).map(str::to_owned).collect()
+}
+
+/// Directories that were made for files go with them, where nothing else lies in them.
+pub(super) fn remove_directories(directory: &Path, made: &[String]) {
+    for made in made.iter().rev().filter_map(|made| made.strip_suffix('/')) {
+        let _stays = std::fs::remove_dir(directory.join(made));
+    }
+}
+
+/// Writes what changed, or shows it; what is said of each file.
+pub(super) fn carry_out(
+    context: &Context,
+    edits: &[Edit],
+    dry_run: bool,
+) -> Result<Vec<serde_json::Value>, Failure> {
+    let mut told = Vec::new();
+    for Edit { file, before, after } in edits {
+        let path = file.path().display().to_string();
+        let is_same = before == after;
+        if !is_same && !context.out.is_json() {
+            let texts = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
+            let lines = diff(texts.0, texts.1);
+            let count = |sign: &str| lines.iter().filter(|line| line.starts_with(sign)).count();
+            let name = context.out.paint(Style::Bold, &path);
+            context.out.line(&format!("{name}  +{} -{}", count("+ "), count("- ")))?;
+            // What is only thought of is shown whole.
+            for line in lines.iter().filter(|_| dry_run) {
+                context.out.line(&format!("  {}", clean(line)))?;
+            }
+        }
+        let mut backup = None;
+        if !is_same && !dry_run {
+            match after {
+                Some(text) => backup = file.write(text)?,
+                None => file.remove()?,
+            }
+        }
+        if let Some(copy) = &backup {
+            context.out.note(&format!("what was there is kept in {}", copy.display()));
+        }
+        let state = match (is_same, after) {
+            (true, _) => "unchanged",
+            (false, Some(_)) => "changed",
+            (false, None) => "removed",
+        };
+        told.push(json!({"file": path, "state": state, "backup": backup}));
+    }
+    Ok(told)
+}

@@ -1,0 +1,139 @@
+//! `plenary doctor`: every link from a coding agent to the network and back, proven in order, and what to do about one
+//! that is broken.
+//! Must not know: how settings are written.
+
+mod server;
+mod trip;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{
+    connect::{self, CodingAgent, Written},
+    context::Context,
+    failure::{Exit, Failure},
+    hook,
+    identity::{Clients, Connected},
+};
+use crate::out::{Style, clean};
+
+/// Whose path is proven.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// This coding agent's alone [default: every one that is connected in this directory]
+    #[arg(long, value_name = "CODING AGENT")]
+    client: Option<CodingAgent>,
+}
+
+/// What was found out about one link.
+struct Finding {
+    link: &'static str,
+    about: String,
+    outcome: Result<String, Failure>,
+}
+
+/// The findings so far, told as they come.
+struct Report<'a> {
+    context: &'a Context,
+    findings: Vec<Value>,
+    failed: bool,
+}
+
+impl Report<'_> {
+    /// Tells of a link; whether it holds.
+    fn tell(&mut self, finding: &Finding) -> Result<bool, Failure> {
+        let Finding { link, about, outcome } = finding;
+        let (is_ok, detail, next) = match outcome {
+            Ok(detail) => (true, detail.clone(), None),
+            Err(failure) => {
+                let (what, next) = super::explain::words(self.context, failure);
+                (false, what, next)
+            }
+        };
+        self.failed |= !is_ok;
+        self.findings
+            .push(json!({"link": link, "client": about, "ok": is_ok, "detail": detail, "next": next}));
+        if self.context.out.is_json() {
+            return Ok(is_ok);
+        }
+        let out = self.context.out;
+        let sign = if is_ok { out.paint(Style::Green, "ok  ") } else { out.paint(Style::Red, "FAIL") };
+        let place = if about.is_empty() { String::new() } else { format!(" ({about})") };
+        out.line(&format!("{sign}  {link}{place}: {}", clean(&detail)))?;
+        if let Some(next) = next {
+            out.line(&format!("      → {}", clean(&next)))?;
+        }
+        Ok(is_ok)
+    }
+
+    /// The same of a link that just was looked at.
+    fn found(
+        &mut self,
+        link: &'static str,
+        about: &str,
+        outcome: Result<String, Failure>,
+    ) -> Result<bool, Failure> {
+        self.tell(&Finding { link, about: about.to_owned(), outcome })
+    }
+}
+
+pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> {
+    let mut report = Report { context, findings: Vec::new(), failed: false };
+    let directory =
+        context.around.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    let mut clients = Clients::load(&directory)?.0;
+    clients.retain(|name, _| args.client.is_none_or(|wanted| wanted.as_str() == name));
+    let wanted = args.client.map_or("claude", CodingAgent::as_str);
+    if clients.is_empty() {
+        let none = Failure::local_with(
+            "no coding agent is connected in this directory",
+            format!("connect one: `plenary connect {wanted}`"),
+        );
+        report.found("settings", "", Err(none))?;
+    }
+    if report.found("server", "", server::answers(context).await)? {
+        for (name, connected) in &clients {
+            let Some(coding) = CodingAgent::ALL.into_iter().find(|coding| coding.as_str() == name) else {
+                continue;
+            };
+            examine(&mut report, coding, connected, &directory).await?;
+        }
+    }
+    if context.out.is_json() {
+        let answer = json!({"ok": !report.failed, "checks": report.findings});
+        context.out.line(&answer.to_string())?;
+    } else if report.failed
+        && let Some(file) = hook::journal_file(&context.around).filter(|file| file.exists())
+    {
+        context.out.note(&format!("what went wrong in hooks is in {}", file.display()));
+    }
+    if report.failed { Err(Failure::Said(Exit::Refused)) } else { Ok(()) }
+}
+
+/// The links of one coding agent. One that hangs on a broken one is not looked at.
+async fn examine(
+    report: &mut Report<'_>,
+    coding: CodingAgent,
+    connected: &Connected,
+    directory: &std::path::Path,
+) -> Result<(), Failure> {
+    let (context, about) = (report.context, coding.as_str());
+    let written = connect::written(context, coding, &connected.scope, directory);
+    let found = written.as_ref().map(Written::told).map_err(|failure| Failure::local(report_words(failure)));
+    if !report.found("settings", about, found.and_then(|told| told))? {
+        return Ok(());
+    }
+    let Ok(written) = written else { return Ok(()) };
+    if !report.found("token", about, server::accepts(context, &connected.agent).await)? {
+        return Ok(());
+    }
+    report.found("tools", about, server::offers_tools(context, &connected.agent, &written).await)?;
+    if !written.hooks.is_empty() {
+        report.found("hook", about, trip::round(context, coding, connected, &written, directory).await)?;
+    }
+    Ok(())
+}
+
+fn report_words(failure: &Failure) -> String {
+    hook::words(failure)
+}

@@ -1,0 +1,130 @@
+//! The links to the server: that it answers, takes the agent's token, and offers tools as the coding agent asks for them.
+//! Must not know: hooks.
+
+use std::{process::Stdio, time::Duration};
+
+use plenary_kernel::AgentHandle;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
+    process::{ChildStdin, ChildStdout, Command},
+    time::timeout,
+};
+
+use crate::cli::{
+    connect::{Written, speaks},
+    context::Context,
+    failure::Failure,
+};
+
+/// A server of tools is ready within that, or is none.
+const TOOLS_WITHIN: Duration = Duration::from_secs(15);
+/// The revision of the protocol that every coding agent speaks.
+const REVISION: &str = "2025-06-18";
+
+/// That the server is up, and of this program's version.
+pub(super) async fn answers(context: &Context) -> Result<String, Failure> {
+    let found = context.whereabouts()?;
+    let health = context.client()?.health().await?;
+    let own = env!("CARGO_PKG_VERSION");
+    if health.version != own {
+        return Err(Failure::local_with(
+            format!("{} has version {}, and this program {own}", found.url, health.version),
+            "install the same version of both, and start the server again",
+        ));
+    }
+    Ok(format!("{} (from {}) is up, version {}", found.url, found.source, health.version))
+}
+
+/// That the saved token is taken, as the agent's.
+pub(super) async fn accepts(context: &Context, handle: &AgentHandle) -> Result<String, Failure> {
+    if speaks(context, handle).await? {
+        return Ok(format!("the server takes it as {handle}"));
+    }
+    Err(Failure::auth(
+        format!("no token of {handle} that holds is saved here"),
+        format!("`plenary agent rotate-token {handle}` makes and saves a new one"),
+    ))
+}
+
+/// That the program in the settings lists tools.
+pub(super) async fn offers_tools(
+    context: &Context,
+    handle: &AgentHandle,
+    written: &Written,
+) -> Result<String, Failure> {
+    let Some(program) = written.server["command"].as_str() else {
+        return Ok(format!("it asks {} itself, as {handle}", written.server["url"]));
+    };
+    let mut command = Command::new(program);
+    let arguments = written.server["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    command.args(arguments).kill_on_drop(true);
+    for (name, value) in written.server["env"].as_object().into_iter().flatten() {
+        command.env(name, value.as_str().unwrap_or_default());
+    }
+    if let Some(directory) = context.around.directory() {
+        command.current_dir(directory);
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| {
+        Failure::local_with(
+            format!("`{program}` of the settings cannot be started: {error}"),
+            "connect again: `plenary connect` writes where this program is now",
+        )
+    })?;
+    let streams = child.stdin.take().zip(child.stdout.take());
+    let Some((stdin, stdout)) = streams else { return Err(Failure::local("no pipe to the program")) };
+    match timeout(TOOLS_WITHIN, converse(stdin, BufReader::new(stdout).lines())).await {
+        Ok(Ok(count)) if count > 0 => Ok(format!("`{program} … mcp` offers {count} tools")),
+        Ok(Ok(_)) => Err(broken("it offers no tools")),
+        Ok(Err(why)) => {
+            drop(child.start_kill());
+            let output = timeout(TOOLS_WITHIN, child.wait_with_output()).await;
+            let said = output.ok().and_then(Result::ok).map(|output| output.stderr).unwrap_or_default();
+            let said = String::from_utf8_lossy(&said);
+            Err(broken(&format!("{why}; {}", said.trim().lines().last().unwrap_or("it said nothing"))))
+        }
+        Err(_) => Err(broken(&format!("it does not answer within {} s", TOOLS_WITHIN.as_secs()))),
+    }
+}
+
+fn broken(why: &str) -> Failure {
+    Failure::local_with(
+        format!("the MCP server of the settings does not work: {why}"),
+        "run its command line by hand to see more; `plenary connect` writes it anew",
+    )
+}
+
+/// Shakes hands and asks for the tools; how many there are.
+async fn converse(mut stdin: ChildStdin, mut lines: Lines<BufReader<ChildStdout>>) -> Result<usize, String> {
+    let client = json!({"name": "plenary-doctor", "version": env!("CARGO_PKG_VERSION")});
+    let hello = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client});
+    ask(&mut stdin, &json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})).await?;
+    reply(&mut lines, 1).await?;
+    ask(&mut stdin, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+    ask(&mut stdin, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}})).await?;
+    let tools = reply(&mut lines, 2).await?;
+    Ok(tools["tools"].as_array().map_or(0, Vec::len))
+}
+
+async fn ask(stdin: &mut ChildStdin, message: &Value) -> Result<(), String> {
+    let line = format!("{message}\n");
+    stdin.write_all(line.as_bytes()).await.map_err(|error| format!("it does not listen ({error})"))?;
+    stdin.flush().await.map_err(|error| format!("it does not listen ({error})"))
+}
+
+async fn reply(lines: &mut Lines<BufReader<ChildStdout>>, id: u64) -> Result<Value, String> {
+    loop {
+        let line = lines.next_line().await.map_err(|error| error.to_string())?;
+        let Some(line) = line else { return Err("it ended".to_owned()) };
+        let Ok(message) = serde_json::from_str::<Value>(&line) else {
+            return Err("it speaks no JSON".to_owned());
+        };
+        if message["id"] == id {
+            if message["error"].is_object() {
+                return Err(format!("it answers {}", message["error"]["message"]));
+            }
+            return Ok(message["result"].clone());
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The deposit before a session is summarised or after it ended: made by a process of its own, which nobody waits for.
+//! Must not know: what is deposited.
+
+use std::{
+    os::unix::process::CommandExt as _,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use plenary_kernel::AgentHandle;
+
+use super::journal;
+use crate::cli::{
+    context::Context,
+    identity::{Setting, find_in_project_file},
+    whereabouts::UrlSource,
+};
+
+/// Begins it, where the directory belongs to a project.
+pub(super) fn spawn(context: &Context, handle: &AgentHandle, directory: &Path) -> Result<(), String> {
+    let told = context.around.var("PLENARY_PROJECT").is_some();
+    let bound =
+        find_in_project_file(directory, Setting::Project).map_err(|failure| journal::words(&failure))?;
+    if !told && bound.is_none() {
+        return Ok(());
+    }
+    let program = std::env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
+    let mut command = Command::new(program);
+    let found = context.whereabouts().map_err(|failure| journal::words(&failure))?;
+    if found.source == UrlSource::Flag {
+        command.args(["--url", &found.url.to_string()]);
+    }
+    command.args(["--as", handle.as_str(), "context", "deposit", "--git", "--auto"]);
+    command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(journal::open(&context.around).map_or_else(Stdio::null, Stdio::from));
+    // It outlives this hook, and whatever ends it.
+    command.process_group(0);
+    command.spawn().map_err(|error| format!("the deposit cannot begin: {error}"))?;
+    Ok(())
+}

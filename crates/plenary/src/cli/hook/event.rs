@@ -1,0 +1,203 @@
+//! What a coding agent says of a moment in its session, whichever of them says it.
+//! Must not know: what is answered.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum as _;
+use serde::Deserialize;
+
+use crate::cli::connect::CodingAgent;
+
+/// So often in a row new messages continue a turn that was about to end.
+pub(crate) const STOPS_MAX: u32 = 5;
+
+/// The moments that something is done at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// A session begins or goes on.
+    Start,
+    /// A person said something.
+    Prompt,
+    /// A tool was used.
+    Tool,
+    /// The turn is about to end.
+    Stop,
+    /// What was said is about to be summarised.
+    Compact,
+    /// The session has ended.
+    End,
+}
+
+/// One moment.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// What the coding agent calls it.
+    pub(super) name: String,
+    /// Which moment it is.
+    pub(super) moment: Moment,
+    /// Who tells of it.
+    pub(super) coding: CodingAgent,
+    /// Its session; may be empty.
+    pub(super) session: String,
+    /// Where it is.
+    pub(super) directory: Option<PathBuf>,
+    /// Whether a hook has continued this turn already.
+    pub(super) continued: bool,
+    /// Whether the turn was broken off by a person or an error.
+    pub(super) broken_off: bool,
+}
+
+/// The members that are looked at; every coding agent tells more.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Input {
+    hook_event_name: Option<String>,
+    session_id: Option<String>,
+    conversation_id: Option<String>,
+    cwd: Option<PathBuf>,
+    workspace_roots: Vec<PathBuf>,
+    stop_hook_active: bool,
+    loop_count: u64,
+    status: Option<serde_json::Value>,
+}
+
+/// Reads an event; an argument wins over what the JSON says.
+pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> Result<Event, String> {
+    let input: Input = if octets.trim_ascii().is_empty() {
+        Input::default()
+    } else {
+        // The text itself may be private, and an error of the parser could quote it.
+        serde_json::from_slice(octets).map_err(|_| "standard input is not the JSON of a hook".to_owned())?
+    };
+    let name = told.or(input.hook_event_name.as_deref()).ok_or("no event is named")?;
+    let moment = moment(name).ok_or_else(|| format!("there is no answer to the event `{}`", shown(name)))?;
+    let coding = match coding {
+        Some(word) => {
+            CodingAgent::from_str(word, true).map_err(|_| format!("there is no client `{}`", shown(word)))?
+        }
+        None => looks_like(&input, name),
+    };
+    let said = input.hook_event_name.filter(|said| self::moment(said) == Some(moment));
+    let directory = input.cwd.or_else(|| input.workspace_roots.into_iter().next());
+    Ok(Event {
+        name: said.unwrap_or_else(|| own_name(coding, moment).to_owned()),
+        moment,
+        coding,
+        session: input.session_id.or(input.conversation_id).unwrap_or_default(),
+        directory: directory.filter(|path| path.is_absolute()),
+        continued: input.stop_hook_active || input.loop_count > 0,
+        broken_off: input.status.is_some_and(|status| status == "aborted" || status == "error"),
+    })
+}
+
+/// By the name alone, however it is written: `SessionStart`, `sessionStart`, `session-start`.
+fn moment(name: &str) -> Option<Moment> {
+    let plain: String =
+        name.chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect();
+    Some(match plain.as_str() {
+        "sessionstart" => Moment::Start,
+        "userpromptsubmit" | "beforeagent" => Moment::Prompt,
+        "posttooluse" | "posttoolusefailure" | "posttoolbatch" | "aftertool" => Moment::Tool,
+        "stop" | "afteragent" => Moment::Stop,
+        "precompact" | "precompress" => Moment::Compact,
+        "sessionend" => Moment::End,
+        _ => return None,
+    })
+}
+
+fn looks_like(input: &Input, name: &str) -> CodingAgent {
+    let is_lower = name.starts_with(|c: char| c.is_ascii_lowercase()) && !name.contains(['-', '_']);
+    if input.conversation_id.is_some() || (is_lower && name != "stop") {
+        CodingAgent::Cursor
+    } else if ["BeforeAgent", "AfterAgent", "AfterTool", "PreCompress"].contains(&name) {
+        CodingAgent::Gemini
+    } else {
+        CodingAgent::Claude
+    }
+}
+
+/// What a coding agent calls a moment.
+const fn own_name(coding: CodingAgent, moment: Moment) -> &'static str {
+    match (coding, moment) {
+        (CodingAgent::Cursor, Moment::Start) => "sessionStart",
+        (CodingAgent::Cursor, Moment::Prompt) => "beforeSubmitPrompt",
+        (CodingAgent::Cursor, Moment::Tool) => "postToolUse",
+        (CodingAgent::Cursor, Moment::Stop) => "stop",
+        (CodingAgent::Cursor, Moment::Compact) => "preCompact",
+        (CodingAgent::Cursor, Moment::End) => "sessionEnd",
+        (_, Moment::Start) => "SessionStart",
+        (_, Moment::End) => "SessionEnd",
+        (CodingAgent::Gemini, Moment::Prompt) => "BeforeAgent",
+        (CodingAgent::Gemini, Moment::Tool) => "AfterTool",
+        (CodingAgent::Gemini, Moment::Stop) => "AfterAgent",
+        (CodingAgent::Gemini, Moment::Compact) => "PreCompress",
+        (_, Moment::Prompt) => "UserPromptSubmit",
+        (_, Moment::Tool) => "PostToolUse",
+        (_, Moment::Stop) => "Stop",
+        (_, Moment::Compact) => "PreCompact",
+    }
+}
+
+/// A foreign word as it may stand in a line.
+fn shown(word: &str) -> String {
+    crate::out::clean(word).chars().take(64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(json: &str) -> Event {
+        read(json.as_bytes(), None, None).unwrap()
+    }
+
+    #[test]
+    fn each_coding_agent_is_known_by_what_it_says() {
+        let claude =
+            of(r#"{"session_id":"s","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"hi"}"#);
+        assert_eq!(
+            (claude.coding, claude.moment, claude.session.as_str()),
+            (CodingAgent::Claude, Moment::Prompt, "s")
+        );
+        assert_eq!(claude.directory, Some(PathBuf::from("/w")));
+        let gemini =
+            of(r#"{"session_id":"s","cwd":"/w","hook_event_name":"AfterAgent","stop_hook_active":true}"#);
+        assert_eq!(
+            (gemini.coding, gemini.moment, gemini.continued),
+            (CodingAgent::Gemini, Moment::Stop, true)
+        );
+        let cursor = of(
+            r#"{"conversation_id":"c","workspace_roots":["/w"],"hook_event_name":"stop","loop_count":2,"status":"completed"}"#,
+        );
+        assert_eq!(
+            (cursor.coding, cursor.moment, cursor.continued),
+            (CodingAgent::Cursor, Moment::Stop, true)
+        );
+        assert!(!cursor.broken_off && of(r#"{"hook_event_name":"stop","status":"aborted"}"#).broken_off);
+    }
+
+    #[test]
+    fn an_argument_wins_and_the_answer_bears_the_coding_agents_own_name() {
+        let event = read(b"", Some("session-start"), Some("gemini")).unwrap();
+        assert_eq!((event.name.as_str(), event.moment), ("SessionStart", Moment::Start));
+        let event =
+            read(br#"{"hook_event_name":"PostToolBatch"}"#, Some("PostToolUse"), Some("claude")).unwrap();
+        assert_eq!(event.name, "PostToolBatch");
+        let event = read(br#"{"hook_event_name":"Stop"}"#, Some("posttooluse"), Some("cursor")).unwrap();
+        assert_eq!(event.name, "postToolUse");
+    }
+
+    #[test]
+    fn what_is_not_known_is_named_and_nothing_private_is() {
+        for (json, event, coding) in [
+            ("", None, None),
+            ("{\"prompt\": \"secret", Some("Stop"), None),
+            ("[]", None, None),
+            ("{\"hook_event_name\":\"PreToolUse\"}", None, None),
+            ("{}", Some("Stop"), Some("emacs")),
+        ] {
+            let why = read(json.as_bytes(), event, coding).unwrap_err();
+            assert!(!why.contains("secret"), "{why}");
+        }
+    }
+}

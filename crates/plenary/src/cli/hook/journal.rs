@@ -1,0 +1,85 @@
+//! Where hooks say what went wrong, since they say it to nobody: a file of bounded size.
+//! Must not know: what hooks do.
+
+use std::{
+    fs::{self, DirBuilder, OpenOptions},
+    io::Write as _,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::PathBuf,
+};
+
+use plenary_client::{
+    Error,
+    frames::{Frame, now},
+};
+
+use crate::{
+    cli::{failure::Failure, surroundings::Surroundings},
+    paths,
+};
+
+/// Beyond it the file is put aside, in place of the one before.
+const OCTETS_MAX: u64 = 64 << 10;
+const FILE: &str = "hook.log";
+
+/// The file; none without a home.
+pub(crate) fn file(around: &Surroundings) -> Option<PathBuf> {
+    Some(paths::state_dir(&|name| around.var(name))?.join(FILE))
+}
+
+/// Opened for what is added at its end.
+pub(super) fn open(around: &Surroundings) -> Option<fs::File> {
+    let path = file(around)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(path.parent()?).ok()?;
+    if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > OCTETS_MAX) {
+        let _stays = fs::rename(&path, path.with_extension("log.old"));
+    }
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path).ok()
+}
+
+/// One line. Where it cannot be written, nobody is left to be told.
+pub(super) fn note(around: &Surroundings, event: &str, what: &str) {
+    let event: String = crate::out::clean(event).chars().take(64).collect();
+    let line = format!("{} {event}: {}\n", Frame::time(now()), crate::out::clean(what));
+    let _unwritable = open(around).map(|mut file| file.write_all(line.as_bytes()));
+}
+
+/// A failure in one line, with nothing private.
+pub(crate) fn words(failure: &Failure) -> String {
+    match failure {
+        Failure::Call(Error::Refused(refused)) => {
+            format!("the server refused: {} {}", refused.status, refused.code)
+        }
+        Failure::Call(error) => error.to_string(),
+        Failure::Usage { what, .. } | Failure::Auth { what, .. } | Failure::Local { what, .. } => {
+            what.clone()
+        }
+        Failure::Output(error) => format!("standard output cannot be written: {error}"),
+        Failure::Said(_) => "it ended early".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Scratch;
+
+    #[test]
+    fn the_file_is_bounded_and_no_line_is_forged() {
+        let root = Scratch::new("hook-journal");
+        let around = Surroundings::of_test(&root, &[("HOME", root.to_str().unwrap())]);
+        let path = file(&around).unwrap();
+        note(&around, "Stop\n", "a\nb");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.ends_with("Stop\\n: a\\nb\n") && text.lines().count() == 1, "{text}");
+        let long = "x".repeat(1000);
+        for _ in 0..200 {
+            note(&around, "Stop", &long);
+        }
+        let size = |path: &PathBuf| fs::metadata(path).unwrap().len();
+        assert!(
+            size(&path) <= OCTETS_MAX + 1100 && size(&path.with_extension("log.old")) <= OCTETS_MAX + 1100
+        );
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 2);
+    }
+}

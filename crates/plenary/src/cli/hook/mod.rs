@@ -1,0 +1,124 @@
+//! `plenary hook`: a coding agent tells of a moment in its session, and is told what is new for it.
+//! Must not know: how a coding agent is connected; what a digest says.
+
+mod answer;
+mod deliver;
+mod deposit;
+mod event;
+mod inbox;
+mod journal;
+mod kept;
+
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+    sync::mpsc,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+
+use super::{
+    context::Context,
+    failure::Failure,
+    identity::{self, Identity},
+};
+pub(crate) use event::STOPS_MAX;
+use event::{Event, Moment};
+pub(crate) use journal::{file as journal_file, words};
+
+/// What a coding agent tells is never larger; of what is, nothing is read.
+const INPUT_OCTETS_MAX: u64 = 16 << 20;
+/// How long a hook may take in all, where nothing else is said.
+const DEADLINE_MS: u64 = 250;
+/// The share of the time in which an answer must be there; what is left is for saying that it was given.
+const ANSWER_SHARE: f64 = 0.8;
+
+/// Which moment of whose session.
+#[derive(Debug, Args)]
+pub(crate) struct Hook {
+    /// The event, e.g. `SessionStart` [default: what the JSON on standard input says]
+    event: Option<String>,
+    /// The coding agent: claude, codex, gemini, cursor or vscode [default: as the JSON looks]
+    #[arg(long, value_name = "CODING AGENT")]
+    client: Option<String>,
+    /// Mark nothing as seen, and let no turn count: for looking at the answer
+    #[arg(long)]
+    peek: bool,
+    /// Longest time for all of it, in milliseconds; past it nothing is printed [env: PLENARY_HOOK_DEADLINE_MS]
+    /// [default: 250]
+    #[arg(long, value_name = "N")]
+    deadline_ms: Option<u64>,
+}
+
+/// Never fails and never says anything but the answer: what goes wrong is no concern of the coding agent.
+pub(crate) fn run(context: &Context, args: &Hook) {
+    let begun = Instant::now();
+    let told = || context.around.var("PLENARY_HOOK_DEADLINE_MS")?.parse().ok();
+    let all = Duration::from_millis(args.deadline_ms.or_else(told).unwrap_or(DEADLINE_MS));
+    let event = match listen(context, args, all) {
+        Ok(event) => event,
+        Err(why) => return journal::note(&context.around, args.event.as_deref().unwrap_or("-"), &why),
+    };
+    if let Err(why) = respond(context, args, &event, begun, all) {
+        journal::note(&context.around, &event.name, &why);
+    }
+}
+
+/// Reads the event, for no longer than all of it may take.
+fn listen(context: &Context, args: &Hook, within: Duration) -> Result<Event, String> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let mut octets = Vec::new();
+        let read = std::io::stdin().lock().take(INPUT_OCTETS_MAX + 1).read_to_end(&mut octets);
+        // Where nobody waits any more, nobody needs it.
+        let _late = sender.send(read.map(|_| octets));
+    });
+    let octets = receiver.recv_timeout(within).map_err(|_| "standard input does not end".to_owned())?;
+    let octets = octets.map_err(|error| format!("standard input cannot be read: {error}"))?;
+    if octets.len() as u64 > INPUT_OCTETS_MAX {
+        return Err("standard input is too large".to_owned());
+    }
+    let named = args.client.clone().or_else(|| context.around.var(identity::CLIENT_VAR));
+    event::read(&octets, args.event.as_deref(), named.as_deref())
+}
+
+fn respond(
+    context: &Context,
+    args: &Hook,
+    event: &Event,
+    begun: Instant,
+    all: Duration,
+) -> Result<(), String> {
+    let Some(directory) = directory(context, event) else { return Ok(()) };
+    let Some(identity) = who(context, event, &directory).map_err(|failure| words(&failure))? else {
+        return Ok(());
+    };
+    let context = context.speaking_as(&identity.handle, &directory);
+    match event.moment {
+        Moment::Compact | Moment::End => deposit::spawn(&context, &identity.handle, &directory),
+        Moment::Start | Moment::Prompt | Moment::Tool | Moment::Stop => {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(|error| format!("the runtime cannot start: {error}"))?;
+            let deadlines = (begun + all.mul_f64(ANSWER_SHARE), begun + all);
+            let done =
+                runtime.block_on(deliver::run(&context, event, &identity.handle, args.peek, deadlines));
+            runtime.shutdown_background();
+            done
+        }
+    }
+}
+
+/// Where the session was begun; a coding agent may be elsewhere by now.
+fn directory(context: &Context, event: &Event) -> Option<PathBuf> {
+    let told = identity::PROJECT_DIR_VARS.iter().find_map(|name| context.around.var(name));
+    let told = told.map(PathBuf::from).filter(|path| path.is_absolute());
+    told.or_else(|| event.directory.clone()).or_else(|| context.around.directory().cloned())
+}
+
+/// Nobody is an answer: a coding agent whose own settings name the hook may be in any directory.
+fn who(context: &Context, event: &Event, directory: &Path) -> Result<Option<Identity>, Failure> {
+    context.identity_of(event.coding.as_str(), directory)
+}

@@ -1,0 +1,138 @@
+//! `.plenary/clients.toml`: which agent each coding agent is in a directory and below it, and what was written for it.
+//! Must not know: tokens or servers; what is written into whose settings.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use plenary_kernel::AgentHandle;
+use serde::{Deserialize, Serialize};
+
+use super::project::unusable;
+use crate::cli::{failure::Failure, settings::File};
+
+const DIRECTORY: &str = ".plenary";
+const FILE: &str = "clients.toml";
+/// The directory is of this machine alone, so it keeps itself out of version control.
+const IGNORE: &str = "*\n";
+const HEAD: &str =
+    "# Which agent each coding agent is here, and what `plenary connect` wrote for it. No secrets.\n";
+
+/// A coding agent's part of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Connected {
+    /// The agent it is.
+    pub agent: AgentHandle,
+    /// Where its settings are: `project` or `user`.
+    pub scope: String,
+    /// What was not there before, as `FILE` or `FILE#WAY`.
+    #[serde(default)]
+    pub made: Vec<String>,
+}
+
+/// The file of one directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Clients(pub BTreeMap<String, Connected>);
+
+/// Where a directory's file is.
+pub(crate) fn file_in(directory: &Path) -> PathBuf {
+    directory.join(DIRECTORY).join(FILE)
+}
+
+impl Clients {
+    /// Those of a directory; none where there is no file.
+    pub(crate) fn load(directory: &Path) -> Result<Self, Failure> {
+        Ok(read(&file_in(directory))?.unwrap_or_default())
+    }
+
+    /// Writes them; without any, the file goes, and the directory with it.
+    pub(crate) fn save(&self, directory: &Path) -> Result<(), Failure> {
+        let path = file_in(directory);
+        let own = directory.join(DIRECTORY);
+        let ignore = own.join(".gitignore");
+        if self.0.is_empty() {
+            for file in [&path, &ignore] {
+                match fs::remove_file(file) {
+                    Err(error) if error.kind() != ErrorKind::NotFound => {
+                        return Err(unusable(file, &error.to_string()));
+                    }
+                    Ok(()) | Err(_) => {}
+                }
+            }
+            // Where something else lies in it, it stays.
+            let _stays = fs::remove_dir(own);
+            return Ok(());
+        }
+        let text = toml::to_string(self).map_err(|error| unusable(&path, &error.to_string()))?;
+        fs::create_dir_all(&own).map_err(|error| unusable(&own, &error.to_string()))?;
+        if !ignore.exists() {
+            fs::write(&ignore, IGNORE).map_err(|error| unusable(&ignore, &error.to_string()))?;
+        }
+        File::at(path).replace(&format!("{HEAD}{text}"))
+    }
+}
+
+/// Which agent a coding agent is, by the nearest file at or above a directory that says so.
+pub(crate) fn find(directory: &Path, client: &str) -> Result<Option<(AgentHandle, PathBuf)>, Failure> {
+    for ancestor in directory.ancestors() {
+        let path = file_in(ancestor);
+        if let Some(mut clients) = read(&path)?
+            && let Some(connected) = clients.0.remove(client)
+        {
+            return Ok(Some((connected.agent, path)));
+        }
+    }
+    Ok(None)
+}
+
+fn read(path: &Path) -> Result<Option<Clients>, Failure> {
+    match fs::read_to_string(path) {
+        Ok(text) => toml::from_str(&text).map(Some).map_err(|error| unusable(path, error.message())),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(unusable(path, &error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connected(agent: &str) -> Connected {
+        Connected { agent: agent.parse().unwrap(), scope: "project".into(), made: vec!["a.json#/x".into()] }
+    }
+
+    #[test]
+    fn two_coding_agents_of_a_directory_are_two_agents_there_and_below() {
+        let root = crate::cli::Scratch::new("clients");
+        let inner = root.join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        let mut clients = Clients::load(&root).unwrap();
+        clients.0.insert("claude".into(), connected("@nick.claude-x"));
+        clients.0.insert("codex".into(), connected("@nick.codex-x"));
+        clients.save(&root).unwrap();
+        assert_eq!(Clients::load(&root).unwrap(), clients);
+        assert_eq!(find(&inner, "codex").unwrap().unwrap().0.as_str(), "@nick.codex-x");
+        assert_eq!(find(&inner, "gemini").unwrap(), None);
+        assert_eq!(fs::read_to_string(root.join(".plenary/.gitignore")).unwrap(), "*\n");
+        let mut nearer = Clients::default();
+        nearer.0.insert("codex".into(), connected("@nick.nearer"));
+        nearer.save(&inner).unwrap();
+        assert_eq!(find(&inner, "codex").unwrap().unwrap().0.as_str(), "@nick.nearer");
+        assert_eq!(find(&inner, "claude").unwrap().unwrap().0.as_str(), "@nick.claude-x");
+        Clients::default().save(&root).unwrap();
+        assert!(!root.join(".plenary").exists());
+    }
+
+    #[test]
+    fn a_broken_file_is_named() {
+        let root = crate::cli::Scratch::new("clients-broken");
+        fs::create_dir_all(root.join(".plenary")).unwrap();
+        fs::write(file_in(&root), "claude = 1").unwrap();
+        let Err(Failure::Usage { what, .. }) = find(&root, "claude") else { panic!() };
+        assert!(what.contains("clients.toml"), "{what}");
+    }
+}

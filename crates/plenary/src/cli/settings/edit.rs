@@ -1,0 +1,280 @@
+//! Changes of a JSON text that leave every other octet where it is; what puts something in is undone exactly by what
+//! takes it out.
+//! Must not know: files, or what the settings mean.
+
+use serde::Serialize as _;
+use serde_json::{Value, ser::PrettyFormatter};
+
+use super::{
+    Odd,
+    tree::{self, Kind, Node},
+};
+
+/// One step on the way to a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step<'a> {
+    /// The member of this name.
+    Key(&'a str),
+    /// The element of this number.
+    At(usize),
+}
+
+/// A text of JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Document {
+    text: String,
+}
+
+/// A part of a container that can be taken out, and its surroundings.
+struct Part {
+    from: usize,
+    to: usize,
+    before: Option<usize>,
+}
+
+impl Document {
+    /// Takes a text; an empty one is an empty object.
+    pub(crate) fn read(text: &str) -> Result<Self, Odd> {
+        let text = if text.trim().is_empty() { format!("{text}{{}}\n") } else { text.to_owned() };
+        tree::read(&text)?;
+        Ok(Self { text })
+    }
+
+    /// The text.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What stands there.
+    pub(crate) fn value(&self, path: &[Step<'_>]) -> Option<Value> {
+        let root = tree::read(&self.text).ok()?;
+        Some(find(&root, path)?.value())
+    }
+
+    /// Puts a member there, in place of another of its name; objects on the way that are missing are made. The ways to
+    /// everything that was not there before.
+    pub(crate) fn put(&mut self, path: &[&str], value: &Value) -> Result<Vec<String>, Odd> {
+        let (name, parents) = path.split_last().expect("a member has a name");
+        let mut made = self.ensure_objects(parents)?;
+        let steps: Vec<Step<'_>> = path.iter().map(|key| Step::Key(key)).collect();
+        let root = tree::read(&self.text)?;
+        if let Some(node) = find(&root, &steps) {
+            let (from, to) = (node.from, node.to);
+            let text = self.render(value, &self.line_indent(from), self.is_inline(&root));
+            self.text.replace_range(from..to, &text);
+            return Ok(made);
+        }
+        self.insert(&steps[..parents.len()], Some(name), value)?;
+        made.push(path.join("/"));
+        Ok(made)
+    }
+
+    /// Adds an element to the array there; what is missing on the way is made. As [`Document::put`].
+    pub(crate) fn push(&mut self, path: &[&str], value: &Value) -> Result<Vec<String>, Odd> {
+        let (name, parents) = path.split_last().expect("an array has a name");
+        let mut made = self.ensure_objects(parents)?;
+        let steps: Vec<Step<'_>> = path.iter().map(|key| Step::Key(key)).collect();
+        if self.value(&steps).is_none() {
+            self.insert(&steps[..parents.len()], Some(name), &Value::Array(Vec::new()))?;
+            made.push(path.join("/"));
+        }
+        self.insert(&steps, None, value)?;
+        Ok(made)
+    }
+
+    /// Takes out what stands there; false where nothing does.
+    pub(crate) fn remove(&mut self, path: &[Step<'_>]) -> bool {
+        let Some((last, parents)) = path.split_last() else { return false };
+        let Ok(root) = tree::read(&self.text) else { return false };
+        let Some(container) = find(&root, parents) else { return false };
+        let Some(part) = part(container, *last) else { return false };
+        let (open, only) = (container.from, children(container).len() == 1);
+        self.cut(&part, open, only);
+        true
+    }
+
+    /// Takes out the member there if it is an object or array with nothing in it.
+    pub(crate) fn remove_empty(&mut self, path: &[Step<'_>]) -> bool {
+        let Ok(root) = tree::read(&self.text) else { return false };
+        let is_empty = find(&root, path)
+            .is_some_and(|node| !matches!(node.kind, Kind::Plain(_)) && children(node).is_empty());
+        is_empty && self.remove(path)
+    }
+
+    fn ensure_objects(&mut self, path: &[&str]) -> Result<Vec<String>, Odd> {
+        let steps: Vec<Step<'_>> = path.iter().map(|key| Step::Key(key)).collect();
+        let mut made = Vec::new();
+        for end in 1..=path.len() {
+            if self.value(&steps[..end]).is_none() {
+                self.insert(&steps[..end - 1], Some(path[end - 1]), &Value::Object(serde_json::Map::new()))?;
+                made.push(path[..end].join("/"));
+            }
+        }
+        Ok(made)
+    }
+
+    /// Puts a member or element at the end of a container.
+    fn insert(&mut self, path: &[Step<'_>], key: Option<&str>, value: &Value) -> Result<(), Odd> {
+        let root = tree::read(&self.text)?;
+        let container = find(&root, path).ok_or_else(|| Odd::new("it changed meanwhile"))?;
+        let fits = match &container.kind {
+            Kind::Object(_) => key.is_some(),
+            Kind::Array(_) => key.is_none(),
+            Kind::Plain(_) => false,
+        };
+        if !fits {
+            let wanted = if key.is_some() { "an object" } else { "a list" };
+            return Err(Odd::new(format!("`{}` in it is not {wanted}", way(path))));
+        }
+        let inline = self.is_inline(&root);
+        let newline = if self.text.contains("\r\n") { "\r\n" } else { "\n" };
+        let named = |text: &str| match key {
+            Some(key) => format!("{}: {text}", Value::from(key)),
+            None => text.to_owned(),
+        };
+        let open = container.from;
+        let Some(&(first, last)) =
+            children(container).first().zip(children(container).last()).map(|(a, b)| (a.0, b.1)).as_ref()
+        else {
+            let outer = self.line_indent(open);
+            let inner = format!("{outer}{}", self.unit(&root));
+            let text = named(&self.render(value, &inner, inline));
+            let piece = if inline { text } else { format!("{newline}{inner}{text}{newline}{outer}") };
+            self.text.insert_str(open + 1, &piece);
+            return Ok(());
+        };
+        let next = tree::skip(&self.text, last)?;
+        let comma = self.text.as_bytes().get(next) == Some(&b',');
+        let anchor = if comma { next + 1 } else { last };
+        let at = anchor + self.comment_len(anchor);
+        let line = self.text[..first].rfind('\n').map_or(0, |at| at + 1);
+        let own_line = line > open && self.text[line..first].trim().is_empty();
+        let piece = if own_line || self.text[anchor..at].contains("//") {
+            let indent = self.line_indent(first);
+            format!("{newline}{indent}{}", named(&self.render(value, &indent, inline)))
+        } else {
+            format!(" {}", named(&self.render(value, "", true)))
+        };
+        if comma {
+            self.text.insert_str(at, &format!("{piece},"));
+        } else {
+            self.text.insert_str(at, &piece);
+            self.text.insert(last, ',');
+        }
+        Ok(())
+    }
+
+    fn cut(&mut self, part: &Part, open: usize, only: bool) {
+        let Ok(behind) = tree::skip(&self.text, part.to) else { return };
+        let followed = self.text.as_bytes().get(behind) == Some(&b',');
+        let blank = self.text[..part.from].trim_end_matches([' ', '\t', '\r', '\n']).len();
+        let mut end = part.to;
+        if followed {
+            self.text.remove(behind);
+        }
+        if only {
+            let newline = if self.text[end..].starts_with("\r\n") { "\r\n" } else { "\n" };
+            let tail = format!("{newline}{}", self.line_indent(open));
+            if blank < part.from && self.text[end..].starts_with(&tail) {
+                end += tail.len();
+            }
+        }
+        self.text.replace_range(blank..end, "");
+        if let Some(before) = part.before.filter(|_| !followed)
+            && let Ok(comma) = tree::skip(&self.text, before)
+            && self.text.as_bytes().get(comma) == Some(&b',')
+        {
+            self.text.remove(comma);
+        }
+    }
+
+    /// How long a comment is that stands behind `at` in the same line and belongs to what is before it.
+    fn comment_len(&self, at: usize) -> usize {
+        let line = self.text[at..].lines().next().unwrap_or_default();
+        let bare = line.trim_start_matches([' ', '\t']);
+        let blanks = line.len() - bare.len();
+        if bare.starts_with("//") {
+            line.len()
+        } else if bare.starts_with("/*") {
+            bare.find("*/").map_or(0, |end| blanks + end + 2)
+        } else {
+            0
+        }
+    }
+
+    /// What the line of `at` begins with.
+    fn line_indent(&self, at: usize) -> String {
+        let line = self.text[..at].rfind('\n').map_or(0, |at| at + 1);
+        let rest = &self.text[line..at];
+        rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()].to_owned()
+    }
+
+    /// One step of indentation, as the first line of the root shows it.
+    fn unit(&self, root: &Node) -> String {
+        let first = children(root).first().map(|(from, _)| self.line_indent(*from));
+        first.filter(|indent| !indent.is_empty()).unwrap_or_else(|| "  ".to_owned())
+    }
+
+    /// Whether all of it stands in one line.
+    fn is_inline(&self, root: &Node) -> bool {
+        !children(root).is_empty() && !self.text[root.from..root.to].contains('\n')
+    }
+
+    fn render(&self, value: &Value, indent: &str, inline: bool) -> String {
+        if inline {
+            return value.to_string();
+        }
+        let unit = tree::read(&self.text).map_or_else(|_| "  ".to_owned(), |root| self.unit(&root));
+        let mut octets = Vec::new();
+        let form = PrettyFormatter::with_indent(unit.as_bytes());
+        let mut serializer = serde_json::Serializer::with_formatter(&mut octets, form);
+        value.serialize(&mut serializer).expect("a value is JSON");
+        let newline = if self.text.contains("\r\n") { "\r\n" } else { "\n" };
+        String::from_utf8(octets).expect("JSON is UTF-8").replace('\n', &format!("{newline}{indent}"))
+    }
+}
+
+fn way(path: &[Step<'_>]) -> String {
+    let words: Vec<String> = path
+        .iter()
+        .map(|step| match step {
+            Step::Key(key) => (*key).to_owned(),
+            Step::At(index) => index.to_string(),
+        })
+        .collect();
+    words.join("/")
+}
+
+fn find<'a>(root: &'a Node, path: &[Step<'_>]) -> Option<&'a Node> {
+    path.iter().try_fold(root, |node, step| match (&node.kind, step) {
+        (Kind::Object(members), Step::Key(key)) => {
+            Some(&members.iter().rev().find(|member| member.key == *key)?.value)
+        }
+        (Kind::Array(elements), Step::At(index)) => elements.get(*index),
+        _ => None,
+    })
+}
+
+/// Where each member or element begins and ends.
+fn children(container: &Node) -> Vec<(usize, usize)> {
+    match &container.kind {
+        Kind::Object(members) => members.iter().map(|member| (member.from, member.value.to)).collect(),
+        Kind::Array(elements) => elements.iter().map(|element| (element.from, element.to)).collect(),
+        Kind::Plain(_) => Vec::new(),
+    }
+}
+
+fn part(container: &Node, step: Step<'_>) -> Option<Part> {
+    let index = match (&container.kind, step) {
+        (Kind::Object(members), Step::Key(key)) => members.iter().rposition(|member| member.key == key)?,
+        (Kind::Array(_), Step::At(index)) => index,
+        _ => return None,
+    };
+    let all = children(container);
+    let (from, to) = *all.get(index)?;
+    Some(Part { from, to, before: index.checked_sub(1).map(|before| all[before].1) })
+}
+
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+mod tests;

@@ -1,0 +1,141 @@
+//! A file of settings: read, kept aside, replaced whole or not at all.
+//! Must not know: what it holds.
+
+use std::{
+    fs,
+    io::{ErrorKind, Write as _},
+    path::{Path, PathBuf},
+};
+
+use plenary_client::frames::{Frame, now};
+
+use crate::cli::failure::Failure;
+
+/// Settings are never larger; what is, is something else.
+const OCTETS_MAX: u64 = 16 << 20;
+
+/// A file, which need not exist.
+#[derive(Debug, Clone)]
+pub(crate) struct File {
+    path: PathBuf,
+}
+
+impl File {
+    /// The file at that path.
+    pub(crate) fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it holds; nothing where it is not there.
+    pub(crate) fn read(&self) -> Result<Option<String>, Failure> {
+        match fs::metadata(&self.path) {
+            Ok(metadata) if metadata.len() > OCTETS_MAX => {
+                return Err(self.unusable("it is too large for settings"));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.unusable(&error.to_string())),
+        }
+        match fs::read_to_string(&self.path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.unusable(&error.to_string())),
+        }
+    }
+
+    /// Replaces what it holds; the copy of what was there before, where there was anything.
+    pub(crate) fn write(&self, text: &str) -> Result<Option<PathBuf>, Failure> {
+        let backup = self.path.exists().then(|| self.backup()).transpose()?;
+        self.replace(text)?;
+        Ok(backup)
+    }
+
+    /// The same without a copy. A link is followed, and permissions stay.
+    pub(crate) fn replace(&self, text: &str) -> Result<(), Failure> {
+        let failed = |error: std::io::Error| self.unusable(&error.to_string());
+        let target = self.target();
+        if let Some(directory) = target.parent() {
+            fs::create_dir_all(directory).map_err(failed)?;
+        }
+        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let fresh = target.with_file_name(format!(".{name}.plenary-new"));
+        let mut file = fs::File::create(&fresh).map_err(failed)?;
+        if let Ok(before) = fs::metadata(&target) {
+            file.set_permissions(before.permissions()).map_err(failed)?;
+        }
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        fs::rename(&fresh, &target).map_err(failed)
+    }
+
+    /// Takes the file away.
+    pub(crate) fn remove(&self) -> Result<(), Failure> {
+        fs::remove_file(&self.path).map_err(|error| self.unusable(&error.to_string()))
+    }
+
+    fn target(&self) -> PathBuf {
+        fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
+    }
+
+    fn backup(&self) -> Result<PathBuf, Failure> {
+        let target = self.target();
+        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let time: String = Frame::time(now()).chars().filter(char::is_ascii_alphanumeric).collect();
+        let copy = target.with_file_name(format!("{name}.plenary-backup-{time}"));
+        fs::copy(&target, &copy)
+            .map_err(|error| self.unusable(&format!("no copy can be kept of it: {error}")))?;
+        Ok(copy)
+    }
+
+    /// What is said of a file that cannot be used.
+    pub(crate) fn unusable(&self, why: &str) -> Failure {
+        Failure::local_with(
+            format!("{} cannot be changed: {why}", self.path.display()),
+            "nothing in it was changed; mend it or move it away, and run this again",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+    use crate::cli::Scratch;
+
+    #[test]
+    fn a_link_is_followed_permissions_stay_and_a_copy_is_kept() {
+        let root = Scratch::new("settings-file");
+        let (real, link) = (root.join("real.json"), root.join("sub/link.json"));
+        fs::create_dir(root.join("sub")).unwrap();
+        fs::write(&real, "old").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink(&real, &link).unwrap();
+        let file = File::at(&link);
+        assert_eq!(file.read().unwrap().as_deref(), Some("old"));
+        let backup = file.write("new").unwrap().unwrap();
+        assert!(backup.display().to_string().contains("real.json.plenary-backup-20"), "{backup:?}");
+        assert_eq!(fs::read_to_string(&backup).unwrap(), "old");
+        assert_eq!(fs::read_to_string(&real).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(fs::read_dir(&*root).unwrap().count(), 3, "nothing else is left");
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_made_and_taken_away() {
+        let root = Scratch::new("settings-absent");
+        let file = File::at(root.join("a/b.json"));
+        assert_eq!(file.read().unwrap(), None);
+        assert_eq!(file.write("{}").unwrap(), None);
+        file.remove().unwrap();
+        assert_eq!(file.read().unwrap(), None);
+        let large = File::at(root.join("large"));
+        fs::File::create(large.path()).unwrap().set_len(OCTETS_MAX + 1).unwrap();
+        assert!(large.read().is_err());
+    }
+}

@@ -1,0 +1,23 @@
+//! Settings of other programs, changed so that nothing else in them changes: JSON with comments, marked blocks of TOML.
+//! Must not know: which programs, or what their settings mean.
+
+mod block;
+mod diff;
+mod edit;
+mod file;
+mod tree;
+
+pub(crate) use block::{with_block, without_block};
+pub(crate) use diff::diff;
+pub(crate) use edit::{Document, Step};
+pub(crate) use file::File;
+
+/// Why settings cannot be changed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Odd(pub(crate) String);
+
+impl Odd {
+    fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}

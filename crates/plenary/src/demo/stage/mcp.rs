@@ -1,0 +1,74 @@
+//! Tools of the demonstration: what is called by the Model Context Protocol, and what it came to, is printed and counted.
+//! Must not know: the play.
+
+use anyhow::{Context as _, bail, ensure};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue};
+use plenary_client::mcp::Answer;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{STEP, Stage};
+use crate::out::Style;
+
+const VERSION: &str = "2026-07-28";
+
+impl Stage {
+    /// Calls a tool; its structured result.
+    pub(in crate::demo) async fn tool(
+        &mut self,
+        handle: &'static str,
+        tool: &str,
+        arguments: Value,
+    ) -> anyhow::Result<Value> {
+        self.requests += 1;
+        self.line(
+            &json!({"agent": handle, "tool": tool, "arguments": arguments}),
+            &format!("{handle} {} /mcp {tool} {arguments}", self.out.paint(Style::Green, "→")),
+        )?;
+        let client = self.client(handle)?;
+        let call = message(self.requests, tool, &arguments);
+        let headers = headers(tool)?;
+        let answering = client.message("/mcp", &headers, Bytes::from(call.to_string()));
+        let answer = timeout(STEP, answering).await.context("the call took too long")??;
+        let text = match answer {
+            Answer::Whole(reply) => String::from_utf8_lossy(&reply.body).into_owned(),
+            Answer::Stream(mut messages) => {
+                let last = timeout(STEP, messages.next()).await.context("the answer took too long")??;
+                last.context("the stream ended without an answer")?
+            }
+        };
+        let answer: Value = serde_json::from_str(&text).with_context(|| format!("an answer: {text}"))?;
+        let result = &answer["result"];
+        if !result.is_object() {
+            bail!("{tool} was not carried out: {answer}");
+        }
+        let value = result["structuredContent"].clone();
+        self.line(
+            &json!({"agent": handle, "result": value}),
+            &format!("{handle} {} {value}", self.out.paint(Style::Green, "←")),
+        )?;
+        ensure!(result["isError"] != true, "{tool} was refused: {result}");
+        Ok(value)
+    }
+}
+
+fn message(id: usize, tool: &str, arguments: &Value) -> Value {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": VERSION,
+        "io.modelcontextprotocol/clientInfo": {"name": "plenary-demo", "version": env!("CARGO_PKG_VERSION")},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+/// What the revision wants beside the body.
+fn headers(tool: &str) -> anyhow::Result<[(HeaderName, HeaderValue); 3]> {
+    let header = |name, value: &str| Ok::<_, anyhow::Error>((HeaderName::from_static(name), value.parse()?));
+    Ok([
+        header("mcp-protocol-version", VERSION)?,
+        header("mcp-method", "tools/call")?,
+        header("mcp-name", tool)?,
+    ])
+}

@@ -1,0 +1,98 @@
+//! The server's own operations as tools of the models that it runs: listed when the configuration is read, called in the
+//! name of the run's agent once the server is there.
+//! Must not know: which tools there are, or what they do.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use axum::Router;
+use plenary_accounts::Accounts;
+use plenary_hosts::{Answering, Tool, Toolbox};
+use plenary_kernel::AgentHandle;
+use plenary_mcp::{
+    operations::{Caller, Operations},
+    tool::{Called, Tools, Toolset},
+    tools,
+};
+use plenary_runs::{Registry, RunRequest};
+use serde_json::{Map, Value};
+
+use super::surface;
+
+/// The tools of a server.
+pub(crate) struct OwnTools {
+    /// As they are told of; nothing carries them out.
+    listed: Tools,
+    ready: RwLock<Option<Arc<Ready>>>,
+}
+
+/// What carries them out.
+struct Ready {
+    tools: Tools,
+    accounts: Accounts,
+    agents: HashMap<String, AgentHandle>,
+}
+
+impl Default for OwnTools {
+    fn default() -> Self {
+        let nowhere = Operations::new(Router::new(), surface::rooms());
+        Self { listed: tools::all(&nowhere), ready: RwLock::default() }
+    }
+}
+
+impl std::fmt::Debug for OwnTools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OwnTools").finish_non_exhaustive()
+    }
+}
+
+impl OwnTools {
+    /// The server is there: from now on they are carried out.
+    pub(super) fn begin(&self, tools: Tools, accounts: Accounts, agents: &Registry) {
+        let agents = agents.iter().map(|agent| (agent.name().to_owned(), agent.handle.clone())).collect();
+        self.turn(Some(Ready { tools, accounts, agents }));
+    }
+
+    /// The server stops, and lets go of what it has made.
+    pub(super) fn end(&self) {
+        self.turn(None);
+    }
+
+    fn turn(&self, ready: Option<Ready>) {
+        *self.ready.write().unwrap_or_else(PoisonError::into_inner) = ready.map(Arc::new);
+    }
+}
+
+impl Toolbox for OwnTools {
+    fn tools(&self, sets: &[String]) -> Result<Vec<Tool>, String> {
+        let wanted =
+            Toolset::parse(&sets.join(",")).map_err(|set| format!("there is no set of tools `{set}`"))?;
+        let told = |tool: &plenary_mcp::tool::Tool| Tool {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            parameters: Value::Object(Map::clone(&tool.input)),
+        };
+        Ok(self.listed.of(&wanted).map(told).collect())
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: &'a RunRequest,
+        tool: &'a str,
+        args: &'a Map<String, Value>,
+    ) -> Answering<'a> {
+        let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Box::pin(async move {
+            let ready = ready.ok_or("the server is not there")?;
+            let handle = ready.agents.get(&*request.agent).ok_or("this server does not run the agent")?;
+            let acting = ready.accounts.acting(handle, request.depth).ok_or("the agent has no account")?;
+            let tool = ready.tools.get(tool).ok_or_else(|| format!("there is no tool `{tool}`"))?;
+            match tool.action.call(&Caller::default().known_as(acting), args.clone()).await {
+                Called::Done(value) => Ok(value.to_string()),
+                Called::Refused { code, message } => Err(format!("{code}: {message}")),
+            }
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! No parameter of an operation is lacking on the command line: each stands in the help of its command under its own
+//! name, or as it is told here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::{
+    COMMANDS, description,
+    stage::{Home, Served},
+};
+
+/// Parameters that have another name on the command line: the operation, or `*` for all of them; the parameter; what
+/// stands for it in the help.
+const NAMED: &[(&str, &str, &str)] = &[
+    ("*", "project_id", "PROJECT"),
+    ("agent.create", "allowlist", "--allow"),
+    ("agent.unblock", "blocked", "<TARGET>"),
+    ("channel.*", "id", "<CHANNEL>"),
+    ("channel.create", "created_by", "--agent"),
+    ("channel.*", "author", "--agent"),
+    ("channel.*", "after_id", "--after"),
+    ("channel.*", "before_id", "--before"),
+    ("channel.list", "include_closed", "--open"),
+    ("context.assert_fact", "asserted_by", "--human"),
+    ("context.assert_fact", "source_package_id", "--source"),
+    ("context.assert_fact", "tags", "--tag"),
+    ("context.deposit", "created_by", "--human"),
+    ("context.deposit", "package_type", "--type"),
+    ("context.deposit", "review_type", "--review"),
+    ("context.end_session", "session_id", "[SESSION]"),
+    ("context.flag", "package_id", "<ID>"),
+    ("context.flag", "review_type", "--by"),
+    ("context.get_blob", "sha256", "<HASH>"),
+    ("context.orchestrate", "window_days", "--days"),
+    ("context.orient", "window_days", "--days"),
+    ("context.pull", "mode", "[latest|ID]"),
+    ("context.pull", "package_type", "--type"),
+    ("context.put_blob", "sha256", "<FILE>"),
+    ("context.review", "package_id", "<ID>"),
+    ("context.reviews", "package_id", "<ID>"),
+    ("context.session", "session_id", "[SESSION]"),
+    ("context.start_session", "actor_id", "--human"),
+    ("context.start_session", "actor_type", "--human"),
+    ("frame.stream", "retained", "--recent"),
+    ("frame.stream", "session_id", "--session"),
+    ("frame.submit", "provenance_basis", "--basis"),
+    ("frame.submit", "provenance_compute_location", "--compute-location"),
+    ("frame.submit", "provenance_method", "--method"),
+    ("frame.submit", "provenance_return_ref", "--return-ref"),
+    ("frame.submit", "recipient_handle", "--scope"),
+    ("frame.submit", "ttl_ms", "--ttl"),
+    ("frame.submit", "frame", "--payload"),
+    ("me.block", "handle", "<TARGET>"),
+    ("me.unblock", "blocked", "<TARGET>"),
+    ("message.status", "id", "<SESSION>"),
+    ("org.*", "handle", "<MEMBER>"),
+    ("org.set_member", "roles", "--role"),
+    ("run.artifact", "artifact_id", "<ARTIFACT>"),
+    ("run.configure", "args", "<KEY=VALUE>"),
+    ("run.events", "stream", "--follow"),
+    ("run.events_of", "id", "<THREAD_ID>"),
+    ("run.run", "input", "[TEXT]"),
+    ("run.run", "request_keys", "--resume"),
+    ("run.run", "request_metadata", "--metadata"),
+    ("run.run", "thread_id", "--thread"),
+    ("session.create", "idempotency_key", "--key"),
+    ("session.create", "initial_message", "--message"),
+    ("session.events", "after_sequence", "--after"),
+    ("session.invite", "invite", "<AGENT>"),
+    ("session.reopen", "initial_message", "--message"),
+    ("session.send", "content", "[TEXT]"),
+    ("session.send", "idempotency_key", "--key"),
+    ("session.*", "id", "<SESSION>"),
+];
+
+/// Parameters that the command line does without, and why.
+const WITHOUT: &[(&str, &str, &str)] = &[
+    ("*", "ticket", "for browsers; the command line sets headers"),
+    ("*", "cursor", "the command reads every page"),
+    ("*", "limit", "the command reads every page"),
+    ("agent.update", "self_service", "`agent add --self-service` decides it"),
+    ("connect", "events", "the command reads the form that has both"),
+    ("context.awaiting_review", "mode", "`context pull`, of which this is the list of what waits"),
+    ("context.awaiting_review", "package_type", "the same"),
+    ("context.awaiting_review", "parent", "the same"),
+    ("context.awaiting_review", "query", "the same"),
+    ("context.awaiting_review", "ranking", "the same"),
+    ("context.awaiting_review", "status", "it is `awaiting_review`"),
+    ("context.create_project", "owner_id", "it is the owner of whoever makes it"),
+    ("context.create_project", "settings", "members that programs agree on"),
+    ("context.deposit", "content_hash", "made by the command, and compared with the server's"),
+    ("context.deposit", "created_at", "it is now"),
+    ("context.deposit", "package_id", "made by the command, so that a retry is the same package"),
+    ("context.deposit", "relay_version", "there is one"),
+    ("context.edit_project", "settings", "members that programs agree on"),
+    ("context.end_session", "ended_at", "it is now"),
+    ("context.export", "after", "a broken export is gone on with by the command itself"),
+    ("context.facts", "include_ended", "`context fact history`, which stands beside it"),
+    ("context.pull", "ranking", "the server's best"),
+    ("context.review", "status", "`approve` and `revise` are the two"),
+    ("frame.stream", "handle", "the agent's own"),
+    ("frame.submit", "created_at", "it is now"),
+    ("frame.submit", "echo", "the command listens to nothing"),
+    ("frame.submit", "envelope_version", "there is one"),
+    ("frame.submit", "frame_id", "made by the command"),
+    ("frame.submit", "provenance_context_check", "made by the command"),
+    ("frame.submit", "sender_handle", "the agent's own"),
+    ("inbox.ack", "state", "whoever types it has read it"),
+    ("run.*", "since", "the command goes on by itself where a stream broke"),
+    ("run.events", "thread_id", "`runs replay`, which stands beside it"),
+    ("run.events_of", "stream", "it follows what goes on by itself"),
+    ("run.run", "args", "`runs configure`, which stands beside it"),
+    ("run.run", "logging_level", "for programs that debug an agent"),
+    ("run.run", "run_context", "for agents that ask agents"),
+    ("run.run", "type", "it follows from the other arguments"),
+    ("run.run", "wait", "the command follows the run"),
+];
+
+#[test]
+fn every_parameter_stands_on_the_command_line() {
+    let home = Home::new("parameters");
+    let served = Served::start(&home, "127.0.0.1:0");
+    let parameters = parameters(&description(&served.url));
+    let mut troubles = Vec::new();
+    let mut used = BTreeSet::new();
+    for (id, command) in COMMANDS {
+        let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let help = home.done(&served.url, &args);
+        for parameter in &parameters[*id] {
+            if stands(&help, parameter) {
+                continue;
+            }
+            let named = NAMED
+                .iter()
+                .find(|(of, name, shown)| fits(of, id) && name == parameter && help.contains(shown));
+            let without = WITHOUT.iter().find(|(of, name, _)| fits(of, id) && name == parameter);
+            match (named, without) {
+                (Some(found), _) | (None, Some(found)) => drop(used.insert(*found)),
+                (None, None) => troubles.push(format!("`{command}` lacks `{parameter}` of {id}")),
+            }
+        }
+    }
+    let stale = NAMED.iter().chain(WITHOUT).filter(|known| !used.contains(*known));
+    troubles.extend(stale.map(|(of, name, _)| format!("{of} {name} is told of here, and need not be")));
+    assert!(troubles.is_empty(), "{}", troubles.join("\n"));
+}
+
+fn fits(of: &str, id: &str) -> bool {
+    of.strip_suffix('*').map_or(of == id, |room| id.starts_with(room))
+}
+
+/// Whether a parameter stands in a help under its own name, as an option or as an argument.
+fn stands(help: &str, parameter: &str) -> bool {
+    let argument = parameter.to_uppercase();
+    let option = format!("--{}", parameter.replace('_', "-"));
+    let is_word = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '-');
+    help.contains(&format!("<{argument}>"))
+        || help.contains(&format!("[{argument}]"))
+        || help.match_indices(&option).any(|(at, found)| is_word(&help[at + found.len()..]))
+}
+
+/// The parameters of each operation: of the path, of the query, and the members of the body.
+fn parameters(description: &Value) -> BTreeMap<String, BTreeSet<String>> {
+    let paths = description["paths"].as_object().expect("paths");
+    let operations = paths.values().flat_map(|path| path.as_object().expect("methods").values());
+    let of = |operation: &Value| {
+        let listed = operation["parameters"].as_array().into_iter().flatten();
+        let mut names: BTreeSet<String> =
+            listed.filter_map(|parameter| Some(parameter["name"].as_str()?.to_owned())).collect();
+        members(description, &operation["requestBody"]["content"]["application/json"]["schema"], &mut names);
+        (operation["operationId"].as_str().expect("an id").to_owned(), names)
+    };
+    operations.map(of).collect()
+}
+
+/// The members of an object, in all its forms.
+fn members(description: &Value, schema: &Value, names: &mut BTreeSet<String>) {
+    if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+        return members(description, &description["components"]["schemas"][name], names);
+    }
+    names.extend(schema["properties"].as_object().into_iter().flat_map(|members| members.keys().cloned()));
+    for form in ["anyOf", "oneOf", "allOf"] {
+        for schema in schema[form].as_array().into_iter().flatten() {
+            members(description, schema, names);
+        }
+    }
+}

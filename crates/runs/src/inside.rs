@@ -1,0 +1,188 @@
+//! Runs inside the process: how an agent that this server runs is asked by another room, on a thread that is bound to
+//! something of that room, through the same deciders as everybody.
+//! Must not know: what a thread is bound to.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use plenary_accounts::Acting;
+use plenary_engine::{Done, ExecuteError, KeyUse, Room as _};
+use plenary_kernel::{TimestampMs, Version};
+use plenary_log::{Fault, PageSize};
+
+use crate::{
+    Runs,
+    command::{Begun, Caller, Interrupting, Request, ResumeRun},
+    decide::Rejection,
+    event::{Artifact, ThreadEvent},
+    id::{RunId, ThreadId},
+    limits::RUNS_ACTIVE_MAX,
+    refusals::Refused,
+    registry::{Agent, Registry},
+    room::ThreadRoom,
+    runs::stream,
+    state::{RunState, ThreadState},
+    switch::{SwitchEvent, SwitchRoom},
+    wire::AgentDescriptor,
+};
+
+/// Why a run is not begun.
+#[derive(Debug, thiserror::Error)]
+pub enum NotBegun {
+    /// This process carries out as many runs as it may.
+    #[error("as many runs go on as may")]
+    TooManyRuns,
+    /// The room says no.
+    #[error("the run was refused: {0:?}")]
+    Rejected(Rejection),
+    /// The key was used by another request.
+    #[error("the key was used by another request")]
+    KeyReused,
+    /// The store failed, or the server stops.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+impl From<ExecuteError<Rejection>> for NotBegun {
+    fn from(error: ExecuteError<Rejection>) -> Self {
+        match error {
+            ExecuteError::Rejected(rejection) => Self::Rejected(rejection),
+            ExecuteError::KeyReused => Self::KeyReused,
+            ExecuteError::Fault(fault) => Self::Fault(fault),
+        }
+    }
+}
+
+fn caller(acting: &Acting, agent: &Agent) -> Caller {
+    Caller { authority: acting.authority(), agent: agent.name().into(), owner: agent.owner() }
+}
+
+impl Runs {
+    /// The category of the streams on which threads stand.
+    pub const CATEGORY: &'static str = ThreadRoom::CATEGORY;
+    /// The category of the streams on which agents are stopped and started.
+    pub const SWITCHES: &'static str = SwitchRoom::CATEGORY;
+
+    /// The agents of this server.
+    #[must_use]
+    pub fn agents(&self) -> &Registry {
+        &self.0.registry
+    }
+
+    /// A thread as it stands on disk; the empty state when there is none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn thread(&self, thread: ThreadId) -> Result<Arc<ThreadState>, Fault> {
+        self.fresh(thread).await
+    }
+
+    /// Asks an agent for a run on a bound thread, which the first request opens; with an equal key once.
+    ///
+    /// # Errors
+    /// That it is not begun.
+    pub async fn begin_bound(
+        &self,
+        acting: &Acting,
+        agent: &Agent,
+        thread: ThreadId,
+        request: Request,
+        key: &KeyUse,
+    ) -> Result<Done<Begun>, NotBegun> {
+        if self.0.stop.is_cancelled() {
+            return Err(Fault::Unavailable("the server stops".into()).into());
+        }
+        if self.active() >= RUNS_ACTIVE_MAX {
+            return Err(NotBegun::TooManyRuns);
+        }
+        let is_new = self.fresh(thread).await?.opened.is_none();
+        let begin =
+            |is_new| self.start_in(caller(acting, agent), (thread, is_new), request.clone(), Some(key));
+        match begin(is_new).await {
+            // Opened meanwhile.
+            Err(ExecuteError::Rejected(Rejection::IdTaken)) => Ok(begin(false).await?),
+            done => Ok(done?),
+        }
+    }
+
+    /// Answers what a run of a bound thread waits for; with an equal key once.
+    ///
+    /// # Errors
+    /// That it is not taken.
+    pub async fn resume_bound(
+        &self,
+        acting: &Acting,
+        agent: &Agent,
+        (thread, run): (ThreadId, RunId),
+        body: Bytes,
+        key: &KeyUse,
+    ) -> Result<Done<Interrupting>, NotBegun> {
+        let command = ResumeRun { caller: caller(acting, agent), run: Some(run), body };
+        Ok(self.ask(thread, command, Some(key)).await?)
+    }
+
+    /// The event at a place of a thread, and when it was.
+    ///
+    /// # Errors
+    /// When the store fails, or there is none.
+    pub async fn told(&self, thread: ThreadId, at: Version) -> Result<(ThreadEvent, TimestampMs), Fault> {
+        let stored = self.log().read_stream(&stream(thread), Version(at.0.saturating_sub(1)), 1).await?;
+        let stored =
+            stored.first().ok_or_else(|| Fault::Corrupt(format!("nothing stands at {at} of {thread}")))?;
+        Ok((ThreadEvent::decode(stored)?, stored.at))
+    }
+
+    /// The first artifacts of a run that has ended.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn made(&self, thread: ThreadId, run: &RunState, max: usize) -> Result<Vec<Artifact>, Fault> {
+        let (mut cursor, mut size, mut made) = (run.started, PageSize::default(), Vec::new());
+        let stream = stream(thread);
+        while cursor < run.ended && made.len() < max {
+            let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
+            size.learn(&stored);
+            let Some(last) = stored.last() else { break };
+            cursor = last.version;
+            for stored in stored.iter().filter(|stored| stored.version < run.ended) {
+                if let ThreadEvent::EventEmitted(event) = ThreadEvent::decode(stored)?
+                    && event.run == run.id
+                {
+                    made.extend(event.artifact);
+                }
+            }
+        }
+        made.truncate(max);
+        Ok(made)
+    }
+
+    /// An artifact's octets, if they are at most so many and can be got.
+    pub async fn octets(&self, artifact: &Artifact, max: u64) -> Option<Bytes> {
+        if artifact.octets > max {
+            return None;
+        }
+        let mut content = self.content(artifact).await.ok()?;
+        let mut octets = BytesMut::new();
+        while let Some(piece) = content.stream.next().await {
+            octets.extend_from_slice(&piece.ok()?);
+        }
+        Some(octets.freeze())
+    }
+
+    /// An agent as it is described.
+    pub(crate) async fn described(&self, agent: &Agent) -> Result<AgentDescriptor, Refused> {
+        Ok(AgentDescriptor::of(agent, self.stopped(agent.name()).await?.is_some()))
+    }
+}
+
+/// What a stored event of a switch says: whether it stops its agent.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn stops(stored: &plenary_log::StoredEvent) -> Result<bool, Fault> {
+    match SwitchRoom::decode(stored)? {
+        SwitchEvent::AgentStopped(_) => Ok(true),
+        SwitchEvent::AgentStarted(_) => Ok(false),
+    }
+}

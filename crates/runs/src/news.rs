@@ -1,0 +1,116 @@
+//! Which runs wait for the agent that started them.
+//! Must not know: what has been seen of it, or how it is shown.
+
+use plenary_accounts::Actor;
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, StoredEvent, StreamName};
+use serde_json::Value;
+
+use crate::{
+    Runs,
+    event::ThreadEvent,
+    id::{RunId, ThreadId},
+    room::{OPENED, ThreadRoom},
+    state::{RunState, RunStatus, ThreadState},
+};
+
+/// A run that waits for input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The event that it waits since.
+    pub event: StoredEvent,
+    /// The name of its agent.
+    pub agent: String,
+    /// Its thread.
+    pub thread: ThreadId,
+    /// The run.
+    pub run: RunId,
+    /// What its thread is about.
+    pub title: Option<String>,
+    /// What it asks for.
+    pub text: String,
+}
+
+/// Whether it is a thread's stream.
+#[must_use]
+pub fn is_thread(stream: &StreamName) -> bool {
+    stream.category() == ThreadRoom::CATEGORY
+}
+
+fn waits(state: &ThreadState) -> Option<&RunState> {
+    state.active().filter(|run| run.status == RunStatus::Waiting)
+}
+
+impl Runs {
+    /// The threads that an agent opened.
+    pub async fn threads_of(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
+        let (prefix, mut after, mut threads) = (format!("{me}/"), None::<String>, Vec::new());
+        loop {
+            let log = self.0.threads.log();
+            let rows =
+                log.read_index(OPENED, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
+            threads.extend(ids.map(ThreadRoom::stream));
+            match rows.last() {
+                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
+                _ => return Ok(threads),
+            }
+        }
+    }
+
+    /// The agent that opened a thread in which something waits now, and since where.
+    pub async fn waits_for(&self, stream: &StreamName) -> Result<Option<(AgentHandle, Version)>, Fault> {
+        let (state, _) = self.0.threads.observed(stream.id()).await?;
+        let opener = state.opened.as_ref().map(|opened| opened.by.clone());
+        Ok(match (waits(&state), opener) {
+            (Some(run), Some(Actor::Agent(agent))) => Some((agent, run.waits)),
+            (Some(_) | None, _) => None,
+        })
+    }
+
+    /// What a thread that an agent opened waits for now, since the event at a version.
+    pub async fn waiting(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
+        since: Version,
+    ) -> Result<Option<Waiting>, Fault> {
+        let (state, _) = self.0.threads.fresh(stream.id()).await?;
+        let Some(opened) = state.opened.as_ref().filter(|opened| opened.by == Actor::Agent(me.clone()))
+        else {
+            return Ok(None);
+        };
+        let Some(run) = waits(&state).filter(|run| run.waits == since) else { return Ok(None) };
+        let before = Version(since.0.saturating_sub(1));
+        let Some(event) = self.0.threads.log().read_stream(stream, before, 1).await?.pop() else {
+            return Ok(None);
+        };
+        let ThreadEvent::EventEmitted(emitted) = ThreadEvent::decode(&event)? else { return Ok(None) };
+        let Ok(thread) = stream.id().parse() else { return Ok(None) };
+        let (agent, title) = (opened.agent.to_string(), opened.title.clone());
+        Ok(Some(Waiting { agent, thread, run: run.id, title, text: asked(&emitted.members), event }))
+    }
+}
+
+/// `request_keys` as a line for each: the name, and what is asked.
+fn asked(members: &[u8]) -> String {
+    let members: Value = serde_json::from_slice(members).unwrap_or_default();
+    let Some(keys) = members.get("request_keys").and_then(Value::as_object) else { return String::new() };
+    let line = |(name, asked): (&String, &Value)| {
+        let text = asked.as_str().map_or_else(|| asked.to_string(), str::to_owned);
+        format!("{name}: {text}")
+    };
+    keys.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_is_a_line_each() {
+        assert_eq!(asked(br#"{"request_keys":{"city":"Which city?","n":3}}"#), "city: Which city?\nn: 3");
+        assert_eq!(asked(b"{}"), "");
+    }
+}

@@ -1,0 +1,236 @@
+//! Whether an agent takes runs: its owner's switch, one stream for each agent, `runs.switch/<name>`. What stops an agent
+//! ends everything that it does, and outlasts restarts.
+//! Must not know: HTTP; how a run ends.
+
+use plenary_accounts::{Accounts, Actor};
+use plenary_engine::{Command, Decision, ExecuteError, Facts, Room};
+use plenary_kernel::{Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, NewEvent, Order, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Runs,
+    access::may_configure,
+    command::{Caller, CancelAll},
+    event::corrupt,
+    id::ThreadId,
+    room::BUSY,
+};
+
+/// The switch was turned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SwitchEvent {
+    /// It takes no more runs.
+    AgentStopped(Turned),
+    /// It takes runs again.
+    AgentStarted(Turned),
+}
+
+/// By whom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Turned {
+    /// By whom.
+    pub(crate) by: Actor,
+}
+
+/// Since when an agent is stopped; `None` when it is not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Switch {
+    pub(crate) stopped: Option<Version>,
+}
+
+/// Switches as a room of the engine.
+#[derive(Debug)]
+pub(crate) struct SwitchRoom;
+
+const FORM: u16 = 1;
+const STOPPED: &str = "AgentStopped";
+const STARTED: &str = "AgentStarted";
+
+impl Room for SwitchRoom {
+    type State = Switch;
+    type Event = SwitchEvent;
+    const CATEGORY: &'static str = "runs.switch";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &SwitchEvent) -> NewEvent {
+        let (kind, turned) = match event {
+            SwitchEvent::AgentStopped(turned) => (STOPPED, turned),
+            SwitchEvent::AgentStarted(turned) => (STARTED, turned),
+        };
+        let envelope = serde_json::to_vec(turned).expect("a string can be written");
+        NewEvent { kind, form: FORM, envelope: envelope.into(), payload: bytes::Bytes::new() }
+    }
+    fn decode(stored: &StoredEvent) -> Result<SwitchEvent, Fault> {
+        let read =
+            || serde_json::from_slice(&stored.envelope).map_err(|error| corrupt(stored, &error.to_string()));
+        match (&*stored.kind, stored.form) {
+            (STOPPED, FORM) => Ok(SwitchEvent::AgentStopped(read()?)),
+            (STARTED, FORM) => Ok(SwitchEvent::AgentStarted(read()?)),
+            _ => Err(corrupt(stored, "unknown kind or form")),
+        }
+    }
+    fn evolve(state: &mut Switch, version: Version, _: TimestampMs, event: &SwitchEvent) {
+        state.stopped = match event {
+            SwitchEvent::AgentStopped(_) => Some(version),
+            SwitchEvent::AgentStarted(_) => None,
+        };
+    }
+}
+
+/// Stops or starts an agent.
+pub(crate) struct TurnSwitch {
+    pub(crate) accounts: Accounts,
+    pub(crate) caller: Caller,
+    pub(crate) stops: bool,
+}
+
+/// The switch was turned, or stood so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TurnedTo {
+    pub(crate) stopped: bool,
+}
+
+/// Why a switch is not turned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotSwitched {
+    /// The token is not valid any more.
+    Unauthenticated,
+    /// Only its owner and the operator stop and start an agent.
+    Forbidden,
+}
+
+/// Decides `TurnSwitch`; turned to where it stands it changes nothing.
+fn decide(
+    state: &Switch,
+    holds: bool,
+    command: &TurnSwitch,
+) -> Result<Decision<SwitchEvent, TurnedTo>, NotSwitched> {
+    let Caller { authority, owner, .. } = &command.caller;
+    if !holds {
+        return Err(NotSwitched::Unauthenticated);
+    }
+    if !may_configure(&authority.by, owner) {
+        return Err(NotSwitched::Forbidden);
+    }
+    let reply = TurnedTo { stopped: command.stops };
+    let turned = Turned { by: authority.by.clone() };
+    Ok(match (state.stopped.is_some(), command.stops) {
+        (false, true) => Decision::new(vec![SwitchEvent::AgentStopped(turned)], reply),
+        (true, false) => Decision::new(vec![SwitchEvent::AgentStarted(turned)], reply),
+        (true, true) | (false, false) => Decision::unchanged(reply),
+    })
+}
+
+impl Command<SwitchRoom> for TurnSwitch {
+    type Reply = TurnedTo;
+    type Rejection = NotSwitched;
+    type Facts = bool;
+
+    async fn facts(&self, _: &Switch) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = self.accounts.holds(&self.caller.authority, &mut conditions).await?;
+        Ok(Facts { value, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &Switch,
+        _: Version,
+        holds: &bool,
+        _: &Stamp,
+    ) -> Result<Decision<SwitchEvent, TurnedTo>, NotSwitched> {
+        decide(state, *holds, self)
+    }
+}
+
+impl Runs {
+    /// Since which turn of its switch an agent is stopped; `None` when it takes runs.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn stopped(&self, agent: &str) -> Result<Option<Version>, Fault> {
+        Ok(self.0.switches.fresh(agent).await?.0.stopped)
+    }
+
+    /// Stops or starts an agent. What goes on is told to stop, what waits is over.
+    pub(crate) async fn turn(&self, caller: Caller, stops: bool) -> Result<(), ExecuteError<NotSwitched>> {
+        let (agent, by) = (caller.agent.clone(), caller.authority.by.clone());
+        let command = TurnSwitch { accounts: self.accounts().clone(), caller, stops };
+        self.0.switches.execute(&agent, &command, None).await?;
+        // Also when it stood so: the earlier time may have been cut short.
+        if stops {
+            self.cancel_agent(&agent, &by).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells everything that an agent does to stop.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn cancel_agent(&self, agent: &str, by: &Actor) -> Result<(), Fault> {
+        let mut after = None::<String>;
+        loop {
+            let rows =
+                self.log().read_index(BUSY, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            for row in &rows {
+                let Ok(thread) = row.key.parse() else { continue };
+                let state = self.fresh(thread).await?;
+                if state.opened.as_ref().is_some_and(|opened| *opened.agent == *agent) {
+                    self.cancel_thread(thread, by).await?;
+                }
+            }
+            if rows.len() < READ_ROWS_MAX {
+                return Ok(());
+            }
+            after = rows.into_iter().next_back().map(|row| row.key);
+        }
+    }
+
+    /// Tells everything of a thread to stop.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn cancel_thread(&self, thread: ThreadId, by: &Actor) -> Result<(), Fault> {
+        match self.ask(thread, CancelAll { by: by.clone() }, None).await {
+            // The room refuses itself nothing.
+            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => Ok(()),
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::Position;
+    use plenary_log::StreamName;
+
+    use super::*;
+
+    #[test]
+    fn the_stored_forms_are_frozen() {
+        let turned = || Turned { by: "~nick".parse().unwrap() };
+        for (event, kind) in
+            [(SwitchEvent::AgentStopped(turned()), STOPPED), (SwitchEvent::AgentStarted(turned()), STARTED)]
+        {
+            let new = SwitchRoom::encode(&event);
+            assert_eq!(
+                (new.kind, &new.envelope[..], new.payload.len()),
+                (kind, &br#"{"by":"~nick"}"#[..], 0)
+            );
+            let stored = StoredEvent {
+                position: Position(1),
+                stream: StreamName::new("runs.switch", "echo"),
+                version: Version(1),
+                kind: kind.into(),
+                form: new.form,
+                at: TimestampMs(7),
+                envelope: new.envelope,
+                payload: new.payload,
+            };
+            assert_eq!(SwitchRoom::decode(&stored).unwrap(), event);
+            assert!(SwitchRoom::decode(&StoredEvent { form: 2, ..stored }).is_err());
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Sessions inside the process: how an agent that this server runs takes part, through the same deciders as everybody,
+//! and what is written beside its messages so that agents do not answer each other for ever.
+//! Must not know: how an agent runs, or when it answers.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use plenary_accounts::Acting;
+use plenary_engine::{Done, ExecuteError, KeyUse, Room as _};
+use plenary_kernel::{AgentHandle, SessionId, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, StoredEvent};
+use serde_json::{Map, Value};
+
+use crate::{
+    Sessions,
+    command::{Caller, CreateBody, Draft, JoinSession, MessageAccepted, Ok as Okay, ReopenBody, SendMessage},
+    decide::Rejection,
+    event::Origin,
+    room::{BY_AGENT, SessionRoom},
+    state::{Phase, SessionState, Standing},
+};
+
+/// A message of an agent that this server runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// A string, or parts as the protocol has them.
+    pub content: Value,
+    /// What stands beside it.
+    pub metadata: Map<String, Value>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+impl Message {
+    fn draft(&self) -> Draft {
+        let metadata = Value::Object(self.metadata.clone());
+        let members = format!(r#""content":{},"metadata":{metadata}"#, self.content);
+        Draft { members: Bytes::from(members), origin: Some(self.origin) }
+    }
+}
+
+impl Draft {
+    /// The same as it is written when this server sends it for one of its agents.
+    pub(crate) fn passed_on(self, acting: Option<&Acting>) -> Self {
+        let origin = acting.map(|acting| Origin { hops: acting.hops().saturating_add(1), notice: false });
+        Self { origin, ..self }
+    }
+}
+
+impl CreateBody {
+    pub(crate) fn passed_on(self, acting: Option<&Acting>) -> Self {
+        let initial_message = self.initial_message.map(|draft| draft.passed_on(acting));
+        Self { initial_message, ..self }
+    }
+}
+
+impl ReopenBody {
+    pub(crate) fn passed_on(self, acting: Option<&Acting>) -> Self {
+        let initial_message = self.initial_message.map(|draft| draft.passed_on(acting));
+        Self { initial_message, ..self }
+    }
+}
+
+fn caller(acting: &Acting) -> Caller {
+    Caller { handle: acting.handle().clone(), token: acting.proof() }
+}
+
+impl Sessions {
+    /// The category of the streams on which sessions stand.
+    pub const CATEGORY: &'static str = SessionRoom::CATEGORY;
+
+    /// A session as it stands on disk, and its version; the empty state when there is none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn look(&self, id: &SessionId) -> Result<(Arc<SessionState>, Version), Fault> {
+        self.0.streams.fresh(id.as_str()).await
+    }
+
+    /// The same as far as this process knows it: at least everything that it has committed. Waits for no append.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn known(&self, id: &str) -> Result<Arc<SessionState>, Fault> {
+        Ok(self.0.streams.state(id).await?.0)
+    }
+
+    /// An agent that this server runs joins.
+    ///
+    /// # Errors
+    /// What anybody is refused with, or that the store fails.
+    pub async fn join(&self, id: &SessionId, acting: &Acting) -> Result<Done<Okay>, ExecuteError<Rejection>> {
+        self.ask(id, JoinSession(caller(acting)), None).await
+    }
+
+    /// An agent that this server runs says something; with an equal key once.
+    ///
+    /// # Errors
+    /// What anybody is refused with, or that the store fails.
+    pub async fn say(
+        &self,
+        id: &SessionId,
+        acting: &Acting,
+        message: &Message,
+        key: &KeyUse,
+    ) -> Result<Done<MessageAccepted>, ExecuteError<Rejection>> {
+        self.ask(id, SendMessage { caller: caller(acting), draft: Ok(message.draft()) }, Some(key)).await
+    }
+
+    /// The last events of a session up to a version, oldest first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn tail(&self, id: &SessionId, until: Version, max: usize) -> Result<Vec<StoredEvent>, Fault> {
+        let count = u64::try_from(max).unwrap_or(u64::MAX).min(until.0);
+        let after = Version(until.0 - count);
+        let events = self.log().read_stream(&SessionRoom::stream(id.as_str()), after, max).await?;
+        Ok(events.into_iter().filter(|event| event.version <= until).collect())
+    }
+
+    /// The active sessions to which an agent is invited and has not joined.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn open_invitations(&self, handle: &AgentHandle) -> Result<Vec<SessionId>, Fault> {
+        let (mut after, mut open) = (None::<String>, Vec::new());
+        loop {
+            let ids = self.ids(BY_AGENT, handle, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
+            for id in &ids {
+                let (state, _) = self.0.streams.state(id).await?;
+                let invited = state.participant(handle).is_some_and(|p| p.standing == Standing::Invited);
+                if invited && state.phase == Phase::Active {
+                    open.extend(id.parse());
+                }
+            }
+            if ids.len() < READ_ROWS_MAX {
+                return Ok(open);
+            }
+            after = ids.into_iter().next_back();
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Coding agents connected and disconnected, in a home of their own with settings of a person in it.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use blackbox::{Cli, Ran, Server};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+/// Every coding agent, its files in a directory, and those in a home.
+const ALL: [(&str, &[&str], &[&str]); 5] = [
+    ("claude", &[".mcp.json", ".claude/settings.local.json"], &[".claude.json", ".claude/settings.json"]),
+    ("codex", &[".codex/config.toml", ".codex/hooks.json"], &[".codex/config.toml", ".codex/hooks.json"]),
+    ("gemini", &[".gemini/settings.json"], &[".gemini/settings.json"]),
+    ("cursor", &[".cursor/mcp.json", ".cursor/hooks.json"], &[".cursor/mcp.json", ".cursor/hooks.json"]),
+    ("vscode", &[".vscode/mcp.json"], &[".config/Code/User/mcp.json"]),
+];
+
+/// A server whose operator is this machine's user.
+pub(crate) async fn server() -> Server {
+    Server::builder().own_operator_token().start().await
+}
+
+/// A home with nothing in it; the server is found by its data directory.
+pub(crate) fn home(server: &Server) -> Cli {
+    let data = server.data().display().to_string();
+    Cli::new(&[
+        ("PLENARY_DATA", &data),
+        ("USER", "Nick"),
+        ("PATH", "/usr/bin:/bin"),
+        ("PLENARY_HOOK_DEADLINE_MS", "15000"),
+    ])
+}
+
+/// The agent that a coding agent became.
+pub(crate) async fn connected(home: &Cli, directory: &Path, coding: &str) -> String {
+    let ran = home.run_in(directory, &["connect", coding, "--json"]).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    json_of(&ran.out)["agent"].as_str().expect("an agent").to_owned()
+}
+
+pub(crate) fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Every file below a directory but copies that were kept, and tokens.
+fn files(directory: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut left = vec![directory.to_owned()];
+    while let Some(next) = left.pop() {
+        for entry in std::fs::read_dir(&next).expect("a directory").map(|entry| entry.expect("an entry")) {
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if path.ends_with(".config/plenary") {
+                continue;
+            }
+            if path.is_dir() {
+                found.insert(path.clone(), String::new());
+                left.push(path);
+            } else if !name.contains(".plenary-backup-") {
+                found.insert(path.clone(), std::fs::read_to_string(&path).expect("a text"));
+            }
+        }
+    }
+    found
+}
+
+fn done(ran: &Ran) -> &str {
+    assert_eq!(ran.code, 0, "{ran:?}");
+    &ran.out
+}
+
+#[tokio::test]
+async fn what_a_person_has_stays_to_the_octet_and_a_second_time_changes_nothing() {
+    let server = server().await;
+    let home = home(&server);
+    for (coding, project, user) in ALL {
+        for (flag, names) in [("--project-scope", project), ("--user", user)] {
+            let directory = home.dir().join(format!("work/{coding}{flag}"));
+            let base = if flag == "--user" { home.dir() } else { directory.clone() };
+            let mut copies = 0;
+            for name in names {
+                let path = base.join(name);
+                std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+                let text = if name.ends_with(".toml") {
+                    "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"other\"\n"
+                } else {
+                    "{\n\t// mine\n\t\"z\": 1,\n\t\"mcpServers\": { },\n\t\"hooks\": {\"Stop\": []}\n}\n"
+                };
+                // Claude Code's, Codex's and Cursor's own take no comments.
+                let text = if name.contains(".gemini") || name.contains("mcp") {
+                    text.to_owned()
+                } else {
+                    text.replace("\t// mine\n", "")
+                };
+                std::fs::write(&path, text).expect("a file");
+                copies += 1;
+            }
+            std::fs::create_dir_all(&directory).expect("a directory");
+            std::fs::create_dir_all(home.dir().join(".config")).expect("a directory");
+            let before = files(&base);
+            let shown = home.run_in(&directory, &["connect", coding, flag, "--dry-run"]).await;
+            assert!(done(&shown).contains("+ "), "{shown:?}");
+            assert_eq!(files(&base), before, "a dry run changes nothing");
+            let first = home.run_in(&directory, &["connect", coding, flag]).await;
+            assert!(done(&first).contains("is connected here as @nick."), "{first:?}");
+            assert_eq!(first.err.matches("what was there is kept in").count(), copies, "{first:?}");
+            let there = files(&base);
+            let again = home.run_in(&directory, &["connect", coding, flag]).await;
+            assert!(done(&again).contains("is connected already, as @nick."), "{again:?}");
+            assert_eq!(files(&base), there);
+            let gone = home.run_in(&directory, &["disconnect", coding]).await;
+            assert!(done(&gone).ends_with("is connected no more\n"), "{gone:?}");
+            assert_eq!(files(&base), before, "{coding} {flag}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn from_nothing_everything_is_made_and_goes_again() {
+    let server = server().await;
+    let home = home(&server);
+    for (coding, names, _) in ALL {
+        let directory = home.dir().join(format!("My {coding}!"));
+        let handle = connected(&home, &directory, coding).await;
+        assert_eq!(handle, format!("@nick.{coding}-my-{coding}"));
+        for name in names {
+            assert!(directory.join(name).exists(), "{name}");
+        }
+        let ran = home.run_in(&directory, &["disconnect", coding, "--json"]).await;
+        assert_eq!(json_of(done(&ran))["agent"], json!(handle));
+        assert_eq!(files(&directory), BTreeMap::new(), "{coding}");
+        let none = home.run_in(&directory, &["disconnect", coding]).await;
+        assert!(none.code == 0 && none.err.contains("is not connected"), "{none:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_directory_has_an_agent_for_each_coding_agent_and_they_reach_each_other() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("parser");
+    let claude = connected(&home, &directory, "claude").await;
+    let codex = connected(&home, &directory, "codex").await;
+    assert_eq!((claude.as_str(), codex.as_str()), ("@nick.claude-parser", "@nick.codex-parser"));
+    assert_eq!(connected(&home, &directory, "claude").await, claude, "it stays who it is");
+    let elsewhere = home.dir().join("other/parser");
+    assert_eq!(connected(&home, &elsewhere, "claude").await, "@nick.claude-parser-2");
+    let args = ["session", "create", "--as", &claude, "--invite", &codex, "--message", "hello", "--json"];
+    let made = home.run_in(&directory, &args).await;
+    assert_eq!(made.code, 0, "{made:?}");
+    let settings = std::fs::read_to_string(directory.join(".mcp.json")).expect("it is there");
+    let arguments = json_of(&settings)["mcpServers"]["plenary"]["args"].clone();
+    assert_eq!(arguments, json!(["mcp", "--as", claude]));
+    let tokens = std::fs::read_to_string(home.dir().join(".config/plenary/tokens.toml")).expect("saved");
+    assert_eq!(tokens.matches("pla_").count(), 3);
+    for (path, text) in files(&directory) {
+        assert!(!text.contains("pla_") && !text.contains("plo_"), "no token stands in {path:?}");
+    }
+    let gone = home.run_in(&directory, &["disconnect", "codex", "--delete-agent"]).await;
+    assert_eq!(gone.code, 0, "{gone:?}");
+    let absent = home.run_in(&directory, &["agent", "show", &codex]).await;
+    assert_eq!(absent.code, 1, "{absent:?}");
+    assert_eq!(connected(&home, &directory, "codex").await, "@nick.codex-parser-2", "its name stays taken");
+}
+
+#[tokio::test]
+async fn a_named_agent_is_taken_or_made_and_a_project_is_bound() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    let args = ["connect", "claude", "--as", "@acme.bot", "--project", "parser"];
+    let ran = home.run_in(&directory, &args).await;
+    assert!(done(&ran).contains("Claude Code is connected here as @acme.bot"), "{ran:?}");
+    let bound = std::fs::read_to_string(directory.join(".plenary.toml")).expect("it is bound");
+    assert_eq!(bound, "project = \"parser\"\n");
+    home.done(&["agent", "add", "@acme.other"]).await;
+    home.done(&["token", "remove", "@acme.other"]).await;
+    let taken = home.run_in(&home.dir().join("b"), &["connect", "claude", "--as", "@acme.other"]).await;
+    assert!(taken.code == 4 && taken.err.contains("token add @acme.other"), "{taken:?}");
+    assert!(!home.dir().join("b/.mcp.json").exists(), "nothing is written for nobody");
+    let moved = home.run_in(&directory, &["connect", "claude", "--user"]).await;
+    assert!(moved.code == 2 && moved.err.contains("plenary disconnect claude"), "{moved:?}");
+}
+
+#[tokio::test]
+async fn settings_that_cannot_be_changed_are_named_and_left() {
+    let server = server().await;
+    let home = home(&server);
+    for (name, text, words) in [
+        (".mcp.json", "{\"mcpServers\": {\"plenary\": {\"command\": \"mine\"}}}", "mcpServers/plenary"),
+        (".mcp.json", "{\"mcpServers\": [", "it is no JSON"),
+        (".mcp.json", "{\"mcpServers\": []}", "is not an object"),
+        (".claude/settings.local.json", "{\"hooks\": {\"Stop\": {}}}", "is not a list"),
+    ] {
+        let directory = home.dir().join(format!("{}-{}", words.replace(['/', ' '], "-"), text.len()));
+        let path = directory.join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        std::fs::write(&path, text).expect("a file");
+        let ran = home.run_in(&directory, &["connect", "claude"]).await;
+        assert!(ran.code == 1 && ran.err.contains(words) && ran.err.contains(name), "{ran:?}");
+        assert_eq!(std::fs::read_to_string(&path).expect("it is there"), text);
+        assert_eq!(files(&directory).values().filter(|text| !text.is_empty()).count(), 1, "all or nothing");
+    }
+}
+
+#[tokio::test]
+async fn without_a_server_the_one_command_that_starts_it_is_said() {
+    let home = Cli::new(&[("PLENARY_URL", "http://127.0.0.1:9"), ("USER", "nick")]);
+    let ran = home.run_in(&home.dir().join("a"), &["connect", "claude"]).await;
+    assert!(ran.code == 3 && ran.err.contains("plenary serve"), "{ran:?}");
+    assert_eq!(files(&home.dir().join("a")), BTreeMap::new());
+}
+
+#[tokio::test]
+async fn the_path_is_proven_link_by_link_and_a_broken_one_is_named() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    let none = home.run_in(&directory, &["doctor"]).await;
+    assert!(none.code == 1 && none.out.contains("plenary connect claude"), "{none:?}");
+    let codex = connected(&home, &directory, "codex").await;
+    connected(&home, &directory, "claude").await;
+    let ran = home.run_in(&directory, &["doctor", "--json"]).await;
+    let report = json_of(done(&ran));
+    let links: Vec<(&str, &str, bool)> = report["checks"]
+        .as_array()
+        .expect("checks")
+        .iter()
+        .map(|check| {
+            let text = |name: &str| check[name].as_str().expect("a text");
+            (text("link"), text("client"), check["ok"] == true)
+        })
+        .collect();
+    let mut expected = vec![("server", "", true)];
+    for client in ["claude", "codex"] {
+        expected.extend(["settings", "token", "tools", "hook"].map(|link| (link, client, true)));
+    }
+    assert_eq!(links, expected, "{report}");
+    let inbox = home.run_in(&directory, &["inbox", "--as", &codex, "--json"]).await;
+    assert_eq!(json_of(done(&inbox))["unread"], 0, "the probe leaves nothing behind");
+
+    home.done(&["token", "remove", &codex]).await;
+    let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
+    assert!(ran.code == 1 && ran.out.contains("rotate-token @nick.codex-a"), "{ran:?}");
+    home.run_in(&directory, &["agent", "rotate-token", &codex]).await;
+    let hooks = directory.join(".codex/hooks.json");
+    let text = std::fs::read_to_string(&hooks).expect("it is there");
+    std::fs::write(&hooks, text.replace(" hook UserPromptSubmit", " hook Nothing")).expect("a file");
+    let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
+    assert!(ran.code == 1 && ran.out.contains("did not show a message"), "{ran:?}");
+    let text = std::fs::read_to_string(&hooks).expect("it is there");
+    std::fs::write(&hooks, text.replace("--client codex", "--client other")).expect("a file");
+    let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
+    assert!(ran.code == 0 || ran.out.contains("has no hook") || ran.out.contains("no hook at"), "{ran:?}");
+}
+
+/// Servers that were started with that home.
+fn servers_of(home: &Path) -> Vec<Pid> {
+    let home = format!("HOME={}", home.display());
+    let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
+    let is_one = |process: &std::fs::DirEntry| {
+        let read = |name: &str| std::fs::read(process.path().join(name)).unwrap_or_default();
+        let has = |octets: Vec<u8>, word: &str| {
+            octets.split(|octet| *octet == 0).any(|part| part == word.as_bytes())
+        };
+        has(read("cmdline"), "serve") && has(read("environ"), &home)
+    };
+    let pids = processes.filter(is_one).filter_map(|process| process.file_name().to_str()?.parse().ok());
+    pids.filter_map(Pid::from_raw).collect()
+}
+
+/// Ends the servers of a home that nobody else would end.
+struct Ending(PathBuf);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        for server in servers_of(&self.0) {
+            // One that has ended by itself is no matter.
+            let _ended = kill_process(server, Signal::KILL);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_started_where_none_answers_and_goes_on() {
+    let home = Cli::new(&[("USER", "nick"), ("PATH", "/usr/bin:/bin"), ("PLENARY_LISTEN", "127.0.0.1:0")]);
+    let (directory, _ending) = (home.dir().join("a"), Ending(home.dir()));
+    let elsewhere = ["connect", "claude", "--serve", "--url", "http://127.0.0.1:9"];
+    let refused = home.run_in(&directory, &elsewhere).await;
+    assert!(refused.code == 2 && refused.err.contains("leave the URL out"), "{refused:?}");
+    assert_eq!(servers_of(&home.dir()).len(), 0);
+    let ran = home.run_in(&directory, &["connect", "claude", "--serve"]).await;
+    assert!(done(&ran).contains("is connected here as @nick.claude-a"), "{ran:?}");
+    assert!(ran.err.contains("a server runs now at http://127.0.0.1:"), "{ran:?}");
+    home.done(&["status"]).await;
+    let again = home.run_in(&directory, &["connect", "codex", "--serve"]).await;
+    assert!(done(&again).contains("@nick.codex-a") && !again.err.contains("a server runs now"), "{again:?}");
+    assert_eq!(servers_of(&home.dir()).len(), 1, "one is enough");
+}
+
+#[tokio::test]
+async fn what_an_agent_is_told_is_served_and_printed() {
+    let server = server().await;
+    let home = home(&server);
+    let served = server.stranger().get("/llms.txt").await;
+    let text = String::from_utf8(served.body.to_vec()).expect("a text");
+    assert!(text.starts_with("# Plenary\n\n> "), "{text}");
+    assert_eq!(home.done(&["teach"]).await, text.trim_end());
+    assert!(home.done(&["teach", "skill"]).await.starts_with("---\nname: plenary\n"));
+    assert!(home.done(&["teach", "agents-md"]).await.starts_with("<!-- plenary: begin -->\n## Plenary\n"));
+}

@@ -1,0 +1,96 @@
+//! Hooks as coding agents run them: JSON in, JSON or nothing out, and never a failure.
+
+mod delivery;
+mod trouble;
+
+use std::path::PathBuf;
+
+use blackbox::{Cli, Ran};
+use serde_json::{Value, json};
+
+use crate::connect::{connected, home, json_of, server};
+
+/// A coding agent at work in a directory.
+struct Coding {
+    kind: &'static str,
+    handle: String,
+    directory: PathBuf,
+}
+
+impl Coding {
+    async fn begin(home: &Cli, kind: &'static str, name: &str) -> Self {
+        let directory = home.dir().join(name);
+        let handle = connected(home, &directory, kind).await;
+        Self { kind, handle, directory }
+    }
+
+    /// The line that its settings run at an event.
+    fn line(&self, event: &str) -> String {
+        let (file, inner) = match self.kind {
+            "claude" => (".claude/settings.local.json", true),
+            "codex" => (".codex/hooks.json", true),
+            "gemini" => (".gemini/settings.json", true),
+            _ => (".cursor/hooks.json", false),
+        };
+        let text = std::fs::read_to_string(self.directory.join(file)).expect("settings");
+        let entry = json_of(&text)["hooks"][event][0].clone();
+        let hook = if inner { entry["hooks"][0].clone() } else { entry };
+        hook["command"].as_str().unwrap_or_else(|| panic!("no hook at {event}: {text}")).to_owned()
+    }
+
+    /// Runs the hook of an event with what the coding agent says at it.
+    async fn at(&self, home: &Cli, event: &str, more: Value) -> Ran {
+        let mut input = json!({"session_id": "s-1", "transcript_path": "/t", "cwd": self.directory,
+            "hook_event_name": event, "permission_mode": "default"});
+        for (name, value) in more.as_object().expect("an object") {
+            input[name] = value.clone();
+        }
+        let ran = home.shell(&self.directory, &self.line(event), &input.to_string()).await;
+        assert!(ran.code == 0 && ran.err.is_empty(), "{event}: {ran:?}");
+        assert!(ran.out.chars().count() <= 10_001, "{}", ran.out.len());
+        ran
+    }
+}
+
+/// What the hooks of this home wrote down.
+fn journal(home: &Cli) -> String {
+    std::fs::read_to_string(home.dir().join(".local/state/plenary/hook.log")).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn whatever_goes_wrong_nothing_is_printed_and_the_exit_is_zero() {
+    let server = server().await;
+    let home = home(&server);
+    let claude = Coding::begin(&home, "claude", "a").await;
+    let program = claude.line("Stop");
+    let program = program.split(" hook ").next().expect("a program");
+    for (arguments, input) in [
+        ("hook Stop --client claude", "{"),
+        ("hook Stop --client claude", "[1]"),
+        ("hook", ""),
+        ("hook Unknown", "{}"),
+        ("hook --client emacs Stop", "{}"),
+        ("hook --no-such-flag", "{}"),
+        ("hook Stop Stop", "{}"),
+        ("--url nonsense hook Stop", "{}"),
+        ("hook", "{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{\"command\":\"secret\"}}"),
+    ] {
+        let ran = home.shell(&claude.directory, &format!("{program} {arguments}"), input).await;
+        assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{arguments} {input}: {ran:?}");
+    }
+    let said = journal(&home);
+    assert!(said.contains("Unknown: ") && said.contains("is not the JSON of a hook"), "{said}");
+    assert!(!said.contains("secret"), "{said}");
+}
+
+#[tokio::test]
+async fn where_nobody_is_connected_a_hook_has_nothing_to_say() {
+    let server = server().await;
+    let home = home(&server);
+    let claude = Coding::begin(&home, "claude", "a").await;
+    let elsewhere = home.dir().join("b");
+    std::fs::create_dir(&elsewhere).expect("a directory");
+    let input = json!({"session_id": "s", "cwd": elsewhere, "hook_event_name": "SessionStart"}).to_string();
+    let ran = home.shell(&elsewhere, &claude.line("SessionStart"), &input).await;
+    assert_eq!((ran.code, ran.out.as_str(), journal(&home).as_str()), (0, "", ""), "{ran:?}");
+}

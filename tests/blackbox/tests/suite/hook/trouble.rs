@@ -1,0 +1,107 @@
+//! Servers that are slow, broken, or lost at the worst moment.
+
+use std::net::SocketAddr;
+
+use blackbox::Cli;
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+
+use super::{Coding, delivery, journal};
+use crate::connect::home;
+
+/// What a server does with a connection.
+#[derive(Clone, Copy)]
+enum Mood {
+    /// It takes the request and says nothing.
+    Silent,
+    /// It says something that is no answer.
+    Garbage,
+    /// It passes everything on to this server, but never that something was seen.
+    Forgetful(SocketAddr),
+}
+
+/// A listener in this mood.
+async fn listening(mood: Mood) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let address = listener.local_addr().expect("it has an address");
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(stream, mood));
+        }
+    });
+    address
+}
+
+async fn serve(mut stream: TcpStream, mood: Mood) {
+    let mut octets = vec![0; 64 << 10];
+    match mood {
+        Mood::Silent => while stream.read(&mut octets).await.is_ok_and(|count| count > 0) {},
+        Mood::Garbage => {
+            let _read = stream.read(&mut octets).await;
+            let _sent = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{\"items").await;
+        }
+        Mood::Forgetful(server) => {
+            let mut beyond = TcpStream::connect(server).await.expect("the server listens");
+            let mut answer = vec![0; 64 << 10];
+            loop {
+                tokio::select! {
+                    read = stream.read(&mut octets) => {
+                        let count = read.unwrap_or(0);
+                        if count == 0 || octets.starts_with(b"POST /inbox/ack") {
+                            break;
+                        }
+                        beyond.write_all(&octets[..count]).await.expect("the server reads");
+                    }
+                    read = beyond.read(&mut answer) => {
+                        let count = read.unwrap_or(0);
+                        if count == 0 || stream.write_all(&answer[..count]).await.is_err() {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Runs a hook of an agent by another server than its own.
+async fn by(home: &Cli, coding: &Coding, address: SocketAddr, more: &str) -> String {
+    let tokens = std::fs::read_to_string(home.dir().join(".config/plenary/tokens.toml")).expect("saved");
+    let line = tokens.lines().find(|line| line.contains(&coding.handle)).expect("its token is saved");
+    let token = line.rsplit('"').nth(1).expect("a token");
+    let hook = coding.line("UserPromptSubmit");
+    let line = format!("PLENARY_URL=http://{address} PLENARY_TOKEN={token} {hook} {more}");
+    let input = json!({"cwd": coding.directory, "session_id": "s", "hook_event_name": "UserPromptSubmit"});
+    let ran = home.shell(&coding.directory, &line, &input.to_string()).await;
+    assert!(ran.code == 0 && ran.err.is_empty(), "{ran:?}");
+    ran.out
+}
+
+#[tokio::test]
+async fn a_server_that_is_slow_or_broken_costs_its_time_and_no_more() {
+    let server = crate::connect::server().await;
+    let home = home(&server);
+    let claude = Coding::begin(&home, "claude", "a").await;
+    let silent = listening(Mood::Silent).await;
+    assert_eq!(by(&home, &claude, silent, "--deadline-ms 300").await, "");
+    assert!(journal(&home).contains("did not answer in time"), "{}", journal(&home));
+    let garbage = listening(Mood::Garbage).await;
+    assert_eq!(by(&home, &claude, garbage, "").await, "");
+    assert_eq!(journal(&home).lines().count(), 2, "{}", journal(&home));
+}
+
+#[tokio::test]
+async fn what_was_printed_and_not_marked_comes_again() {
+    let (server, home, claude, codex) = delivery::two().await;
+    delivery::said(&home, &claude, &codex, "Not lost.").await;
+    let forgetful = listening(Mood::Forgetful(server.address().get())).await;
+    for _ in 0..2 {
+        assert!(by(&home, &codex, forgetful, "").await.contains("Not lost."));
+    }
+    let itself = server.address().get();
+    assert!(by(&home, &codex, itself, "").await.contains("Not lost."));
+    assert_eq!(by(&home, &codex, itself, "").await, "");
+}
