@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use blackbox::{Agent, Asked, Server, TempDir};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -15,6 +15,7 @@ use super::said::{SESSIONS, SINGLE, served};
 /// The longest that one of them runs: the conformance suite takes some seconds on an idle machine.
 const RUN_MAX: Duration = Duration::from_secs(180);
 const PYTHON: &str = include_str!("../../../interop/client.py");
+const TOGETHER: &str = include_str!("../../../interop/together.py");
 const TYPESCRIPT: &str = include_str!("../../../interop/client.mjs");
 const BEARER: &str = include_str!("../../../interop/bearer.mjs");
 
@@ -60,6 +61,23 @@ async fn the_python_sdk_gets_on_with_it() {
         command.args(["-c", PYTHON, &server.url(), agent.token(), revision]);
         let (code, out) = run(&mut command).await;
         saw_it_all(&seen(code, &out), &agent, revision);
+    }
+}
+
+/// Two agents that have nothing but tools, by the Python SDK, in both eras: they find each other, converse, lock and hand
+/// over a file, and remember a decision.
+#[tokio::test]
+async fn two_agents_of_the_python_sdk_work_together() {
+    let Asked::Yes(python) = Asked::mcp_python() else { return };
+    for revision in [SINGLE, SESSIONS] {
+        let server = Server::start().await;
+        let (one, other) = (server.agent("@nick.one").await, server.agent("@nick.other").await);
+        let mut command = Command::new(&python);
+        command.args(["-c", TOGETHER, &server.url(), revision, one.token(), other.token()]);
+        let (code, out) = run(&mut command).await;
+        let came_to =
+            json!({"refused": "resource_claimed", "claimed": "src/parser.rs", "recalled": "Parser"});
+        assert_eq!(seen(code, &out), came_to);
     }
 }
 
