@@ -25,12 +25,14 @@ mod reconnect;
 mod replay;
 mod runs;
 mod send;
+mod tools;
 
 pub(crate) use growth::Grown;
 
 /// Every figure; `limits` are the bare ones that no other shows.
 const FIGURES: &[&str] = &[
-    "limits", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13", "P15", "P17",
+    "limits", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13", "P15", "P16",
+    "P17",
 ];
 
 /// Measures what was asked for.
@@ -79,6 +81,7 @@ async fn figure(id: &str, bench: &mut Bench, table: &mut Table) -> Result<Vec<Ro
         "P12" => Box::pin(context::deposits(bench)).await,
         "P13" => Box::pin(context::finding(bench)).await,
         "P15" => Box::pin(runs::measure(bench)).await,
+        "P16" => Box::pin(tools::measure(bench)).await,
         "P17" => Box::pin(hook::measure(bench)).await,
         _ => bail!("no figure {id}"),
     }

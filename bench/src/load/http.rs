@@ -17,10 +17,15 @@ const BUFFER_OCTETS: usize = 4 << 10;
 
 /// A request with everything it needs; a body makes it JSON.
 pub(crate) fn request(method: &str, path: &str, token: &str, body: &[u8]) -> Vec<u8> {
+    request_with(method, path, token, "", body)
+}
+
+/// The same with these header lines, each with its end.
+pub(crate) fn request_with(method: &str, path: &str, token: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let kind = if body.is_empty() { "" } else { "content-type: application/json\r\n" };
     let length = body.len();
     let mut request = format!(
-        "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {token}\r\n{kind}content-length: {length}\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {token}\r\n{headers}{kind}content-length: {length}\r\n\r\n"
     )
     .into_bytes();
     request.extend_from_slice(body);

@@ -17,7 +17,7 @@ mod split;
 mod stall;
 
 pub(crate) use bulk::{bulk, one};
-pub(crate) use http::{HttpConnection, request};
+pub(crate) use http::{HttpConnection, request, request_with};
 pub(crate) use openloop::open_loop;
 pub(crate) use packages::{Drawn, depositing};
 pub(crate) use publish::{Publisher, Sent, closed_loop};
