@@ -91,7 +91,23 @@ async fn a_retry_with_its_key_says_it_once() {
     let wanted = json!({"to": ["@nick.bob"], "text": "Once", "idempotency_key": "k"});
     let first = alice.call("send", wanted.clone()).await;
     assert_eq!(alice.call("send", wanted).await, first);
-    assert_eq!(texts(&bob.call("read", json!({"session_id": first["session_id"]})).await), ["Once"]);
+    let read = bob.call("read", json!({"session_id": first["session_id"]})).await;
+    assert_eq!((texts(&read), &read["topic"]), (vec!["Once"], &json!("Once")));
+}
+
+#[tokio::test]
+async fn whoever_is_invited_sees_how_the_message_begins() {
+    let house = House::new().await;
+    let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
+    alice
+        .call("send", json!({"to": ["@nick.bob"], "text": format!("\n Where is\n{}", "x".repeat(99))}))
+        .await;
+    let waiting = bob.call("inbox", json!({})).await;
+    assert_eq!(waiting["items"][0]["subject"], "Where is");
+    house.agent("@nick.carol").await;
+    alice.call("send", json!({"to": ["@nick.carol"], "text": "x".repeat(99)})).await;
+    let sessions = alice.call("session_list", json!({})).await;
+    assert!(sessions.to_string().contains(&format!("\"{}…\"", "x".repeat(80))), "{sessions}");
 }
 
 #[tokio::test]

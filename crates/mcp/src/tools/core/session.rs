@@ -16,6 +16,8 @@ pub(super) const EVENTS: Route = get("/sessions/{id}/events");
 /// How many sessions a page of the search has, and how many pages are looked at; past them a new session is made.
 const PAGE: &str = "100";
 const PAGES_MAX: usize = 5;
+/// How much of a message stands for a topic.
+const OPENING_CHARS_MAX: usize = 80;
 
 /// A message to send.
 pub(super) struct Message<'a> {
@@ -97,9 +99,8 @@ pub(super) async fn send_to(
         None => {
             let mut body = Map::new();
             body.insert("invite".into(), to.iter().map(|handle| handle.as_str()).collect());
-            if let Some(topic) = message.topic {
-                body.insert("topic".into(), topic.into());
-            }
+            let topic = message.topic.map(str::to_owned).or_else(|| opening(&message.content));
+            body.extend(topic.map(|topic| ("topic".to_owned(), topic.into())));
             // A retry that does not see the session yet gets the same one.
             if let Some(key) = message.key {
                 body.insert("idempotency_key".into(), key.into());
@@ -109,6 +110,17 @@ pub(super) async fn send_to(
         }
     };
     send(asking, me, &id, message).await
+}
+
+/// How a message begins: the topic of a session that was given none, since whoever is invited sees no more before it joins.
+fn opening(content: &Value) -> Option<String> {
+    let text = text(content);
+    let line = text.lines().find(|line| !line.trim().is_empty())?.trim();
+    let mut opening: String = line.chars().take(OPENING_CHARS_MAX).collect();
+    if opening.len() < line.len() {
+        opening.push('…');
+    }
+    Some(opening)
 }
 
 /// Sends in a session; the answer has its id and the message's sequence.
