@@ -19,7 +19,7 @@ use axum::{
 };
 use http::{HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{Accounts, CannotWatch, Credentials, Principal, Watchers, Who, identify};
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, refused};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, refused, with_method_refusals};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Class, Refusal};
 use plenary_log::{StoredEvent, StreamName};
@@ -91,7 +91,8 @@ pub struct Door {
 /// # Errors
 /// When the operations contradict each other.
 pub fn routes(door: Door, metrics: &Metrics) -> Result<Router, RegistryFault> {
-    Ok(plenary_edge::routes(operations(), metrics)?.with_state(door))
+    let router = plenary_edge::routes(operations(), metrics)?;
+    Ok(with_method_refusals(router, metrics, |refusal| Refused(refusal).into_response()).with_state(door))
 }
 
 /// The operation.

@@ -79,9 +79,13 @@ async fn an_unknown_agent_is_not_stopped() {
     let operator = server.operator();
     assert_eq!(operator.post_empty("/agent/nobody/stop").await.ok(404)["code"], "agent_not_found");
     assert_eq!(server.stranger().post_empty("/agent/echo/stop").await.status, 401);
-    for (method, path) in
-        [("GET", "/agent/echo/stop"), ("DELETE", "/agent/echo/run"), ("PUT", "/artifacts/x")]
-    {
+    let wrong = [
+        ("GET", "/agent/echo/stop"),
+        ("DELETE", "/agent/echo/run"),
+        ("PUT", "/artifacts/x"),
+        ("POST", "/agent/echo/attach"),
+    ];
+    for (method, path) in wrong {
         let refused = nick.call(method, path, &[], None).await;
         let body = refused.ok(405);
         assert_eq!(body["code"], "method_not_allowed", "{refused}");
