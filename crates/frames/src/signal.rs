@@ -169,7 +169,8 @@ mod tests {
         assert_eq!(Told::read(&octets), Some(told));
         let head = r#"{"frame":{"kind":"intent_declare","sender":"~nick","tool":"cc","org":"acme","to":[{"owner":"bob","sessions":{"prefix":"cc-"},"names":["a","b"]},{"owner":"nick","sessions":{"one":["cc","s 1"]},"names":null}],"except":["cc","s 1"],"forget_at_ms":-1,"by":"@nick.cc"}}"#;
         assert_eq!(&octets[5..octets.len() - 10], head.as_bytes());
-        assert_eq!(octets[..5], [1, 0, 0, 0, u8::try_from(head.len()).unwrap()]);
+        assert_eq!(octets[0], 1);
+        assert_eq!(octets[1..5], u32::try_from(head.len()).unwrap().to_be_bytes());
         let roster = Told::Roster("~nick".parse().unwrap());
         assert_eq!(&roster.write()[5..], br#"{"roster":{"handle":"~nick"}}"#);
         assert_eq!(Told::read(&roster.write()), Some(roster));

@@ -10,11 +10,16 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use plenary_kernel::{AgentHandle, Position};
+use tokio::{sync::watch, time::timeout};
 
 use crate::{CONNECTIONS_PER_AGENT_MAX, Closing, Mailbox};
+
+/// The longest wait for what was committed to be handed out; past it a connection begins without.
+const CATCHING_UP: Duration = Duration::from_secs(1);
 
 /// Why a connection is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -54,7 +59,7 @@ impl Agent {
 pub struct Presence {
     agents: Mutex<HashMap<AgentHandle, Agent>>,
     ids: AtomicU64,
-    dispatched: AtomicU64,
+    dispatched: watch::Sender<Position>,
     closed: std::sync::atomic::AtomicBool,
 }
 
@@ -203,14 +208,32 @@ impl Presence {
         self.lock().keys().cloned().collect()
     }
 
+    /// Counts everything up to here as handed out: it was committed before anybody could connect.
+    pub fn begin(&self, position: Position) {
+        self.mark_dispatched(position);
+    }
+
     pub(crate) fn mark_dispatched(&self, position: Position) {
-        self.dispatched.fetch_max(position.0, Ordering::AcqRel);
+        self.dispatched.send_if_modified(|dispatched| {
+            let further = position > *dispatched;
+            *dispatched = position.max(*dispatched);
+            further
+        });
+    }
+
+    /// Waits until everything up to a position was handed out.
+    pub async fn caught_up(&self, position: Position) {
+        let mut dispatched = self.dispatched.subscribe();
+        let come = timeout(CATCHING_UP, dispatched.wait_for(|dispatched| *dispatched >= position)).await;
+        if come.is_err() {
+            tracing::warn!("what was committed is not handed out in time; a connection begins without");
+        }
     }
 
     /// The position up to which every connection that is concerned has been marked.
     #[must_use]
     pub fn dispatched(&self) -> Position {
-        Position(self.dispatched.load(Ordering::Acquire))
+        *self.dispatched.borrow()
     }
 }
 

@@ -86,7 +86,7 @@ pub(crate) struct Pump<'a, S> {
 }
 
 impl<'a, S: Socket> Pump<'a, S> {
-    /// Takes up the agent's cursor. The connection is registered already, so nothing that is committed from now
+    /// Takes up the agent's cursor, once what is committed was handed out. The connection is registered already, so nothing that is committed from now
     /// on goes unmarked.
     pub(crate) async fn start(
         sessions: &'a Sessions,
@@ -95,6 +95,8 @@ impl<'a, S: Socket> Pump<'a, S> {
         form: Form,
         socket: &'a mut S,
     ) -> Result<Self, End> {
+        // A joining that was answered is known to the states by then, and is not met behind its own invitation.
+        sessions.0.presence.caught_up(sessions.log().head().await?).await;
         let stored = sessions.0.cursors.take_up(&connection.handle).await?;
         let start = sessions.0.presence.start_at(connection, stored);
         let last = Instant::now();

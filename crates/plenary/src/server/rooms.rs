@@ -63,6 +63,7 @@ impl Rooms {
         let accounts = Accounts::new(log.clone(), clock.clone(), operator);
         accounts.begin().await.context("reading where the log stands")?;
         let presence = Arc::new(Presence::default());
+        presence.begin(log.head().await.context("reading where the log stands")?);
         let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
         let sessions = Sessions::new(
             log.clone(),
