@@ -19,13 +19,16 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     let found = stage.tool(LAPTOP, "whoami", json!({"find": "desktop"})).await?;
     ensure!(found["agents"][0]["handle"] == DESKTOP, "it reaches the desktop: {found}");
 
-    stage.note("It claims a file, works on it, and hands it over with a note.")?;
+    stage.note("The desktop's model reads what has come for it so far, and says that it has.")?;
+    clear(stage, DESKTOP).await?;
+
+    stage.note("The laptop's claims a file, works on it, and hands it over with a note.")?;
     stage.tool(LAPTOP, "lock", json!({"resource": FILE, "intent": "port the import"})).await?;
     let over = json!({"to": DESKTOP, "note": "Half ported; the tests are left.", "resource": FILE});
     stage.tool(LAPTOP, "hand_over", over).await?;
 
     stage.note("The desktop's model looks what waits for it, reads it, takes the file, and answers.")?;
-    let waiting = stage.tool(DESKTOP, "inbox", json!({"limit": 50})).await?;
+    let waiting = stage.tool(DESKTOP, "inbox", json!({})).await?;
     let mut items = waiting["items"].as_array().into_iter().flatten();
     let session = items.find(|item| item["from"] == LAPTOP && item["ref"]["session_id"].is_string());
     let session = session.with_context(|| format!("the handover waits for it: {waiting}"))?;
@@ -49,4 +52,16 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
         .await?;
     ensure!(found["packages"][0]["package_id"] == kept["package_id"], "it is found: {found}");
     Ok(())
+}
+
+/// Reads an inbox to its end; each page acknowledges the one before it.
+async fn clear(stage: &mut Stage, agent: &'static str) -> anyhow::Result<()> {
+    let mut wanted = json!({});
+    loop {
+        let page = stage.tool(agent, "inbox", wanted).await?;
+        if page["items"].as_array().is_none_or(Vec::is_empty) {
+            return Ok(());
+        }
+        wanted = json!({"ack": page["cursor"]});
+    }
 }
