@@ -109,8 +109,9 @@ impl Stage {
 
     /// Puts somebody on the list of an agent that is there already.
     pub(super) async fn admits(&mut self, handle: &str, entry: &str) -> anyhow::Result<()> {
-        let allowed = self.operator.allow(&handle.parse()?, &[entry.parse::<AllowEntry>()?]).await;
-        allowed.with_context(|| format!("the list of {handle}"))?;
+        let mut agent = CreateAgent::new(handle.parse()?);
+        agent.allowlist = vec![entry.parse::<AllowEntry>()?];
+        self.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
         say(self.out, handle, "admits", entry)
     }
 

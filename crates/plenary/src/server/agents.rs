@@ -163,9 +163,10 @@ pub(super) fn agents(
         agents.push(made().with_context(|| format!("[agents.{name}]"))?);
     }
     if runs.echo.unwrap_or(true) && !tables.contains_key(ECHO) {
+        // Nobody named it, so nobody is to find an account of it: it takes part in sessions once it is given one.
         let handle = handle(ECHO, None).context("[runs]")?;
         let agent = Agent { handle, runner: Arc::new(Echo::default()), limits };
-        agents.push(all.put(agent, Some((Policy::default(), Vec::new())), part));
+        agents.push(all.put(agent, None, part));
     }
     all.registry = Registry::new(agents)?;
     Ok(all)
@@ -230,7 +231,7 @@ mod tests {
         };
         assert_eq!(account("@plenary.a"), Some((Policy::Open, 1)));
         assert_eq!(account("@plenary.b"), None, "whoever attaches makes its account");
-        assert_eq!(account("@plenary.echo"), Some((Policy::Allowlist, 0)));
+        assert_eq!(account("@plenary.echo"), None, "nobody named it");
         let part = |handle: &str| parts[&handle.parse::<AgentHandle>().unwrap()];
         assert_eq!((part("@plenary.a").answers, part("@plenary.a").hops_max), (Answers::Always, 2));
         assert_eq!((part("@plenary.b").messages_per_minute_max, part("@plenary.echo").hops_max), (7, 2));

@@ -93,8 +93,7 @@ async fn wrong_provisioning_is_refused() {
 
 #[tokio::test]
 async fn agents_are_listed_and_shown() {
-    // Its own agent would be listed too.
-    let server = Server::builder().config("[runs]\necho = false").start().await;
+    let server = Server::start().await;
     server.agent("@alice.bot").await;
     server.closed("@bob.bot", &["@alice.*"]).await;
     let listed = server.operator().get("/_admin/agents").await.ok(200);
@@ -160,7 +159,7 @@ async fn blocks_are_set_and_lifted() {
 /// Deleted handles stay reserved: nobody can come back as someone else.
 #[tokio::test]
 async fn a_deleted_handle_is_never_given_again() {
-    let mut server = Server::builder().config("[runs]\necho = false").start().await;
+    let mut server = Server::start().await;
     server.agent("@alice.bot").await;
     let response = server.operator().delete("/_admin/agents/@alice.bot").await;
     assert_eq!((response.status, response.body.len()), (204, 0), "{response}");
