@@ -54,7 +54,7 @@ pub use temp::TempDir;
 pub use wsframe::{FrameReader, encode};
 
 /// How long a test waits for something that must happen. Generous, because the machine may be busy building.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Milliseconds since the epoch, to compare with the server's own stamps.
 #[expect(clippy::disallowed_methods, reason = "the suite stands outside the server and has no Stamp")]

@@ -1,16 +1,12 @@
 //! Sessions and agents as these tests write them. Must not know: what the single tests are about.
 
-use std::time::Duration;
-
-use blackbox::{Agent, Caller, Server, eventually_within};
+use blackbox::{Agent, Caller, Server, eventually};
 use serde_json::{Value, json};
 
 /// The agent that gives back what it gets.
 pub(super) const ECHO: &str = "@acme.echo";
 /// The agent that does what the lines of a message say.
 pub(super) const PUPPET: &str = "@acme.puppet";
-/// How long an answer may take, also over a restart.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// An agent's table, with further lines.
 pub(super) fn hosted(name: &str, lines: &str) -> String {
@@ -50,10 +46,7 @@ pub(super) async fn opened(who: &Agent, invite: &[&str], message: Option<&str>) 
 
 /// Waits until somebody is joined.
 pub(super) async fn joined(who: &Agent, id: &str, handle: &str) {
-    eventually_within(PATIENCE, "it joins", || async {
-        (who.status_of(id, handle).await == "joined").then_some(())
-    })
-    .await;
+    eventually("it joins", || async { (who.status_of(id, handle).await == "joined").then_some(()) }).await;
 }
 
 /// Everything that was said: each message's payload.
@@ -74,7 +67,7 @@ pub(super) async fn said_by(who: &Agent, id: &str, handle: &str) -> Vec<Value> {
 
 /// Waits until somebody has said so much, and no less.
 pub(super) async fn says(who: &Agent, id: &str, handle: &str, count: usize) -> Vec<Value> {
-    eventually_within(PATIENCE, &format!("{handle} says {count}"), || async {
+    eventually(&format!("{handle} says {count}"), || async {
         let said = said_by(who, id, handle).await;
         (said.len() >= count).then_some(said)
     })
