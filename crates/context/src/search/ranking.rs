@@ -5,9 +5,7 @@ use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
 use plenary_log::Fault;
-use plenary_retrieval::{HITS_MAX, Hit, PartHit, Query, Scope, fuse};
-
-use serde_json::Value;
+use plenary_retrieval::{Evidence, HITS_MAX, Hit, PartHit, Query, Scope, fuse};
 
 use super::{Meaning, documents::sections, following::unavailable};
 use crate::{
@@ -82,7 +80,7 @@ impl Context {
     }
 
     /// Two rankings as one: the best of both by reciprocal rank fusion compete, and what they are worth is how alike they
-    /// are in meaning and how many of the query's words they have (docs/decisions/0012).
+    /// are in meaning and how many of the query's words stand together in them (docs/decisions/0012).
     async fn blend(
         &self,
         query: &Query,
@@ -91,21 +89,25 @@ impl Context {
         (most, limit): (usize, usize),
     ) -> Result<Vec<Hit>, Fault> {
         let near: HashMap<String, f64> = meant.iter().map(|hit| (hit.id.clone(), hit.score)).collect();
-        // What the list by meaning no longer has is not nearer than its last.
-        let least = meant.last().filter(|_| meant.len() == HITS_MAX).map_or(0.0, |last| last.score);
+        // What a full list no longer has is not nearer than its last. Otherwise it has no vectors yet, and counts as
+        // near as most others.
+        let unknown = if meant.len() == HITS_MAX { meant.last() } else { meant.get(meant.len() / 2) };
+        let unknown = unknown.map_or(0.0, |hit| hit.score);
         meant.truncate(most);
         let candidates = fuse(&[words, meant], HYBRID_CANDIDATES_MAX);
-        let mut found = Vec::with_capacity(candidates.len());
+        let (mut found, mut evidence) = (Vec::with_capacity(candidates.len()), Evidence::new(query));
         for chunk in candidates.chunks(READS_AT_ONCE) {
             let reads =
                 chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.held(&hit.id).await?)) });
             for (hit, held) in try_join_all(reads).await? {
                 let Some(held) = held else { continue };
-                let has = query.coverage(&whole(&held.text));
-                let meaning = near.get(&hit.id).copied().unwrap_or(least);
-                let score = MEANING_SHARE * meaning + (1.0 - MEANING_SHARE) * has;
-                found.push(Hit { id: hit.id.clone(), score });
+                evidence.add(&sections(&serde_json::from_str(&held.text).unwrap_or_default()));
+                let meaning = near.get(&hit.id).copied().unwrap_or(unknown);
+                found.push(Hit { id: hit.id.clone(), score: MEANING_SHARE * meaning });
             }
+        }
+        for (hit, share) in found.iter_mut().zip(evidence.shares()) {
+            hit.score += (1.0 - MEANING_SHARE) * share;
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found.truncate(limit);
@@ -133,10 +135,4 @@ impl Context {
     pub(crate) fn finds_meaning(&self) -> bool {
         self.working().is_some()
     }
-}
-
-/// All that is searched of a package.
-fn whole(package: &str) -> String {
-    let package: Value = serde_json::from_str(package).unwrap_or_default();
-    sections(&package).into_iter().map(|section| section.text + "\n").collect()
 }
