@@ -1,4 +1,5 @@
-//! How many of a query's words stand together in one place of a document, among the documents that it competes with.
+//! How many of a query's words a document has, together in one place and all over it, among the documents that it
+//! competes with.
 //! Must not know: how the documents were found.
 
 use crate::{
@@ -10,13 +11,36 @@ use crate::{
 /// Which words of a query a text has, a bit for each.
 type Words = u64;
 const _: () = assert!(QUERY_WORDS_MAX == 64, "a bit for each word");
+/// How soon further places of a word count for nothing, and how much a long document is held to be long: the usual
+/// constants of BM25.
+const SATURATION: f64 = 1.2;
+const LENGTH_SHARE: f64 = 0.75;
 
 /// Documents that compete for a query.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     query: &'a Query,
-    /// For each document the words of each passage.
-    documents: Vec<Vec<Words>>,
+    documents: Vec<Document>,
+}
+
+/// What is counted of a document.
+#[derive(Debug, Default)]
+struct Document {
+    /// The words of each passage.
+    passages: Vec<Words>,
+    /// How often each word of the query stands in it.
+    counts: Vec<usize>,
+    /// How many words it has.
+    length: usize,
+}
+
+/// What part of a query's words a document has, from 0 to 1 and by how rare they are among those that compete.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Share {
+    /// Together in its best passage; a long document is not better for having more of them.
+    pub passage: f64,
+    /// In all of it, as BM25 weighs them, of the most that they could weigh.
+    pub whole: f64,
 }
 
 impl<'a> Evidence<'a> {
@@ -26,26 +50,64 @@ impl<'a> Evidence<'a> {
         Self { query, documents: Vec::new() }
     }
 
-    /// One document more.
-    pub fn add(&mut self, sections: &[Section]) {
-        self.documents.push(passages(self.query, sections));
+    /// One document more, and what its text need not say of it, as when it was made. Title, and what is known, belong to
+    /// each passage.
+    pub fn add(&mut self, sections: &[Section], known: &str) {
+        let mut document = Document { counts: vec![0; self.query.words().len()], ..Document::default() };
+        let mut everywhere = found(self.query, known, &mut |_| {});
+        for title in sections.iter().filter(|section| section.kind == Kind::Title) {
+            everywhere |= found(self.query, &title.text, &mut |_| {});
+        }
+        for text in all_parts(sections) {
+            let passage = found(self.query, text, &mut |nth| {
+                document.length += 1;
+                if let Some(count) = nth.and_then(|nth| document.counts.get_mut(nth)) {
+                    *count += 1;
+                }
+            });
+            document.passages.push(everywhere | passage);
+        }
+        self.documents.push(document);
     }
 
-    /// For each document, in their order, what part of the query's words its best passage has, from 0 to 1. What few
-    /// passages of all these documents have counts most. A title belongs to each passage; a long document is not better
-    /// for having more of them.
+    /// Of each document, in their order.
     #[must_use]
-    pub fn shares(&self) -> Vec<f64> {
-        let count = |nth: usize| self.documents.iter().flatten().filter(|words| has(**words, nth)).count();
-        let all = self.documents.iter().map(Vec::len).sum();
-        let weights: Vec<f64> = (0..self.query.words().len()).map(|nth| rarity(count(nth), all)).collect();
-        let whole: f64 = weights.iter().sum();
-        let worth = |words: Words| {
-            let found = weights.iter().enumerate().filter(|(nth, _)| has(words, *nth));
+    pub fn shares(&self) -> Vec<Share> {
+        let (passages, wholes) = (self.of_passages(), self.of_wholes());
+        passages.into_iter().zip(wholes).map(|(passage, whole)| Share { passage, whole }).collect()
+    }
+
+    fn of_passages(&self) -> Vec<f64> {
+        let passages = || self.documents.iter().flat_map(|document| &document.passages);
+        let weights =
+            self.weights(passages().count(), |nth| passages().filter(|words| has(**words, nth)).count());
+        let worth = |words: &Words| {
+            let found = weights.iter().enumerate().filter(|(nth, _)| has(*words, *nth));
             found.map(|(_, weight)| weight).sum::<f64>()
         };
-        let best = |words: &Vec<Words>| words.iter().map(|words| worth(*words)).fold(0.0, f64::max);
-        self.documents.iter().map(|words| if whole > 0.0 { best(words) / whole } else { 0.0 }).collect()
+        let best = |document: &Document| document.passages.iter().map(worth).fold(0.0, f64::max);
+        self.documents.iter().map(best).collect()
+    }
+
+    fn of_wholes(&self) -> Vec<f64> {
+        let count = self.documents.len();
+        let weights = self
+            .weights(count, |nth| self.documents.iter().filter(|document| document.counts[nth] > 0).count());
+        let usual = ratio(self.documents.iter().map(|document| document.length).sum(), count);
+        let worth = |document: &Document| {
+            let long = if usual > 0.0 { ratio(document.length, 1) / usual } else { 1.0 };
+            let slow = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * long);
+            let words = document.counts.iter().zip(&weights).filter(|(count, _)| **count > 0);
+            words.map(|(count, weight)| weight * ratio(*count, 1) / (ratio(*count, 1) + slow)).sum::<f64>()
+        };
+        self.documents.iter().map(worth).collect()
+    }
+
+    /// What each word weighs, all together 1; `has` says how many of `all` have it.
+    fn weights(&self, all: usize, has: impl Fn(usize) -> usize) -> Vec<f64> {
+        let rare: Vec<f64> = (0..self.query.words().len()).map(|nth| rarity(has(nth), all)).collect();
+        let whole: f64 = rare.iter().sum();
+        rare.into_iter().map(|weight| weight / whole).collect()
     }
 }
 
@@ -53,27 +115,27 @@ fn has(words: Words, nth: usize) -> bool {
     words >> nth & 1 == 1
 }
 
-/// The words of each passage, with those of the title.
-fn passages(query: &Query, sections: &[Section]) -> Vec<Words> {
-    let title = sections.iter().filter(|section| section.kind == Kind::Title);
-    let title = title.fold(0, |title, section| title | found(query, &section.text));
-    all_parts(sections).map(|text| title | found(query, text)).collect()
-}
-
-fn found(query: &Query, text: &str) -> Words {
+/// Which words of the query a text has; each of its words is told, as which one of the query.
+fn found(query: &Query, text: &str, tell: &mut dyn FnMut(Option<usize>)) -> Words {
     let mut found = 0;
     words(text, Purpose::Document, &mut |word| {
-        if let Some(nth) = query.words().iter().position(|wanted| wanted == word) {
+        let nth = query.words().iter().position(|wanted| wanted == word);
+        if let Some(nth) = nth {
             found |= 1 << nth;
         }
+        tell(nth);
     });
     found
 }
 
-/// As BM25 has it: above 0, and the more the fewer passages have a word.
-#[expect(clippy::cast_precision_loss, reason = "passages of some documents are few")]
+/// As BM25 has it: above 0, and the more the fewer have a word.
 fn rarity(has: usize, of: usize) -> f64 {
-    (1.0 + ((of - has) as f64 + 0.5) / (has as f64 + 0.5)).ln()
+    (1.0 + (ratio(of - has, 1) + 0.5) / (ratio(has, 1) + 0.5)).ln()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "words of some documents are few")]
+fn ratio(part: usize, of: usize) -> f64 {
+    part as f64 / of.max(1) as f64
 }
 
 #[cfg(test)]
@@ -85,10 +147,10 @@ mod tests {
         vec![section(Kind::Title, title), section(Kind::Body, body)]
     }
 
-    fn of(query: &str, documents: &[Vec<Section>]) -> Vec<f64> {
+    fn of(query: &str, documents: &[Vec<Section>]) -> Vec<Share> {
         let query = Query::read(query).unwrap();
         let mut evidence = Evidence::new(&query);
-        documents.iter().for_each(|sections| evidence.add(sections));
+        documents.iter().for_each(|sections| evidence.add(sections, "in May"));
         evidence.shares()
     }
 
@@ -100,9 +162,10 @@ mod tests {
             document("Red door", "user: it is locked\nassistant: so it is"),
             document("", "nothing of it"),
         ];
-        let found = of("locked red door", &documents);
+        let found: Vec<f64> = of("locked red door", &documents).iter().map(|share| share.passage).collect();
         assert!((found[0] - 1.0).abs() < 1e-9 && (found[2] - 1.0).abs() < 1e-9, "{found:?}");
         assert!(found[1] > 0.0 && found[1] < 1.0 && found[3] == 0.0, "{found:?}");
+        assert!((of("may", &documents)[3].passage - 1.0).abs() < 1e-9);
     }
 
     #[test]
@@ -110,8 +173,17 @@ mod tests {
         let mut documents = vec![document("", "the weather in Oslo"), document("", "Akerselva")];
         documents.extend((0..8).map(|_| document("", "weather")));
         let found = of("weather akerselva", &documents);
-        assert!(found[1] > 2.0 * found[0] && found[0] > 0.0, "{found:?}");
-        assert_eq!(of("the of", &documents), vec![0.0; documents.len()]);
+        assert!(found[1].passage > 2.0 * found[0].passage && found[0].passage > 0.0, "{found:?}");
+        assert!(found[1].whole > 2.0 * found[0].whole && found[0].whole > 0.0, "{found:?}");
+        assert_eq!(of("the of", &documents), vec![Share::default(); documents.len()]);
         assert!(of("weather", &[]).is_empty());
+    }
+
+    #[test]
+    fn of_the_whole_more_places_and_less_else_count_more_and_never_all() {
+        let documents = ["red", "red\n\nred red", "red and much else of which nobody asks here"]
+            .map(|body| document("", body));
+        let found: Vec<f64> = of("red", &documents).iter().map(|share| share.whole).collect();
+        assert!(found[1] > found[0] && found[0] > found[2] && found[2] > 0.0 && found[1] < 1.0, "{found:?}");
     }
 }

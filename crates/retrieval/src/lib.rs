@@ -18,7 +18,7 @@ mod turns;
 
 pub use archive::{Additions, Archive, Archived, Mark};
 pub use document::{Change, Document, Kind, Section};
-pub use evidence::Evidence;
+pub use evidence::{Evidence, Share};
 pub use fusion::{RANK_CONSTANT, fuse};
 pub use index::{Answer, Extent, Fault, Hit, Index, Put, Scope};
 pub use lexemes::{Lexemes, WEIGHTS, Weight, Word};

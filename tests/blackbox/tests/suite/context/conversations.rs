@@ -16,7 +16,7 @@ const NOTES_ANY_MIN: f64 = 0.93;
 const CHATS_ANY_MIN: f64 = 0.97;
 const RANKINGS: [&str; 3] = ["lexical", "semantic", "hybrid"];
 /// How long a model on a slow machine may take for all sessions.
-const EMBEDDING: Duration = Duration::from_secs(300);
+const EMBEDDING: Duration = Duration::from_secs(600);
 
 /// How the turns of a session are marked in its package.
 #[derive(Clone, Copy)]
