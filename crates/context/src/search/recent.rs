@@ -39,6 +39,8 @@ struct Inner {
     until: Position,
     /// Everything up to here is in the index.
     indexed: Position,
+    /// Whether the index was asked how far it is.
+    is_known: bool,
     /// Whether this process writes the index. Of another one's cursor it is not known what lies behind it.
     leads: bool,
 }
@@ -104,7 +106,7 @@ impl Recent {
     /// Everything up to a place is in the index.
     pub(super) fn indexed(&self, place: Position, leads: bool) {
         let mut inner = self.inner();
-        (inner.indexed, inner.leads) = (place, leads);
+        (inner.indexed, inner.leads, inner.is_known) = (place, leads, true);
         while inner.events.front().is_some_and(|event| event.position <= place) {
             if let Some(gone) = inner.events.pop_front() {
                 inner.octets -= octets(&gone);
@@ -113,9 +115,12 @@ impl Recent {
         }
     }
 
-    /// How many events have to be looked at until everything is in the index.
+    /// How many events have to be looked at until everything is in the index; not none before it was asked.
     pub(super) fn lag(&self) -> u64 {
         let inner = self.inner();
+        if !inner.is_known {
+            return 1 + inner.events.len() as u64;
+        }
         let from = inner.from.filter(|_| inner.leads);
         let unread = from.map_or(0, |from| from.0.saturating_sub(inner.indexed.0));
         unread + inner.events.len() as u64
@@ -174,7 +179,7 @@ mod tests {
     #[test]
     fn what_was_seen_is_given_and_what_was_not_is_read() {
         let recent = Recent::default();
-        assert_eq!(after(&recent, 0, 9), None);
+        assert_eq!((after(&recent, 0, 9), recent.lag()), (None, 1));
         assert!(!recent.push(&[event(11, "sessions.session", 1)]));
         assert!(recent.push(&[
             event(12, "context.package", 1),
