@@ -34,6 +34,8 @@ struct Inner {
     events: hub::Recent,
     /// Everything up to here is in the index.
     indexed: Position,
+    /// Whether the index was asked how far it is.
+    is_known: bool,
     /// Whether this process writes the index. Of another one's cursor it is not known what lies behind it.
     leads: bool,
 }
@@ -41,7 +43,7 @@ struct Inner {
 impl Default for Recent {
     fn default() -> Self {
         let events = hub::Recent::new(SEARCH_RECENT_OCTETS_MAX);
-        let inner = Mutex::new(Inner { events, indexed: Position(0), leads: false });
+        let inner = Mutex::new(Inner { events, indexed: Position(0), is_known: false, leads: false });
         Self { inner, news: Notify::new(), seen: watch::Sender::default() }
     }
 }
@@ -88,13 +90,16 @@ impl Recent {
     /// Everything up to a place is in the index.
     pub(super) fn indexed(&self, place: Position, leads: bool) {
         let mut inner = self.inner();
-        (inner.indexed, inner.leads) = (place, leads);
+        (inner.indexed, inner.leads, inner.is_known) = (place, leads, true);
         inner.events.forget(place);
     }
 
-    /// How many events have to be looked at until everything is in the index.
+    /// How many events have to be looked at until everything is in the index; not none before it was asked.
     pub(super) fn lag(&self) -> u64 {
         let inner = self.inner();
+        if !inner.is_known {
+            return 1 + inner.events.events().len() as u64;
+        }
         let from = inner.events.from().filter(|_| inner.leads);
         let unread = from.map_or(0, |from| from.0.saturating_sub(inner.indexed.0));
         unread + inner.events.events().len() as u64
@@ -149,7 +154,7 @@ mod tests {
     #[test]
     fn what_was_seen_is_given_and_what_was_not_is_read() {
         let recent = Recent::default();
-        assert_eq!(after(&recent, 0, 9), None);
+        assert_eq!((after(&recent, 0, 9), recent.lag()), (None, 1));
         assert!(!recent.push(&[event(11, "sessions.session", 1)]));
         assert!(recent.push(&[
             event(12, "context.package", 1),

@@ -47,4 +47,5 @@ mod schema;
 mod sessions;
 mod speak;
 mod transport;
+mod vectors;
 mod verbatim;
