@@ -107,7 +107,9 @@ impl Parameters {
             .map(|(name, _)| name)
             .find(|name| !name.is_empty() && !known.contains(&name.as_str()));
         let known = known.join(", ");
-        unknown.map_or(Ok(()), |name| Err(Malformed::parameter(name, &format!("one of {known}"))))
+        unknown.map_or(Ok(()), |name| {
+            Err(Malformed::parameter(name, &format!("left out; what counts here is {known}")))
+        })
     }
 
     /// A moment in UTC, or a day, which is its first moment.

@@ -199,6 +199,26 @@ async fn ap_58_a_page_has_so_many_octets_and_the_list_goes_on() {
 }
 
 #[tokio::test]
+async fn ap_85_a_page_of_facts_has_so_many_octets_and_the_list_goes_on() {
+    let house = House::new().await;
+    let text = "x".repeat(FACT_OCTETS_MAX - 1_000);
+    let count = LIST_OCTETS_MAX / text.len() + 3;
+    for nth in 0..count {
+        let fact = json!({"subject": format!("s{nth:03}"), "predicate": "p", "value": "v", "x-a": text});
+        assert_fact(&house, &fact).await;
+    }
+    let path = "/v1/projects/p/facts";
+    let first = house.get(&house.nick, path).await.ok(200);
+    let shown = texts(&first["facts"], "subject").len();
+    assert!(shown < count && shown * FACT_OCTETS_MAX >= LIST_OCTETS_MAX, "{shown} of {count}");
+    let cursor = first["next_cursor"].as_str().expect("it goes on");
+    let rest = house.get(&house.nick, &format!("{path}?cursor={cursor}")).await.ok(200);
+    assert_eq!((shown + texts(&rest["facts"], "subject").len(), rest.get("next_cursor")), (count, None));
+    let bundle = house.get(&house.nick, "/v1/projects/p/orient").await.ok(200);
+    assert_eq!(bundle["x-truncated"], json!(["active_facts"]));
+}
+
+#[tokio::test]
 async fn ap_41_a_fact_is_as_large_as_it_may_be_and_no_larger() {
     let house = House::new().await;
     let with =
