@@ -12,7 +12,6 @@ pub mod limits;
 mod message;
 mod rates;
 mod reactor;
-mod recent;
 mod room;
 mod told;
 
