@@ -126,7 +126,7 @@ fn batch(name: StreamName, version: u64, keyed: bool) -> Batch {
         payload: Bytes::from_static(&[b'p'; PAYLOAD_OCTETS]),
     };
     Batch {
-        conditions: vec![Condition { stream: name.clone(), expected: Version(version) }],
+        conditions: vec![Condition::at(name.clone(), Version(version))],
         events: vec![(name, event)],
         at: TimestampMs(1_700_000_000_000),
         key,
