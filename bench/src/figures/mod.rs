@@ -79,7 +79,11 @@ async fn figure(id: &str, bench: &mut Bench, table: &mut Table) -> Result<Vec<Ro
         }
         "P11" => Box::pin(postgres::measure(bench, table)).await,
         "P12" => Box::pin(context::deposits(bench)).await,
-        "P13" => Box::pin(context::finding(bench)).await,
+        "P13" => {
+            let mut rows = Box::pin(context::finding(bench)).await?;
+            rows.extend(Box::pin(context::finding_meaning(bench)).await?);
+            Ok(rows)
+        }
         "P15" => Box::pin(runs::measure(bench)).await,
         "P16" => Box::pin(tools::measure(bench)).await,
         "P17" => Box::pin(hook::measure(bench)).await,

@@ -10,6 +10,7 @@ use crate::console;
 
 mod axumws;
 mod echo;
+mod embeddings;
 mod fan;
 mod group;
 mod pgwal;
@@ -33,6 +34,8 @@ pub(crate) enum Limit {
         #[arg(long)]
         url: String,
     },
+    /// The OpenAI form of embeddings, vectors that mean nothing
+    Embeddings,
     /// Raw TCP, one write for so many messages and receiver
     Fan {
         /// How many receivers there will be
@@ -67,6 +70,7 @@ pub(crate) fn run(limit: Limit) -> Result<()> {
         Limit::Echo => runtime()?.block_on(echo::serve()),
         Limit::Sqlwal { data } => runtime()?.block_on(sqlwal::serve(data)),
         Limit::Pgwal { url } => runtime()?.block_on(pgwal::serve(&url)),
+        Limit::Embeddings => runtime()?.block_on(embeddings::serve()),
         Limit::Fan { receivers, batch, octets } => runtime()?.block_on(fan::serve(receivers, batch, octets)),
         Limit::Axumws => runtime()?.block_on(axumws::serve()),
         Limit::Replay { data, rows, octets } => replay::serve(&data, rows, octets),

@@ -23,11 +23,20 @@ impl Drawn {
         Self(nth.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d)
     }
 
-    fn next(&mut self) -> f64 {
+    fn draw(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+        self.0
+    }
+
+    fn next(&mut self) -> f64 {
+        (self.draw() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A number below another one.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        (self.draw() >> 11) % end
     }
 
     /// A word; the nth most frequent one comes with a chance of about one to n.

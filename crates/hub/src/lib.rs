@@ -7,6 +7,7 @@ mod dispatch;
 mod lane;
 mod mailbox;
 mod presence;
+mod recent;
 mod tail;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ pub use lane::{
 };
 pub use mailbox::{Closing, Mailbox, Marks};
 pub use presence::{ConnectError, Connection, LastClosed, Presence};
+pub use recent::Recent;
 pub use tail::{Row, Tail};
 
 /// Most connections of one agent; past it the next one is refused.

@@ -2,6 +2,7 @@
 //! commit, so position order is commit order. Must not know: any protocol.
 
 mod backoff;
+mod lead;
 mod listen;
 mod migrate;
 mod pool;
@@ -12,6 +13,7 @@ mod tail;
 mod target;
 mod text;
 mod trouble;
+mod vectors;
 mod write;
 
 use std::{
@@ -33,7 +35,7 @@ use self::{
     target::{Purpose, Target},
     write::{WriteSession, Writer},
 };
-pub use self::{search::open_index, target::OpenError};
+pub use self::{search::open_index, target::OpenError, vectors::open_archive};
 
 /// Most own commits that wait for the feed at hand; past it the feed reads them back.
 const COMMITS_AT_HAND_MAX: usize = 256;

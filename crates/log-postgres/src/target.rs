@@ -90,6 +90,7 @@ pub(crate) enum Purpose {
     Signalling,
     Searching,
     Indexing,
+    Keeping,
 }
 
 impl Purpose {
@@ -99,7 +100,7 @@ impl Purpose {
         match self {
             Self::Migrating | Self::Writing | Self::Reading | Self::Listening | Self::Signalling => "",
             Self::Searching => "SET enable_bitmapscan = on; SET plan_cache_mode = force_custom_plan",
-            Self::Indexing => "SET synchronous_commit = off",
+            Self::Indexing | Self::Keeping => "SET synchronous_commit = off",
         }
     }
 
@@ -112,6 +113,7 @@ impl Purpose {
             Self::Signalling => "signal",
             Self::Searching => "search",
             Self::Indexing => "index",
+            Self::Keeping => "vectors",
         }
     }
 }

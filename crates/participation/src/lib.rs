@@ -11,7 +11,6 @@ pub mod limits;
 mod message;
 mod rates;
 mod reactor;
-mod recent;
 mod room;
 mod told;
 

@@ -57,7 +57,8 @@ impl Participation {
         let mut is_due = true;
         loop {
             let place = cursor.position();
-            let (events, until) = match self.0.recent.after(place, ROUND_EVENTS_MAX) {
+            let lately = self.recent().after(place, ROUND_EVENTS_MAX);
+            let (events, until) = match lately {
                 Some(found) => found,
                 None => {
                     let page = self.0.log.read_log(place, size.events()).await?;
@@ -75,6 +76,7 @@ impl Participation {
             is_due |= !events.is_empty() || until.0 - kept.1.0 >= KEEP_EVENTS;
             self.see_to(events).await;
             cursor.reach(until);
+            self.recent().forget(until);
             if is_due && kept.0.elapsed() >= KEEP_EVERY {
                 if !cursor.keep(&self.0.log).await? {
                     return Ok(());
@@ -83,7 +85,7 @@ impl Participation {
             }
             if until == place {
                 // A lost wake-up is only late.
-                let _either = timeout(LOOK_EVERY, self.0.recent.news.notified()).await;
+                let _either = timeout(LOOK_EVERY, self.0.news.notified()).await;
             }
         }
     }

@@ -1,11 +1,16 @@
 //! The agents of a server as they take part in sessions: who they are, how each is set, and what they say.
 //! Must not know: when they say it.
 
-use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc};
+use std::{
+    collections::HashMap,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use plenary_accounts::{Accounts, Acting};
 use plenary_engine::{ExecuteError, KeyUse};
-use plenary_hub::{Cursors, Observer};
+use plenary_hub::{Cursors, Observer, Recent};
 use plenary_kernel::{AgentHandle, SessionId, json};
 use plenary_log::{Fault, Log, StoredEvent, StreamName};
 use plenary_runs::{Agent, Runs, id::ThreadId, limits::RUNS_PER_THREAD_MAX, state::ThreadState};
@@ -16,12 +21,12 @@ use plenary_sessions::{
 };
 use quick_cache::sync::Cache;
 use serde_json::{Map, Value};
+use tokio::sync::Notify;
 
 use crate::{
     decide::Answers,
-    limits::{HOPS_MAX, MESSAGES_PER_MINUTE_MAX, SESSIONS_KNOWN_MAX},
+    limits::{HOPS_MAX, MESSAGES_PER_MINUTE_MAX, RECENT_OCTETS_MAX, SESSIONS_KNOWN_MAX},
     rates::Rates,
-    recent::Recent,
 };
 
 /// How an agent takes part.
@@ -56,7 +61,9 @@ pub(crate) struct Inner {
     pub(crate) runs: Runs,
     pub(crate) cursors: Arc<Cursors>,
     settings: HashMap<AgentHandle, Settings>,
-    pub(crate) recent: Recent,
+    recent: Mutex<Recent>,
+    /// Something concerns an agent.
+    pub(crate) news: Notify,
     pub(crate) rates: Rates,
     /// Whether an agent of this server takes or took part in a session.
     seats: Cache<StreamName, bool>,
@@ -93,10 +100,16 @@ impl Participation {
             runs,
             cursors,
             settings,
-            recent: Recent::default(),
+            recent: Mutex::new(Recent::new(RECENT_OCTETS_MAX)),
+            news: Notify::new(),
             rates: Rates::default(),
             seats: Cache::new(SESSIONS_KNOWN_MAX),
         }))
+    }
+
+    /// What was committed lately and concerns an agent.
+    pub(crate) fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.0.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn settings(&self, agent: &AgentHandle) -> Settings {
@@ -226,7 +239,11 @@ impl Observer for Participation {
                     ours.push(event.clone());
                 }
             }
-            self.0.recent.push(first.position, last.position, ours);
+            let is_news = !ours.is_empty();
+            self.recent().push(first.position, last.position, ours);
+            if is_news {
+                self.0.news.notify_one();
+            }
         })
     }
 }

@@ -52,8 +52,14 @@ impl Probe {
     }
 
     /// Raises the score of each owner to that of its nearest code. `codes` stand one behind the other, one for each
-    /// scale and owner.
-    pub(crate) fn raise(&self, codes: &[i8], scales: &[f32], owners: &[u32], best: &mut [Best]) {
+    /// scale and owner; `best` begins with the owner `first`.
+    pub(crate) fn raise(
+        &self,
+        codes: &[i8],
+        scales: &[f32],
+        (owners, first): (&[u32], u32),
+        best: &mut [Best],
+    ) {
         Arch::new().dispatch(
             #[inline(always)]
             || {
@@ -63,7 +69,7 @@ impl Probe {
                         self.parts.iter().zip(code).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
                     #[expect(clippy::cast_precision_loss, reason = "seven digits of a score are enough")]
                     let score = sum as f32 * (scale * self.scale);
-                    let place = usize::try_from(*owner).ok().and_then(|owner| best.get_mut(owner));
+                    let place = usize::try_from(owner - first).ok().and_then(|owner| best.get_mut(owner));
                     if let Some(best) = place.filter(|best| best.score < score) {
                         *best = Best { score, at };
                     }
@@ -86,7 +92,7 @@ mod tests {
 
     fn score(query: &[f32], vector: &[f32]) -> f32 {
         let (code, mut best) = (Code::of(vector), [Best { score: f32::MIN, at: 0 }]);
-        Probe::of(query).raise(&code.parts, &[code.scale], &[0], &mut best);
+        Probe::of(query).raise(&code.parts, &[code.scale], (&[0], 0), &mut best);
         best[0].score
     }
 

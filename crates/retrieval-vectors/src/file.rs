@@ -10,12 +10,12 @@ use std::{
 };
 
 use plenary_kernel::Position;
-use plenary_retrieval::{Answer, Fault};
+use plenary_retrieval::{Answer, Fault, Mark};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     kept::{Kept, number, read_number, take, text},
-    shelf::{Mark, News, Shelf},
+    shelf::{News, Shelf},
 };
 
 /// The first octets of the file; the number is the version of all that follows.

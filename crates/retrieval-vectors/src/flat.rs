@@ -1,7 +1,8 @@
-//! All codes in memory, project by project, and a search that looks at every one of them.
+//! All codes in memory, project by project, and a search that looks at every one of them, on several cores where they are
+//! many.
 //! Must not know: models, files.
 
-use std::{cmp::Ordering, collections::HashMap};
+use std::{cmp::Ordering, collections::HashMap, sync::OnceLock, thread};
 
 use plenary_retrieval::{PartHit, Scope};
 
@@ -12,6 +13,11 @@ use crate::{
 
 /// Codes of documents that are gone are cleared away when they are so many, and a quarter of all.
 const DEAD_MIN: usize = 1_024;
+
+/// From so many octets of codes on, a search is worth a thread for each core.
+const PARALLEL_OCTETS_MIN: usize = 16 << 20;
+/// Most threads of a search: the memory gives no more than some cores read.
+const THREADS_MAX: usize = 4;
 
 /// The codes of all projects.
 #[derive(Debug, Default)]
@@ -113,8 +119,7 @@ impl Flat {
         let mut found = Vec::new();
         for project in &scope.projects {
             let Some(segment) = self.projects.get(project) else { continue };
-            let mut best = vec![Best::default(); segment.documents.len()];
-            probe.raise(&segment.codes, &segment.scales, &segment.owners, &mut best);
+            let best = segment.best(probe, threads(segment.codes.len()));
             let wanted = segment.documents.iter().zip(&best).filter_map(|(held, best)| {
                 let held = held.as_ref().filter(|held| best.score > 0.0 && held.is_in(scope))?;
                 Some((*best, held))
@@ -161,7 +166,43 @@ impl Held {
     }
 }
 
+/// How many threads look at so many octets.
+fn threads(octets: usize) -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from));
+    if octets < PARALLEL_OCTETS_MIN { 1 } else { cores.min(THREADS_MAX) }
+}
+
 impl Segment {
+    /// The nearest code of each document.
+    fn best(&self, probe: &Probe, threads: usize) -> Vec<Best> {
+        let mut best = vec![Best::default(); self.documents.len()];
+        let some = best.len().div_ceil(threads).max(1);
+        if best.len() <= some {
+            self.raise(probe, 0, &mut best);
+            return best;
+        }
+        thread::scope(|scope| {
+            for (nth, best) in best.chunks_mut(some).enumerate() {
+                scope.spawn(move || self.raise(probe, nth * some, best));
+            }
+        });
+        best
+    }
+
+    /// Raises the scores of documents from a certain one on; codes stand in the order of their owners.
+    fn raise(&self, probe: &Probe, first: usize, best: &mut [Best]) {
+        let owner = |nth: usize| u32::try_from(nth).unwrap_or(u32::MAX);
+        let until = |nth: usize| self.owners.partition_point(|other| *other < owner(nth));
+        let (begin, end) = (until(first), until(first + best.len()));
+        let codes = &self.codes[begin * self.dimension..end * self.dimension];
+        let owners = (&self.owners[begin..end], owner(first));
+        probe.raise(codes, &self.scales[begin..end], owners, best);
+        for best in best.iter_mut().filter(|best| best.score > 0.0) {
+            best.at += begin;
+        }
+    }
+
     fn add(&mut self, entry: Entry) {
         let owner = u32::try_from(self.documents.len()).unwrap_or(u32::MAX);
         let (at, count) = (self.owners.len(), entry.codes.len());
@@ -230,6 +271,22 @@ mod tests {
         assert!(found(&flat, &Scope::default(), 9).is_empty());
         let hits = flat.search(&Probe::of(&[1.0, 0.0]), &Scope::project("p"), 9);
         assert_eq!(hits.iter().map(|hit| hit.part).collect::<Vec<_>>(), [0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn threads_find_what_one_finds() {
+        let mut flat = Flat::default();
+        for nth in 0..100_u8 {
+            let part = f32::from(nth) / 100.0;
+            let vectors = [[part, 1.0 - part], [0.5, part], [-1.0, 0.0]];
+            flat.apply(put(&nth.to_string(), "p", 1, &vectors[..usize::from(nth % 4).min(3)]));
+        }
+        let (segment, probe) = (&flat.projects["p"], Probe::of(&[1.0, 0.2]));
+        let one = segment.best(&probe, 1);
+        for threads in [2, 3, 7, 100, 200] {
+            assert_eq!(segment.best(&probe, threads), one, "{threads}");
+        }
+        assert_eq!(threads(PARALLEL_OCTETS_MIN - 1), 1);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod flat;
 mod health;
 mod kept;
 mod memory;
+mod shared;
 mod shelf;
 mod vectors;
 
@@ -15,5 +16,6 @@ pub use codes::Code;
 pub use file::FileShelf;
 pub use kept::{Entry, Kept};
 pub use memory::MemoryShelf;
-pub use shelf::{Mark, News, Shelf};
+pub use shared::SharedShelf;
+pub use shelf::{News, Shelf};
 pub use vectors::{QUERY_TIME_MAX, VECTORS_OCTETS_MAX, Vectors};

@@ -4,11 +4,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use plenary_kernel::Position;
-use plenary_retrieval::Answer;
+use plenary_retrieval::{Answer, Mark};
 
 use crate::{
     kept::Kept,
-    shelf::{Mark, News, Shelf},
+    shelf::{News, Shelf},
 };
 
 /// Where it stands; the codes are in the index alone.

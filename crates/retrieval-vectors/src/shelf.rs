@@ -2,18 +2,9 @@
 //! Must not know: models, how near is computed.
 
 use plenary_kernel::Position;
-use plenary_retrieval::Answer;
+use plenary_retrieval::{Answer, Mark};
 
 use crate::kept::Kept;
-
-/// A place on a shelf; what was put later is behind it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Mark {
-    /// Rises when the shelf is emptied or put in order; places of different generations do not compare.
-    pub generation: u64,
-    /// Rises with each batch.
-    pub place: u64,
-}
 
 /// What stands behind a mark.
 #[derive(Debug)]

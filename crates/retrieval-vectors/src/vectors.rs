@@ -10,8 +10,8 @@ use std::{
 use plenary_embeddings::{Embedder, Fault as ModelFault, Purpose};
 use plenary_kernel::Position;
 use plenary_retrieval::{
-    Answer, Change, Document, Extent, Fault, HITS_MAX, Hit, Index, PartHit, Put, Query, Scope, Semantic,
-    parts,
+    Answer, Change, Document, Extent, Fault, HITS_MAX, Hit, Index, Mark, PartHit, Put, Query, Scope,
+    Semantic, parts,
 };
 use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
@@ -21,7 +21,7 @@ use crate::{
     flat::Flat,
     health::Health,
     kept::{Entry, Kept},
-    shelf::{Mark, News, Shelf},
+    shelf::{News, Shelf},
 };
 
 /// How long a query waits for its vector.

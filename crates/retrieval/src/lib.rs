@@ -2,9 +2,11 @@
 //! It knows documents, sections and queries. Must not know: any protocol, any engine or database.
 
 pub mod analysis;
+mod archive;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod document;
+mod evidence;
 mod fusion;
 mod index;
 mod lexemes;
@@ -12,12 +14,15 @@ mod parts;
 mod passages;
 mod query;
 mod semantic;
+mod turns;
 
+pub use archive::{Additions, Archive, Archived, Mark};
 pub use document::{Change, Document, Kind, Section};
+pub use evidence::{Evidence, Share};
 pub use fusion::{RANK_CONSTANT, fuse};
 pub use index::{Answer, Extent, Fault, Hit, Index, Put, Scope};
 pub use lexemes::{Lexemes, WEIGHTS, Weight, Word};
-pub use parts::{PART_CHARACTERS_MAX, PARTS_MAX, Part, parts};
+pub use parts::{PART_CHARACTERS_MAX, PARTS_FORM, PARTS_MAX, Part, parts};
 pub use passages::passages;
 pub use query::{Query, QueryFault};
 pub use semantic::{PartHit, Semantic};

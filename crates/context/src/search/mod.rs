@@ -71,7 +71,9 @@ impl Search {
 
     fn bounded(index: Arc<dyn Index>, changes_max: usize) -> Self {
         let (recent, lag, closing) = (Recent::default(), Gauge::default(), watch::Sender::new(false));
-        Self { index, recent, changes_max, lag, closing }
+        let search = Self { index, recent, changes_max, lag, closing };
+        search.count();
+        search
     }
 
     /// Takes note of committed events. Never waits.

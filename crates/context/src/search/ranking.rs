@@ -5,20 +5,24 @@ use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
 use plenary_log::Fault;
-use plenary_retrieval::{HITS_MAX, Hit, PartHit, Query, Scope, fuse};
+use plenary_retrieval::{Evidence, HITS_MAX, Hit, PartHit, Query, Scope, fuse};
 
-use serde_json::Value;
-
-use super::{Meaning, documents::sections, following::unavailable};
+use super::{
+    Meaning,
+    documents::{day, sections},
+    following::unavailable,
+};
 use crate::{
     Context, Failure,
     limits::{CANDIDATES_FACTOR, HYBRID_CANDIDATES_MAX, READS_AT_ONCE},
     rejection::Rejection,
 };
 
-/// What meaning counts beside words; the share that published comparisons of such sums found good on sets that it was
-/// not chosen for.
-const MEANING_SHARE: f64 = 0.8;
+/// What meaning counts, and beside it the query's words in one passage and in the whole package. Other shares near these
+/// found as much (docs/decisions/0012).
+const MEANING_SHARE: f64 = 0.75;
+const PASSAGE_SHARE: f64 = 0.1;
+const WHOLE_SHARE: f64 = 0.15;
 
 /// What nearness is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,21 +95,26 @@ impl Context {
         (most, limit): (usize, usize),
     ) -> Result<Vec<Hit>, Fault> {
         let near: HashMap<String, f64> = meant.iter().map(|hit| (hit.id.clone(), hit.score)).collect();
-        // What the list by meaning no longer has is not nearer than its last.
-        let least = meant.last().filter(|_| meant.len() == HITS_MAX).map_or(0.0, |last| last.score);
+        // What a full list no longer has is not nearer than its last. Otherwise it has no vectors yet, and counts as
+        // near as most others.
+        let unknown = if meant.len() == HITS_MAX { meant.last() } else { meant.get(meant.len() / 2) };
+        let unknown = unknown.map_or(0.0, |hit| hit.score);
         meant.truncate(most);
         let candidates = fuse(&[words, meant], HYBRID_CANDIDATES_MAX);
-        let mut found = Vec::with_capacity(candidates.len());
+        let (mut found, mut evidence) = (Vec::with_capacity(candidates.len()), Evidence::new(query));
         for chunk in candidates.chunks(READS_AT_ONCE) {
             let reads =
                 chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.held(&hit.id).await?)) });
             for (hit, held) in try_join_all(reads).await? {
                 let Some(held) = held else { continue };
-                let has = query.coverage(&whole(&held.text));
-                let meaning = near.get(&hit.id).copied().unwrap_or(least);
-                let score = MEANING_SHARE * meaning + (1.0 - MEANING_SHARE) * has;
-                found.push(Hit { id: hit.id.clone(), score });
+                let package = serde_json::from_str(&held.text).unwrap_or_default();
+                evidence.add(&sections(&package), &day(held.present.created_at));
+                let meaning = near.get(&hit.id).copied().unwrap_or(unknown);
+                found.push(Hit { id: hit.id.clone(), score: MEANING_SHARE * meaning });
             }
+        }
+        for (hit, share) in found.iter_mut().zip(evidence.shares()) {
+            hit.score += PASSAGE_SHARE * share.passage + WHOLE_SHARE * share.whole;
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found.truncate(limit);
@@ -133,10 +142,4 @@ impl Context {
     pub(crate) fn finds_meaning(&self) -> bool {
         self.working().is_some()
     }
-}
-
-/// All that is searched of a package.
-fn whole(package: &str) -> String {
-    let package: Value = serde_json::from_str(package).unwrap_or_default();
-    sections(&package).into_iter().map(|section| section.text + "\n").collect()
 }

@@ -3,12 +3,12 @@
 //! Must not know: the index.
 
 use std::{
-    collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use plenary_engine::Room as _;
+use plenary_hub as hub;
 use plenary_kernel::Position;
 use plenary_log::StoredEvent;
 use tokio::{
@@ -22,7 +22,6 @@ use crate::{limits::SEARCH_RECENT_OCTETS_MAX, package::room::PackageRoom};
 const SEEN_WITHIN: Duration = Duration::from_millis(200);
 
 /// What is known of the end of the log.
-#[derive(Default)]
 pub(super) struct Recent {
     inner: Mutex<Inner>,
     news: Notify,
@@ -30,17 +29,23 @@ pub(super) struct Recent {
     seen: watch::Sender<Position>,
 }
 
-#[derive(Default)]
 struct Inner {
-    events: VecDeque<StoredEvent>,
-    octets: usize,
-    /// Every package's event past this and up to `until` is in `events`, or was put into the index.
-    from: Option<Position>,
-    until: Position,
+    /// Every package's event that was committed lately and was not put into the index.
+    events: hub::Recent,
     /// Everything up to here is in the index.
     indexed: Position,
+    /// Whether the index was asked how far it is.
+    is_known: bool,
     /// Whether this process writes the index. Of another one's cursor it is not known what lies behind it.
     leads: bool,
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        let events = hub::Recent::new(SEARCH_RECENT_OCTETS_MAX);
+        let inner = Mutex::new(Inner { events, indexed: Position(0), is_known: false, leads: false });
+        Self { inner, news: Notify::new(), seen: watch::Sender::default() }
+    }
 }
 
 impl Recent {
@@ -51,21 +56,10 @@ impl Recent {
     /// Takes in committed events, in order and without gaps; whether some are packages'.
     pub(super) fn push(&self, events: &[StoredEvent]) -> bool {
         let (Some(first), Some(last)) = (events.first(), events.last()) else { return false };
-        let mut inner = self.inner();
-        inner.from.get_or_insert(Position(first.position.0.saturating_sub(1)));
-        let mut is_news = false;
-        for event in events.iter().filter(|event| event.stream.category() == PackageRoom::CATEGORY) {
-            inner.octets += octets(event);
-            inner.events.push_back(event.clone());
-            is_news = true;
-        }
-        inner.until = last.position;
-        while inner.octets > SEARCH_RECENT_OCTETS_MAX {
-            let Some(gone) = inner.events.pop_front() else { break };
-            inner.octets -= octets(&gone);
-            inner.from = Some(gone.position);
-        }
-        drop(inner);
+        let of_packages = |event: &&StoredEvent| event.stream.category() == PackageRoom::CATEGORY;
+        let is_news = events.iter().any(|event| of_packages(&event));
+        let ours = events.iter().filter(of_packages).cloned();
+        self.inner().events.push(first.position, last.position, ours);
         self.seen(last.position);
         if is_news {
             self.news.notify_one();
@@ -90,42 +84,32 @@ impl Recent {
 
     /// At most `max` packages' events past a place, and how far that reaches; `None` when the log must be read.
     pub(super) fn after(&self, place: Position, max: usize) -> Option<(Vec<StoredEvent>, Position)> {
-        let inner = self.inner();
-        if inner.from.is_none_or(|from| place < from) {
-            return None;
-        }
-        let begin = inner.events.partition_point(|event| event.position <= place);
-        let found: Vec<_> = inner.events.range(begin..).take(max).cloned().collect();
-        let is_all = begin + found.len() == inner.events.len();
-        let until = if is_all { inner.until } else { found.last().map_or(place, |last| last.position) };
-        Some((found, until.max(place)))
+        self.inner().events.after(place, max)
     }
 
     /// Everything up to a place is in the index.
     pub(super) fn indexed(&self, place: Position, leads: bool) {
         let mut inner = self.inner();
-        (inner.indexed, inner.leads) = (place, leads);
-        while inner.events.front().is_some_and(|event| event.position <= place) {
-            if let Some(gone) = inner.events.pop_front() {
-                inner.octets -= octets(&gone);
-                inner.from = Some(gone.position);
-            }
-        }
+        (inner.indexed, inner.leads, inner.is_known) = (place, leads, true);
+        inner.events.forget(place);
     }
 
-    /// How many events have to be looked at until everything is in the index.
+    /// How many events have to be looked at until everything is in the index; not none before it was asked.
     pub(super) fn lag(&self) -> u64 {
         let inner = self.inner();
-        let from = inner.from.filter(|_| inner.leads);
+        if !inner.is_known {
+            return 1 + inner.events.events().len() as u64;
+        }
+        let from = inner.events.from().filter(|_| inner.leads);
         let unread = from.map_or(0, |from| from.0.saturating_sub(inner.indexed.0));
-        unread + inner.events.len() as u64
+        unread + inner.events.events().len() as u64
     }
 
     /// The streams' ids of what may not be in the index yet, the newest first, each once.
     pub(super) fn waiting(&self, max: usize) -> Vec<String> {
         let inner = self.inner();
         let mut ids = Vec::<String>::new();
-        for event in inner.events.iter().rev() {
+        for event in inner.events.events().rev() {
             if ids.len() == max {
                 break;
             }
@@ -140,10 +124,6 @@ impl Recent {
     pub(super) async fn news(&self) {
         self.news.notified().await;
     }
-}
-
-fn octets(event: &StoredEvent) -> usize {
-    event.envelope.len() + event.payload.len()
 }
 
 #[cfg(test)]
@@ -174,7 +154,7 @@ mod tests {
     #[test]
     fn what_was_seen_is_given_and_what_was_not_is_read() {
         let recent = Recent::default();
-        assert_eq!(after(&recent, 0, 9), None);
+        assert_eq!((after(&recent, 0, 9), recent.lag()), (None, 1));
         assert!(!recent.push(&[event(11, "sessions.session", 1)]));
         assert!(recent.push(&[
             event(12, "context.package", 1),
@@ -204,7 +184,7 @@ mod tests {
     fn past_its_octets_the_oldest_fall_out_and_are_read_again() {
         let recent = Recent::default();
         recent.push(&[event(1, "context.package", 1), event(2, "context.package", 1)]);
-        recent.push(&[event(3, "context.package", SEARCH_RECENT_OCTETS_MAX - 1)]);
+        recent.push(&[event(3, "context.package", SEARCH_RECENT_OCTETS_MAX - 50)]);
         assert_eq!(after(&recent, 0, 9), None);
         assert_eq!(after(&recent, 1, 9), Some((vec![2, 3], 3)));
         recent.indexed(Position(0), true);

@@ -4,6 +4,7 @@ mod cursors;
 mod dispatch;
 mod nodes;
 mod presence;
+mod recent;
 
 use std::sync::{
     Arc,

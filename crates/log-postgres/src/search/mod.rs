@@ -9,11 +9,10 @@ use std::sync::Arc;
 
 use plenary_kernel::Position;
 use plenary_retrieval::{Answer, Change, Extent, Fault, HITS_MAX, Hit, Index, Put, Query, Scope};
-use tokio::sync::{Mutex, MutexGuard};
-use tokio_postgres::Client;
 
 use crate::{
     Options,
+    lead::{Lead, Taken, WRITE_MS_MAX},
     pool::Pool,
     target::{OpenError, Purpose, Target, place, within},
     trouble::Trouble,
@@ -23,28 +22,11 @@ use crate::{
 const FORM: i32 = 1;
 /// Connections that serve searches.
 const SEARCHING_CONNECTIONS: usize = 2;
-/// Longest wait for a write, or for the index to be emptied.
-const WRITE_MS_MAX: u64 = 60_000;
 
 /// The index of one store.
 struct PostgresIndex {
-    target: Arc<Target>,
     searching: Pool,
-    writing: Mutex<Writing>,
-}
-
-/// The connection that writes, and whether it holds the lock.
-#[derive(Default)]
-struct Writing {
-    client: Option<Client>,
-    leads: bool,
-}
-
-impl Writing {
-    /// The connection is as good as lost, and the lock with it.
-    fn lost(&mut self) {
-        *self = Self::default();
-    }
+    lead: Lead,
 }
 
 /// Opens the search index of a store that was opened before.
@@ -54,12 +36,10 @@ impl Writing {
 pub async fn open_index(url: &str, options: &Options) -> Result<Arc<dyn Index>, OpenError> {
     let target = Arc::new(Target::new(url, options)?);
     let searching = Pool::of(target.clone(), SEARCHING_CONNECTIONS, Purpose::Searching, querying::STATEMENTS);
-    let index = PostgresIndex { target, searching, writing: Mutex::default() };
-    let mut writing = index.connected().await.map_err(OpenError::from)?;
-    let client = writing.client.as_mut().ok_or_else(|| OpenError::Unreachable("no connection".into()))?;
-    changes::of_form(client, FORM).await?;
-    drop(writing);
-    Ok(Arc::new(index))
+    let lock = format!("plenary search {}", target.schema());
+    let lead = Lead::new(target, Purpose::Indexing, lock);
+    changes::of_form(lead.connected().await?.client()?, FORM).await?;
+    Ok(Arc::new(PostgresIndex { searching, lead }))
 }
 
 fn unavailable(trouble: Trouble) -> Fault {
@@ -67,40 +47,9 @@ fn unavailable(trouble: Trouble) -> Fault {
 }
 
 impl PostgresIndex {
-    /// The writing connection; a new one where it is gone.
-    async fn connected(&self) -> Result<MutexGuard<'_, Writing>, Trouble> {
-        let mut writing = self.writing.lock().await;
-        let is_there = writing.client.as_ref().is_some_and(|client| !client.is_closed());
-        if !is_there {
-            writing.lost();
-            let (session, _) =
-                self.target.session(Purpose::Indexing, &[]).await.map_err(OpenError::trouble)?;
-            writing.client = Some(session.client);
-        }
-        Ok(writing)
-    }
-
-    /// Takes the lead where nobody has it.
-    async fn lead(&self) -> Result<bool, Trouble> {
-        let mut writing = self.connected().await?;
-        if writing.leads {
-            return Ok(true);
-        }
-        let Some(client) = &writing.client else { return Ok(false) };
-        let name = format!("plenary search {}", self.target.schema());
-        let sql = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))";
-        let answer = within(WRITE_MS_MAX, client.query_one(sql, &[&name])).await;
-        if matches!(answer, Err(Trouble::Lost(_))) {
-            writing.lost();
-        }
-        writing.leads = answer?.try_get(0)?;
-        Ok(writing.leads)
-    }
-
     async fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Result<Put, Trouble> {
-        let mut writing = self.connected().await?;
-        let Some(client) = &mut writing.client else { return Err(Trouble::Lost("no connection".into())) };
-        let done = within(WRITE_MS_MAX, changes::put(client, changes, from, to)).await;
+        let mut writing = self.lead.connected().await?;
+        let done = within(WRITE_MS_MAX, changes::put(writing.client()?, changes, from, to)).await;
         if done.is_err() {
             writing.lost();
         }
@@ -108,9 +57,8 @@ impl PostgresIndex {
     }
 
     async fn clear(&self) -> Result<(), Trouble> {
-        let mut writing = self.connected().await?;
-        let Some(client) = &mut writing.client else { return Err(Trouble::Lost("no connection".into())) };
-        let done = within(WRITE_MS_MAX, changes::clear(client, FORM)).await;
+        let mut writing = self.lead.connected().await?;
+        let done = within(WRITE_MS_MAX, changes::clear(writing.client()?, FORM)).await;
         if done.is_err() {
             writing.lost();
         }
@@ -120,7 +68,10 @@ impl PostgresIndex {
 
 impl Index for PostgresIndex {
     fn leads(&self) -> Answer<'_, bool> {
-        Box::pin(async { self.lead().await.map_err(unavailable) })
+        Box::pin(async {
+            let taken = self.lead.take().await.map_err(unavailable)?;
+            Ok(taken != Taken::ByOthers)
+        })
     }
 
     fn extent(&self) -> Answer<'_, Extent> {
@@ -156,7 +107,7 @@ impl Index for PostgresIndex {
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
             // What is under way is waited for; the lock goes with the connection.
-            self.writing.lock().await.lost();
+            self.lead.close().await;
             Ok(())
         })
     }

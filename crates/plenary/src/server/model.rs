@@ -1,12 +1,13 @@
-//! Which model packages are found by in their meaning, and where its vectors are kept: in the data directory, or in
-//! memory where there is none.
+//! Which model packages are found by in their meaning, and where its vectors are kept: in the data directory, in
+//! PostgreSQL, or in memory where there is neither.
 
 use std::{path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use plenary_embeddings::{Embedder, KEY_VARIABLE, Source};
-use plenary_retrieval::Semantic;
-use plenary_retrieval_vectors::{FileShelf, MemoryShelf, Shelf, Vectors};
+use plenary_log_postgres::Options;
+use plenary_retrieval::{PARTS_FORM, Semantic};
+use plenary_retrieval_vectors::{FileShelf, MemoryShelf, SharedShelf, Shelf, Vectors};
 
 use super::Settings;
 
@@ -16,21 +17,35 @@ const VECTORS: &str = "vectors";
 /// Makes the model ready, if one is named.
 pub(super) async fn open(settings: &Settings) -> anyhow::Result<Option<Arc<dyn Semantic>>> {
     let Some(source) = settings.embeddings.clone() else { return Ok(None) };
-    let directory = settings.data.clone().filter(|_| settings.database.is_none());
+    let (directory, database) = (settings.data.clone(), settings.database.clone());
     let opening = move || {
         let embedder = source.open(std::env::var(KEY_VARIABLE).ok().as_deref())?;
-        let shelf = shelf(directory.as_deref(), &*embedder)?;
+        let shelf = shelf(directory.as_deref(), database.as_deref(), &*embedder)?;
         Ok::<_, anyhow::Error>(Arc::new(Vectors::new(embedder, shelf)) as Arc<dyn Semantic>)
     };
     let opened = tokio::task::spawn_blocking(opening).await.context("making the model ready")?;
     Ok(Some(opened.context("--embeddings")?))
 }
 
-fn shelf(directory: Option<&Path>, embedder: &dyn Embedder) -> anyhow::Result<Box<dyn Shelf>> {
+fn shelf(
+    directory: Option<&Path>,
+    database: Option<&str>,
+    embedder: &dyn Embedder,
+) -> anyhow::Result<Box<dyn Shelf>> {
+    let made_by = fingerprint(embedder);
+    if let Some(url) = database {
+        let archive = plenary_log_postgres::open_archive(url, &Options::default(), &made_by);
+        return Ok(Box::new(SharedShelf::new(archive.context("opening the vectors in PostgreSQL")?)));
+    }
     let Some(directory) = directory else { return Ok(Box::new(MemoryShelf::default())) };
     let path = directory.join(VECTORS);
-    let shelf = FileShelf::open(&path, embedder.model());
+    let shelf = FileShelf::open(&path, &made_by);
     Ok(Box::new(shelf.with_context(|| format!("opening the vectors in {}", path.display()))?))
+}
+
+/// What the vectors depend on: others are made anew.
+fn fingerprint(embedder: &dyn Embedder) -> String {
+    format!("{} parts {PARTS_FORM}", embedder.model())
 }
 
 /// Whether a text names a model; the model itself is looked at when the server starts.

@@ -10,8 +10,13 @@ use super::speak::{PROJECT, deposited, package_with, packages_of};
 
 /// The ids that a query finds, by a ranking, the nearest first.
 pub(super) async fn found(nick: &Agent, query: &str, ranking: &str) -> Vec<String> {
+    found_in(nick, PROJECT, query, ranking).await
+}
+
+/// The same in another project.
+pub(super) async fn found_in(nick: &Agent, project: &str, query: &str, ranking: &str) -> Vec<String> {
     let query = super::speak::enc(query);
-    let path = format!("{}?mode=relevant&limit=5&query={query}{ranking}", packages_of(PROJECT));
+    let path = format!("{}?mode=relevant&limit=5&query={query}{ranking}", packages_of(project));
     let answer = nick.get(&path).await.ok(200);
     let packages = answer["packages"].as_array().expect("a list");
     packages.iter().map(|found| found["package"]["package_id"].as_str().expect("an id").to_owned()).collect()

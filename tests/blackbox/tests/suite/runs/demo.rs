@@ -196,6 +196,7 @@ async fn sc_11_a_retry_is_the_same_run() {
     let first = nick.call("POST", &path, &key, Some(&body)).await;
     let run = super::speak::accepted(ECHO, &first);
     assert!(!first.replayed());
+    whole(&nick, &run).await;
     for _ in 0..2 {
         let again = nick.call("POST", &path, &key, Some(&body)).await;
         assert_eq!(super::speak::accepted(ECHO, &again), run);

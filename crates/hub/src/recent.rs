@@ -1,0 +1,78 @@
+//! The end of the log as one follower needs it: the events of the kind it asked for, in order, committed lately.
+//! Bounded: what falls out is read from the log again. Must not know: who follows, and why.
+
+use std::collections::VecDeque;
+
+use plenary_kernel::Position;
+use plenary_log::StoredEvent;
+
+/// Events that were committed lately.
+#[derive(Debug)]
+pub struct Recent {
+    octets_max: usize,
+    events: VecDeque<StoredEvent>,
+    octets: usize,
+    /// Everything past this and up to `until` is in `events`; none before the first event.
+    from: Option<Position>,
+    until: Position,
+}
+
+fn octets(event: &StoredEvent) -> usize {
+    event.envelope.len() + event.payload.len() + event.stream.as_str().len()
+}
+
+impl Recent {
+    /// Knows nothing yet, and keeps at most this many octets of events.
+    #[must_use]
+    pub const fn new(octets_max: usize) -> Self {
+        Self { octets_max, events: VecDeque::new(), octets: 0, from: None, until: Position(0) }
+    }
+
+    /// Takes in the events that are asked for of a group that reaches from `first` to `last`. Groups come in order and
+    /// without gaps.
+    pub fn push(&mut self, first: Position, last: Position, events: impl IntoIterator<Item = StoredEvent>) {
+        self.from.get_or_insert(Position(first.0.saturating_sub(1)));
+        for event in events {
+            self.octets += octets(&event);
+            self.events.push_back(event);
+        }
+        self.until = last;
+        while self.octets > self.octets_max && self.drop_first() {}
+    }
+
+    /// At most `max` events past a place, and how far that reaches; `None` where the log must be read.
+    #[must_use]
+    pub fn after(&self, place: Position, max: usize) -> Option<(Vec<StoredEvent>, Position)> {
+        if self.from.is_none_or(|from| place < from) {
+            return None;
+        }
+        let begin = self.events.partition_point(|event| event.position <= place);
+        let found: Vec<_> = self.events.range(begin..).take(max).cloned().collect();
+        let is_all = begin + found.len() == self.events.len();
+        let until = if is_all { self.until } else { found.last().map_or(place, |last| last.position) };
+        Some((found, until.max(place)))
+    }
+
+    /// What stands up to a place is not asked for again.
+    pub fn forget(&mut self, place: Position) {
+        while self.events.front().is_some_and(|event| event.position <= place) && self.drop_first() {}
+    }
+
+    fn drop_first(&mut self) -> bool {
+        let Some(gone) = self.events.pop_front() else { return false };
+        self.octets -= octets(&gone);
+        self.from = Some(gone.position);
+        true
+    }
+
+    /// Past this place nothing is missing; none before the first event.
+    #[must_use]
+    pub const fn from(&self) -> Option<Position> {
+        self.from
+    }
+
+    /// The events, the oldest first.
+    pub fn events(&self) -> impl DoubleEndedIterator<Item = &StoredEvent> + ExactSizeIterator {
+        self.events.iter()
+    }
+}

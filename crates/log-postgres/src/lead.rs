@@ -1,0 +1,89 @@
+//! A connection that writes what only one process should: the one that holds an advisory lock, which goes with the
+//! connection. Must not know: what is written.
+
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, MutexGuard};
+use tokio_postgres::Client;
+
+use crate::{
+    target::{OpenError, Purpose, Target, within},
+    trouble::Trouble,
+};
+
+/// Longest wait for a write, or for everything to be emptied.
+pub(crate) const WRITE_MS_MAX: u64 = 60_000;
+
+/// The connection and the lock.
+pub(crate) struct Lead {
+    target: Arc<Target>,
+    purpose: Purpose,
+    lock: String,
+    writing: Mutex<Writing>,
+}
+
+/// The connection that writes, and whether it holds the lock.
+#[derive(Default)]
+pub(crate) struct Writing {
+    client: Option<Client>,
+    leads: bool,
+}
+
+impl Writing {
+    /// The connection is as good as lost, and the lock with it.
+    pub(crate) fn lost(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The connection.
+    pub(crate) fn client(&mut self) -> Result<&mut Client, Trouble> {
+        self.client.as_mut().ok_or_else(|| Trouble::Lost("no connection".into()))
+    }
+}
+
+impl Lead {
+    /// The lead over what the lock's name says. No connection is made yet.
+    pub(crate) fn new(target: Arc<Target>, purpose: Purpose, lock: String) -> Self {
+        Self { target, purpose, lock, writing: Mutex::default() }
+    }
+
+    /// The writing connection; a new one where it is gone.
+    pub(crate) async fn connected(&self) -> Result<MutexGuard<'_, Writing>, Trouble> {
+        let mut writing = self.writing.lock().await;
+        let is_there = writing.client.as_ref().is_some_and(|client| !client.is_closed());
+        if !is_there {
+            writing.lost();
+            let (session, _) = self.target.session(self.purpose, &[]).await.map_err(OpenError::trouble)?;
+            writing.client = Some(session.client);
+        }
+        Ok(writing)
+    }
+
+    /// Takes the lead where nobody has it; whether it was taken just now, and whether it is ours.
+    pub(crate) async fn take(&self) -> Result<Taken, Trouble> {
+        let mut writing = self.connected().await?;
+        if writing.leads {
+            return Ok(Taken::Before);
+        }
+        let sql = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))";
+        let answer = within(WRITE_MS_MAX, writing.client()?.query_one(sql, &[&self.lock])).await;
+        if matches!(answer, Err(Trouble::Lost(_))) {
+            writing.lost();
+        }
+        writing.leads = answer?.try_get(0)?;
+        Ok(if writing.leads { Taken::Now } else { Taken::ByOthers })
+    }
+
+    /// Waits for what is under way and lets the connection go, and the lock with it.
+    pub(crate) async fn close(&self) {
+        self.writing.lock().await.lost();
+    }
+}
+
+/// Who has the lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    Before,
+    Now,
+    ByOthers,
+}

@@ -1,0 +1,189 @@
+//! How many of a query's words a document has, together in one place and all over it, among the documents that it
+//! competes with.
+//! Must not know: how the documents were found.
+
+use crate::{
+    Kind, QUERY_WORDS_MAX, Query, Section,
+    analysis::{Purpose, words},
+    parts::all_parts,
+};
+
+/// Which words of a query a text has, a bit for each.
+type Words = u64;
+const _: () = assert!(QUERY_WORDS_MAX == 64, "a bit for each word");
+/// How soon further places of a word count for nothing, and how much a long document is held to be long: the usual
+/// constants of BM25.
+const SATURATION: f64 = 1.2;
+const LENGTH_SHARE: f64 = 0.75;
+
+/// Documents that compete for a query.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    query: &'a Query,
+    documents: Vec<Document>,
+}
+
+/// What is counted of a document.
+#[derive(Debug, Default)]
+struct Document {
+    /// The words of each passage.
+    passages: Vec<Words>,
+    /// How often each word of the query stands in it.
+    counts: Vec<usize>,
+    /// How many words it has.
+    length: usize,
+}
+
+/// What part of a query's words a document has, from 0 to 1 and by how rare they are among those that compete.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Share {
+    /// Together in its best passage; a long document is not better for having more of them.
+    pub passage: f64,
+    /// In all of it, as BM25 weighs them, of the most that they could weigh.
+    pub whole: f64,
+}
+
+impl<'a> Evidence<'a> {
+    /// For no document yet.
+    #[must_use]
+    pub fn new(query: &'a Query) -> Self {
+        Self { query, documents: Vec::new() }
+    }
+
+    /// One document more, and what its text need not say of it, as when it was made. Title, and what is known, belong to
+    /// each passage.
+    pub fn add(&mut self, sections: &[Section], known: &str) {
+        let mut document = Document { counts: vec![0; self.query.words().len()], ..Document::default() };
+        let mut everywhere = found(self.query, known, &mut |_| {});
+        for title in sections.iter().filter(|section| section.kind == Kind::Title) {
+            everywhere |= found(self.query, &title.text, &mut |_| {});
+        }
+        for text in all_parts(sections) {
+            let passage = found(self.query, text, &mut |nth| {
+                document.length += 1;
+                if let Some(count) = nth.and_then(|nth| document.counts.get_mut(nth)) {
+                    *count += 1;
+                }
+            });
+            document.passages.push(everywhere | passage);
+        }
+        self.documents.push(document);
+    }
+
+    /// Of each document, in their order.
+    #[must_use]
+    pub fn shares(&self) -> Vec<Share> {
+        let (passages, wholes) = (self.of_passages(), self.of_wholes());
+        passages.into_iter().zip(wholes).map(|(passage, whole)| Share { passage, whole }).collect()
+    }
+
+    fn of_passages(&self) -> Vec<f64> {
+        let passages = || self.documents.iter().flat_map(|document| &document.passages);
+        let weights =
+            self.weights(passages().count(), |nth| passages().filter(|words| has(**words, nth)).count());
+        let worth = |words: &Words| {
+            let found = weights.iter().enumerate().filter(|(nth, _)| has(*words, *nth));
+            found.map(|(_, weight)| weight).sum::<f64>()
+        };
+        let best = |document: &Document| document.passages.iter().map(worth).fold(0.0, f64::max);
+        self.documents.iter().map(best).collect()
+    }
+
+    fn of_wholes(&self) -> Vec<f64> {
+        let count = self.documents.len();
+        let weights = self
+            .weights(count, |nth| self.documents.iter().filter(|document| document.counts[nth] > 0).count());
+        let usual = ratio(self.documents.iter().map(|document| document.length).sum(), count);
+        let worth = |document: &Document| {
+            let long = if usual > 0.0 { ratio(document.length, 1) / usual } else { 1.0 };
+            let slow = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * long);
+            let words = document.counts.iter().zip(&weights).filter(|(count, _)| **count > 0);
+            words.map(|(count, weight)| weight * ratio(*count, 1) / (ratio(*count, 1) + slow)).sum::<f64>()
+        };
+        self.documents.iter().map(worth).collect()
+    }
+
+    /// What each word weighs, all together 1; `has` says how many of `all` have it.
+    fn weights(&self, all: usize, has: impl Fn(usize) -> usize) -> Vec<f64> {
+        let rare: Vec<f64> = (0..self.query.words().len()).map(|nth| rarity(has(nth), all)).collect();
+        let whole: f64 = rare.iter().sum();
+        rare.into_iter().map(|weight| weight / whole).collect()
+    }
+}
+
+fn has(words: Words, nth: usize) -> bool {
+    words >> nth & 1 == 1
+}
+
+/// Which words of the query a text has; each of its words is told, as which one of the query.
+fn found(query: &Query, text: &str, tell: &mut dyn FnMut(Option<usize>)) -> Words {
+    let mut found = 0;
+    words(text, Purpose::Document, &mut |word| {
+        let nth = query.words().iter().position(|wanted| wanted == word);
+        if let Some(nth) = nth {
+            found |= 1 << nth;
+        }
+        tell(nth);
+    });
+    found
+}
+
+/// As BM25 has it: above 0, and the more the fewer have a word.
+fn rarity(has: usize, of: usize) -> f64 {
+    (1.0 + (ratio(of - has, 1) + 0.5) / (ratio(has, 1) + 0.5)).ln()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "words of some documents are few")]
+fn ratio(part: usize, of: usize) -> f64 {
+    part as f64 / of.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(title: &str, body: &str) -> Vec<Section> {
+        let section = |kind, text: &str| Section { kind, text: text.to_owned() };
+        vec![section(Kind::Title, title), section(Kind::Body, body)]
+    }
+
+    fn of(query: &str, documents: &[Vec<Section>]) -> Vec<Share> {
+        let query = Query::read(query).unwrap();
+        let mut evidence = Evidence::new(&query);
+        documents.iter().for_each(|sections| evidence.add(sections, "in May"));
+        evidence.shares()
+    }
+
+    #[test]
+    fn words_count_where_they_stand_together() {
+        let documents = [
+            document("", "user: the red door is locked\nassistant: good"),
+            document("", "user: the red car\nassistant: a door that is locked"),
+            document("Red door", "user: it is locked\nassistant: so it is"),
+            document("", "nothing of it"),
+        ];
+        let found: Vec<f64> = of("locked red door", &documents).iter().map(|share| share.passage).collect();
+        assert!((found[0] - 1.0).abs() < 1e-9 && (found[2] - 1.0).abs() < 1e-9, "{found:?}");
+        assert!(found[1] > 0.0 && found[1] < 1.0 && found[3] == 0.0, "{found:?}");
+        assert!((of("may", &documents)[3].passage - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_rare_word_counts_more_than_a_common_one() {
+        let mut documents = vec![document("", "the weather in Oslo"), document("", "Akerselva")];
+        documents.extend((0..8).map(|_| document("", "weather")));
+        let found = of("weather akerselva", &documents);
+        assert!(found[1].passage > 2.0 * found[0].passage && found[0].passage > 0.0, "{found:?}");
+        assert!(found[1].whole > 2.0 * found[0].whole && found[0].whole > 0.0, "{found:?}");
+        assert_eq!(of("the of", &documents), vec![Share::default(); documents.len()]);
+        assert!(of("weather", &[]).is_empty());
+    }
+
+    #[test]
+    fn of_the_whole_more_places_and_less_else_count_more_and_never_all() {
+        let documents = ["red", "red\n\nred red", "red and much else of which nobody asks here"]
+            .map(|body| document("", body));
+        let found: Vec<f64> = of("red", &documents).iter().map(|share| share.whole).collect();
+        assert!(found[1] > found[0] && found[0] > found[2] && found[2] > 0.0 && found[1] < 1.0, "{found:?}");
+    }
+}
