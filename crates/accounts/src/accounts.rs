@@ -129,14 +129,13 @@ impl Accounts {
 
     /// An agent: at least everything that this process has committed of it.
     pub async fn agent(&self, handle: &AgentHandle) -> Result<Known, Fault> {
-        let (state, version) = self.0.agents.state(handle.as_str()).await?;
-        Ok(Known { handle: handle.clone(), state, version })
+        Ok(self.look_agent_up(handle).await?.0)
     }
 
     /// The same, and whether the store had to be asked.
     pub async fn look_agent_up(&self, handle: &AgentHandle) -> Result<(Known, bool), Fault> {
-        let LookedUp { state, version, asked } = self.0.agents.look_up(handle.as_str()).await?;
-        Ok((Known { handle: handle.clone(), state, version }, asked))
+        let LookedUp { state, version, upon, asked } = self.0.agents.look_up(handle.as_str()).await?;
+        Ok((Known { handle: handle.clone(), state, version, upon }, asked))
     }
 
     /// For an agent that was known without asking the store: asks it as if it were not. Where somebody is told no
@@ -149,19 +148,19 @@ impl Accounts {
     /// The same as [`Accounts::agent`], and everything that other processes have committed.
     pub async fn fresh_agent(&self, handle: &AgentHandle) -> Result<Known, Fault> {
         let (state, version) = self.0.agents.fresh(handle.as_str()).await?;
-        Ok(Known { handle: handle.clone(), state, version })
+        Ok(Known { handle: handle.clone(), state, version, upon: None })
     }
 
     /// An owner: at least everything that this process has committed of it.
     pub async fn owner(&self, owner: &OwnerName) -> Result<KnownOwner, Fault> {
-        let (state, version) = self.0.owners.state(owner.as_str()).await?;
-        Ok(KnownOwner { owner: owner.clone(), state, version })
+        let LookedUp { state, version, upon, .. } = self.0.owners.look_up(owner.as_str()).await?;
+        Ok(KnownOwner { owner: owner.clone(), state, version, upon })
     }
 
     /// The same, and everything that other processes have committed.
     pub async fn fresh_owner(&self, owner: &OwnerName) -> Result<KnownOwner, Fault> {
         let (state, version) = self.0.owners.fresh(owner.as_str()).await?;
-        Ok(KnownOwner { owner: owner.clone(), state, version })
+        Ok(KnownOwner { owner: owner.clone(), state, version, upon: None })
     }
 
     /// Everyone who blocks an agent now, each with the place of the block on the blocker's stream.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plenary_engine::Room;
 use plenary_kernel::{AgentHandle, OwnerName, Version};
-use plenary_log::Condition;
+use plenary_log::{Chain, Condition};
 
 use crate::{
     AgentState,
@@ -23,13 +23,19 @@ pub struct Known {
     pub state: Arc<AgentState>,
     /// The version of its stream.
     pub version: Version,
+    /// What that version was decided in, where it may not be on disk.
+    pub upon: Option<Chain>,
 }
 
 impl Known {
     /// Holds an append to this knowledge: the agent's stream is still at that version.
     #[must_use]
     pub fn condition(&self) -> Condition {
-        Condition { stream: AgentRoom::stream(self.handle.as_str()), expected: self.version }
+        Condition {
+            stream: AgentRoom::stream(self.handle.as_str()),
+            expected: self.version,
+            upon: self.upon.clone(),
+        }
     }
 }
 
@@ -42,13 +48,19 @@ pub struct KnownOwner {
     pub state: Arc<OwnerState>,
     /// The version of its stream.
     pub version: Version,
+    /// What that version was decided in, where it may not be on disk.
+    pub upon: Option<Chain>,
 }
 
 impl KnownOwner {
     /// Holds an append to this knowledge.
     #[must_use]
     pub fn condition(&self) -> Condition {
-        Condition { stream: OwnerRoom::stream(self.owner.as_str()), expected: self.version }
+        Condition {
+            stream: OwnerRoom::stream(self.owner.as_str()),
+            expected: self.version,
+            upon: self.upon.clone(),
+        }
     }
 }
 
@@ -67,6 +79,6 @@ impl KnownOrg {
     /// Holds an append to this knowledge.
     #[must_use]
     pub fn condition(&self) -> Condition {
-        Condition { stream: OrgRoom::stream(self.org.as_str()), expected: self.version }
+        Condition::at(OrgRoom::stream(self.org.as_str()), self.version)
     }
 }

@@ -44,7 +44,7 @@ fn known(said: &Said) -> Known {
     for event in &events {
         state.evolve(Version(1), TimestampMs(1), event);
     }
-    Known { handle: said.handle.parse().unwrap(), state: state.into(), version: Version(1) }
+    Known { handle: said.handle.parse().unwrap(), state: state.into(), version: Version(1), upon: None }
 }
 
 /// ASP-7: an entry names an agent exactly, or every agent of an owner.

@@ -38,6 +38,8 @@ pub use operation::{Auth, ErrorDoc, Operation, OperationDoc};
 pub use origin::{Origin, TrustedNet};
 pub use peer::Peer;
 pub use rebinding::Foreign;
-pub use routes::{RegistryFault, consistent, routes, with_fallbacks, with_method_refusals};
+pub use routes::{
+    RegistryFault, consistent, routes, with_fallbacks, with_method_refusals, with_path_refusals,
+};
 pub use tls::{TlsFault, tls_config};
 pub use traced::CallerSpan;

@@ -3,7 +3,11 @@
 
 use std::collections::HashSet;
 
-use axum::{Router, response::Response, routing::MethodFilter};
+use axum::{
+    Router,
+    response::Response,
+    routing::{MethodFilter, any},
+};
 use http::Method;
 use plenary_kernel::{Class, Refusal};
 
@@ -94,6 +98,24 @@ where
     let unmatched = metrics.operation("unmatched", None);
     let refuse = move || std::future::ready(form(wrong_method()));
     router.method_not_allowed_fallback(Measured::new(refuse, unmatched))
+}
+
+/// The routes of one room that tells in a form of its own that there is nothing at these paths, where no operation of
+/// it is.
+pub fn with_path_refusals<S>(
+    router: Router<S>,
+    metrics: &Metrics,
+    paths: &[&str],
+    form: fn(Refusal) -> Response,
+) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let unmatched = metrics.operation("unmatched", None);
+    let refuse = move || std::future::ready(form(Refusal::not_found()));
+    paths
+        .iter()
+        .fold(router, |router, path| router.route(path, any(Measured::new(refuse, unmatched.clone()))))
 }
 
 async fn not_found() -> Response {

@@ -48,7 +48,7 @@ impl<R: Room> Streams<R> {
         let entry = self.entry(id);
         let state = R::State::default();
         let Facts { value: facts, mut conditions } = command.facts(&state).await?;
-        conditions.push(Condition { stream: entry.stream.clone(), expected: Version::ZERO });
+        conditions.push(Condition::at(entry.stream.clone(), Version::ZERO));
         let stamp = self.clock().stamp();
         // Nothing would hold a refusal to what it rests on.
         let Ok(decision) = command.decide(&state, Version::ZERO, &facts, &stamp) else { return Ok(None) };

@@ -18,6 +18,8 @@ pub struct LookedUp<S> {
     pub state: Arc<S>,
     /// Its version.
     pub version: Version,
+    /// What it was decided in, where it may not be on disk.
+    pub upon: Option<Chain>,
     /// Whether the store had to be asked.
     pub asked: bool,
 }

@@ -63,13 +63,14 @@ impl<R: Room> Streams<R> {
         Ok((state, version))
     }
 
-    /// The same, and whether the store had to be asked.
+    /// The same, with what a decision on another stream is held to it by, and whether the store had to be asked.
     pub async fn look_up(&self, id: &str) -> Result<LookedUp<R::State>, Fault> {
         let entry = self.entry(id);
         let mut guard = entry.loaded.lock().await;
         let asked = must_load(&entry, guard.as_ref());
         let loaded = self.load(&entry, &mut guard).await?;
-        Ok(LookedUp { state: loaded.state.clone(), version: loaded.version, asked })
+        let upon = loaded.is_ahead().then(|| loaded.chain.clone());
+        Ok(LookedUp { state: loaded.state.clone(), version: loaded.version, upon, asked })
     }
 
     /// Asks the store what it is asked for a state that is not in memory, and forgets the answer: so that an
@@ -174,7 +175,7 @@ impl<R: Room> Streams<R> {
         let mut guard = entry.loaded.lock().await;
         let loaded = self.load(&entry, &mut guard).await?;
         let Facts { value: facts, mut conditions } = command.facts(&loaded.state).await?;
-        conditions.push(Condition { stream: stream.clone(), expected: loaded.version });
+        conditions.push(Condition::at(stream.clone(), loaded.version));
         let chain = loaded.chain.clone();
         let stamp = self.clock.stamp();
 

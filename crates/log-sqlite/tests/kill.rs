@@ -55,7 +55,7 @@ async fn write(log: Log, writer: usize) {
         let text = format!("{writer} {n}");
         let mut batch = says(&own, text.clone());
         batch.events.extend(says(&stream("all"), text.repeat(40)).events);
-        batch.conditions.push(Condition { stream: own.clone(), expected: Version(n - 1) });
+        batch.conditions.push(Condition::at(own.clone(), Version(n - 1)));
         let value = Bytes::from(text.clone());
         batch.index.push(IndexOp::Put { name: "test.last", key: writer.to_string(), value: value.clone() });
         batch.rows.push(RowOp { name: name.clone(), expected: Some(n - 1), value: Some(value.clone()) });

@@ -13,6 +13,17 @@ pub struct Condition {
     pub stream: StreamName,
     /// The version it must be at.
     pub expected: Version,
+    /// What that version was decided in, where it may not be on disk: once that is broken, whatever is at the version
+    /// is another's.
+    pub upon: Option<Chain>,
+}
+
+impl Condition {
+    /// A stream is at a version, whoever brought it there.
+    #[must_use]
+    pub const fn at(stream: StreamName, expected: Version) -> Self {
+        Self { stream, expected, upon: None }
+    }
 }
 
 /// A change of an index: a pure function of the batch's events, rebuildable by replay.

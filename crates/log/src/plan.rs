@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use plenary_kernel::{Position, Version};
 
 use crate::{
-    Appended, Batch, Fault, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp, StoredEvent, StreamName,
+    Appended, Batch, Chain, Fault, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp, StoredEvent, StreamName,
 };
 
 /// What a backend has committed, as the writer sees it under its write lock.
@@ -115,7 +115,8 @@ impl<L: Lookup> Plan<'_, L> {
         }
         for condition in &batch.conditions {
             let actual = self.version(&condition.stream)?;
-            if actual != condition.expected {
+            let is_moot = condition.upon.as_ref().is_some_and(Chain::is_broken);
+            if is_moot || actual != condition.expected {
                 return Ok(Some(Outcome::Conflict { stream: condition.stream.clone(), actual }));
             }
         }

@@ -82,6 +82,7 @@ impl Participation {
             sender: sent.sender.clone(),
             hops,
             part: seat.part,
+            again: false,
         };
         let said = Said::read(&sent.members);
         let hearing = Hearing { agent, acting, session, stored, sent, said, context, seat, question };

@@ -3,6 +3,7 @@
 //! event.
 //! Must not know: HTTP, or how an agent runs.
 
+mod again;
 mod cursor;
 mod decide;
 mod heard;

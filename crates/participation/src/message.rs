@@ -28,6 +28,9 @@ pub(crate) struct Context {
     pub(crate) hops: u32,
     /// Which of the session's threads it is; the first is 0.
     pub(crate) part: u32,
+    /// Whether it is asked once more, since the first time was lost with its process.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) again: bool,
 }
 
 impl Context {
@@ -38,6 +41,13 @@ impl Context {
             run_context: Context,
         }
         serde_json::from_slice::<Sent>(request).ok().map(|sent| sent.run_context)
+    }
+
+    /// A request of this server with this context in place of its own.
+    pub(crate) fn in_request(&self, request: &[u8]) -> Option<Bytes> {
+        let mut request: Map<String, Value> = serde_json::from_slice(request).ok()?;
+        request.insert("run_context".into(), serde_json::to_value(self).ok()?);
+        serde_json::to_vec(&request).ok().map(Bytes::from)
     }
 }
 
@@ -210,6 +220,7 @@ mod tests {
             sender: "@a.b".parse().unwrap(),
             hops: 1,
             part: 0,
+            again: false,
         }
     }
 

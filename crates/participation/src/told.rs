@@ -6,6 +6,7 @@ use plenary_kernel::{SessionId, Version};
 use plenary_log::{Fault, StoredEvent};
 use plenary_runs::{
     EventKind, FinishReason,
+    command::Request,
     event::{EventEmitted, RunCompleted, ThreadEvent},
     id::{RunId, ThreadId},
     state::RunState,
@@ -15,17 +16,20 @@ use serde_json::{Map, Value};
 
 use crate::{
     Participation,
+    again::is_unheard,
     limits::{ARTIFACT_OCTETS_MAX, ARTIFACTS_MAX},
     message::{Context, answer, question},
     room::thread_of,
 };
 
 /// A run of an agent in a session.
-struct Told {
-    thread: ThreadId,
-    run: RunState,
-    context: Context,
-    acting: Acting,
+pub(crate) struct Told {
+    pub(crate) thread: ThreadId,
+    pub(crate) run: RunState,
+    pub(crate) context: Context,
+    /// The request as it was asked.
+    pub(crate) request: Request,
+    pub(crate) acting: Acting,
 }
 
 impl Told {
@@ -86,7 +90,9 @@ impl Participation {
             hops = hops.max(Context::read(&resumed.request).map_or(0, |context| context.hops));
         }
         let acting = self.0.accounts.acting(&agent.handle, hops);
-        Ok(acting.map(|acting| Told { thread, run: run.clone(), context, acting }))
+        let (request_type, depth, body) = (queued.request_type, queued.depth, queued.request);
+        let request = Request { request_type, depth, title: None, body };
+        Ok(acting.map(|acting| Told { thread, run: run.clone(), context, request, acting }))
     }
 
     /// It waits for input: a message that asks.
@@ -107,6 +113,7 @@ impl Participation {
         match event.finish_reason {
             FinishReason::Success => self.answers(&told, event).await,
             FinishReason::Canceled => self.canceled(&told).await,
+            FinishReason::Error if is_unheard(event) && self.asks_again(&told).await? => Ok(()),
             FinishReason::Error => {
                 let why = event.why.as_deref().unwrap_or("it gave no reason");
                 self.fails(&told, "run_failed", &format!("The run failed: {why}")).await

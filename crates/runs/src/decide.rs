@@ -166,7 +166,11 @@ pub fn take_over(state: &ThreadState, command: &TakeOver) -> Decided<Progressed>
     let started = match state.active() {
         Some(run) if run.node == command.gone => {
             let id = run.last_event_id + 1;
-            end(state, run, id, &Ended::error(INTERRUPTED), Some(&command.node), &mut events)
+            let started = end(state, run, id, &Ended::error(INTERRUPTED), Some(&command.node), &mut events);
+            if let Some(ThreadEvent::RunCompleted(completed)) = events.first_mut() {
+                completed.lost = completed.finish_reason == FinishReason::Error;
+            }
+            started
         }
         Some(_) => None,
         None => begin_next(state, &command.node, &mut events),
@@ -197,6 +201,7 @@ fn end(
         depth: run.depth,
         finish_reason,
         why: ended.why.clone().filter(|_| finish_reason == FinishReason::Error),
+        lost: false,
         has_result: result.is_some(),
         leaves,
         result: result.unwrap_or_default().into(),

@@ -4,7 +4,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 use crate::{
     id::{RunId, ThreadId},
     limits::{DELTA_OCTETS_MAX, DELTAS_TO_TELL_MAX},
+    making::Making,
     wire::TextDelta,
 };
 
@@ -46,11 +47,19 @@ pub(crate) struct Line {
     pub(crate) octets: Bytes,
 }
 
+impl Line {
+    fn of(shown: &Shown) -> Self {
+        Self { run: shown.run, after: shown.after, octets: TextDelta::of(shown).event() }
+    }
+}
+
 pub(crate) type Looking = Subscription<(), Arc<Line>>;
 
 /// The lane of a process.
 pub(crate) struct Deltas {
     lane: Lane<(), Arc<Line>>,
+    /// Locked while a piece is handed out, so that who comes has each once.
+    making: Mutex<Making>,
     number: AtomicU64,
     /// What goes to other processes too; none where there are none.
     shared: Option<Shared>,
@@ -60,7 +69,7 @@ struct Shared {
     signals: Signals,
     clock: Arc<dyn Clock>,
     to_tell: mpsc::Sender<Shown>,
-    waiting: std::sync::Mutex<Option<mpsc::Receiver<Shown>>>,
+    waiting: Mutex<Option<mpsc::Receiver<Shown>>>,
 }
 
 impl Deltas {
@@ -71,12 +80,24 @@ impl Deltas {
             let (to_tell, waiting) = mpsc::channel(DELTAS_TO_TELL_MAX);
             Shared { signals: log.signals().clone(), clock, to_tell, waiting: Some(waiting).into() }
         });
-        Self { lane: Lane::new(limits), number: AtomicU64::new(1), shared }
+        let making = Mutex::default();
+        Self { lane: Lane::new(limits), making, number: AtomicU64::new(1), shared }
     }
 
-    /// Looks on at a thread from now on.
-    pub(crate) fn look_on(&self, thread: ThreadId) -> Result<Looking, SubscribeError> {
-        self.lane.subscribe(&thread.to_string(), (), None)
+    /// Looks on at a thread from now on; beside it the text that is being made, as far as it is.
+    pub(crate) fn look_on(&self, thread: ThreadId) -> Result<(Looking, Option<Arc<Line>>), SubscribeError> {
+        let making = self.making();
+        let looking = self.lane.subscribe(&thread.to_string(), (), None)?;
+        Ok((looking, making.of(thread).map(|shown| Arc::new(Line::of(shown)))))
+    }
+
+    /// The run is over, and whatever it was about to say.
+    pub(crate) fn end(&self, thread: ThreadId, run: RunId) {
+        self.making().end(thread, run);
+    }
+
+    fn making(&self) -> MutexGuard<'_, Making> {
+        self.making.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Shows a delta. Never waits; past what may wait it is lost.
@@ -88,15 +109,15 @@ impl Deltas {
     }
 
     fn emit(&self, shown: &Shown) {
+        let mut making = self.making();
+        making.add(shown);
         let key = shown.thread.to_string();
         if self.lane.count(&key) == 0 {
             return;
         }
-        let Shown { run, after, .. } = *shown;
-        let octets = TextDelta::of(shown).event();
+        let message = Arc::new(Line::of(shown));
         let number = self.number.fetch_add(1, Ordering::Relaxed);
-        let (octets_held, matches) = (octets.len(), Arc::new(|_: &()| true));
-        let message = Arc::new(Line { run, after, octets });
+        let (octets_held, matches) = (message.octets.len(), Arc::new(|_: &()| true));
         self.lane.emit(&key, Emission { number, message, octets: octets_held, forget_at: None, matches });
     }
 
@@ -109,7 +130,7 @@ impl Deltas {
     pub(crate) async fn running(&self) {
         let sweeping = self.lane.sweeping();
         let Some(shared) = &self.shared else { return sweeping.await };
-        let waiting = shared.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        let waiting = shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut signals = shared.signals.subscribe(TOPIC);
         let hearing = async {
             while let Some(signal) = signals.next().await {

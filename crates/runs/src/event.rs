@@ -137,6 +137,9 @@ pub struct RunCompleted {
     /// What went wrong, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Whether it was lost with its process: how the agent would have ended it nobody knows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
     /// Whether there is a result.
     pub has_result: bool,
     /// What becomes of the thread.

@@ -17,6 +17,7 @@ pub mod id;
 mod inside;
 pub mod limits;
 mod live;
+mod making;
 mod members;
 pub mod news;
 mod reading;

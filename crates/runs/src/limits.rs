@@ -41,6 +41,10 @@ pub const WATCHERS_PER_TOKEN_MAX: usize = 1_024;
 pub const TAIL_OCTETS_MAX: usize = 8 << 20;
 /// Most deltas of this process that wait to be told to others; past it they are lost, which they may be.
 pub const DELTAS_TO_TELL_MAX: usize = 1_024;
+/// Most octets of one text in the making that are kept for who comes while it is made; past it none of it is.
+pub const MAKING_OCTETS_MAX: usize = 64 << 10;
+/// Most threads whose text in the making is kept; past it the oldest is forgotten.
+pub const MAKING_THREADS_MAX: usize = 256;
 /// How long a run that was told to cancel may take to end; past it its runner is dropped.
 pub const CANCEL_GRACE_MS: u64 = 8_000;
 /// How long runs may take to end when the server stops; past it their runners are dropped.

@@ -42,6 +42,8 @@ pub(crate) struct Live {
     pub(crate) principal: Principal,
     pub(crate) watch: Watch<TokenDigest>,
     pub(crate) looking: Option<Looking>,
+    /// Text that is being made, as far as it was when looking on began.
+    pub(crate) making: Option<Arc<Line>>,
     /// The one run that is followed; of a thread all of them.
     pub(crate) run: Option<RunId>,
     pub(crate) since: Since,
@@ -73,11 +75,13 @@ impl Live {
             (Some(run), Since::Start | Since::Place(..)) => Some((run, 0)),
             (None, _) => None,
         };
+        let of_this = |line: &Arc<Line>| self.run.is_none_or(|run| run == line.run);
+        let held = self.making.iter().filter(|line| of_this(line)).cloned().collect();
         let running = Running {
             live: self,
             size: PageSize::default(),
             passed,
-            held: VecDeque::new(),
+            held,
             taken: Vec::new(),
             is_new: true,
             is_over: false,

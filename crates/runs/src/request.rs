@@ -78,7 +78,7 @@ pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<Ask, 
     let kind = text(&members, "type", "invalid_type")?;
     let kind = match &kind {
         Some(kind) => kind.as_str(),
-        None => inferred(&members, ids).ok_or_else(|| unknown(takes))?,
+        None => inferred(&members, ids).ok_or_else(untyped)?,
     };
     match kind {
         "ResumeWithInput" => {
@@ -215,6 +215,13 @@ fn thread(members: &Members<'_>, ids: Ids<'_>) -> Result<Option<ThreadId>, Refus
 
 fn not_an_object() -> Refused {
     Refused::shape("invalid_body", "the body must be a JSON object")
+}
+
+/// Neither a type nor what tells one.
+fn untyped() -> Refused {
+    let detail = "say what is asked: `input` for a ChatRequest, `request_keys` and `run_id` for a ResumeWithInput, \
+                  `run_id` for a CancelRequest, or a `type`";
+    Refused::shape("unknown_request_type", detail)
 }
 
 fn unknown(takes: &[String]) -> Refused {

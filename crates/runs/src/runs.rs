@@ -289,7 +289,10 @@ impl Runs {
                 self.0.carried.wake(asked.run);
             }
             // The run may have been ended by another process, which took this one for dead.
-            Ok(ThreadEvent::RunCompleted(completed)) => self.0.carried.wake(completed.run),
+            Ok(ThreadEvent::RunCompleted(completed)) => {
+                self.0.deltas.end(thread, completed.run);
+                self.0.carried.wake(completed.run);
+            }
             Ok(_) => {}
             Err(fault) => tracing::error!(%fault, "an event of a thread can't be read"),
         }

@@ -42,6 +42,16 @@ pub struct AgentDescriptor {
     pub stopped: bool,
 }
 
+/// An agent in the list of all of them: `GET /agent`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Described {
+    /// Where its endpoints are.
+    pub path: String,
+    /// What it is.
+    #[serde(flatten)]
+    pub descriptor: AgentDescriptor,
+}
+
 /// What stands below an agent's path.
 const ENDPOINTS: [&str; 7] =
     ["/describe", "/configure", "/run", "/get_events", "/stream_request", "/runs", "/threads"];

@@ -26,7 +26,7 @@ fn agent(handle: &str, self_service: bool, further: &[AgentEvent]) -> Known {
     for event in [registered].iter().chain(further) {
         state.evolve(Version(1), TimestampMs(1), event);
     }
-    Known { handle: handle.parse().unwrap(), state: state.into(), version: Version(1) }
+    Known { handle: handle.parse().unwrap(), state: state.into(), version: Version(1), upon: None }
 }
 
 fn blocks(whom: &str) -> Vec<AgentEvent> {
@@ -39,7 +39,12 @@ fn full() -> Vec<AgentEvent> {
 }
 
 fn nobody(handle: &str) -> Known {
-    Known { handle: handle.parse().unwrap(), state: crate::AgentState::default().into(), version: Version(0) }
+    Known {
+        handle: handle.parse().unwrap(),
+        state: crate::AgentState::default().into(),
+        version: Version(0),
+        upon: None,
+    }
 }
 
 fn facts(from: &Known, to: &Known) -> ContactFacts {

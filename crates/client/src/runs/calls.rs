@@ -97,6 +97,14 @@ impl Client {
         self.get("/_discovery").await
     }
 
+    /// `GET /agent`: what each of them says of itself, and where it is.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn described_agents(&self) -> Result<Reply<Vec<Descriptor>>> {
+        self.get("/agent").await
+    }
+
     /// `GET …/describe` (SC-20).
     ///
     /// # Errors

@@ -31,6 +31,9 @@ pub struct Descriptor {
     /// Whether it is stopped.
     #[serde(default)]
     pub stopped: bool,
+    /// Where it is, in the list of all of them.
+    #[serde(default)]
+    pub path: Option<String>,
 }
 
 /// One operation of an agent (SC-21).

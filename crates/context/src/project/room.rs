@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::Authority;
-use plenary_engine::{Beside, Command, Decision, Facts, Room};
+use plenary_engine::{Beside, Command, Decision, Facts, LookedUp, Room};
 use plenary_kernel::{Stamp, TimestampMs, Version};
 use plenary_log::{Condition, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
@@ -93,13 +93,14 @@ impl Context {
         conditions: &mut Vec<Condition>,
     ) -> Result<InProject, Fault> {
         let authority_holds = self.accounts().holds(authority, conditions).await?;
-        let (mut project, mut version) = self.projects().state(id).await?;
-        if !project.exists() {
+        let mut project = self.projects().look_up(id).await?;
+        if !project.state.exists() {
             self.catch_up(self.projects(), id).await?;
-            (project, version) = self.projects().state(id).await?;
+            project = self.projects().look_up(id).await?;
         }
-        conditions.push(Condition { stream: ProjectRoom::stream(id), expected: version });
-        Ok(InProject { authority_holds, project })
+        let LookedUp { state, version, upon, .. } = project;
+        conditions.push(Condition { stream: ProjectRoom::stream(id), expected: version, upon });
+        Ok(InProject { authority_holds, project: state })
     }
 }
 

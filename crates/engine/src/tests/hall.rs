@@ -18,7 +18,7 @@ use plenary_log::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Beside, Clock, Command, Decision, Done, ExecuteError, Facts, KeyUse, Room, Streams};
+use crate::{Beside, Clock, Command, Decision, Done, ExecuteError, Facts, KeyUse, LookedUp, Room, Streams};
 
 pub(super) const ID: &str = "main";
 
@@ -152,7 +152,7 @@ impl Command<Hall> for Take {
         {
             between().await;
         }
-        Ok(Facts { value, conditions: vec![Condition { stream, expected }] })
+        Ok(Facts { value, conditions: vec![Condition::at(stream, expected)] })
     }
     fn decide(
         &self,
@@ -195,6 +195,30 @@ impl Command<Hall> for Do {
         _: &Stamp,
     ) -> Result<Decision<HallEvent, usize>, Infallible> {
         Ok(Decision::new(self.0.clone(), self.0.len()))
+    }
+}
+
+/// Opens another hall for somebody who has a seat in this one.
+pub(super) struct OpenFor(pub(super) Halls, pub(super) &'static str);
+
+impl Command<Hall> for OpenFor {
+    type Reply = ();
+    type Rejection = No;
+    /// Whether that one has a seat.
+    type Facts = bool;
+    async fn facts(&self, _: &HallState) -> Result<Facts<bool>, Fault> {
+        let LookedUp { state, version, upon, .. } = self.0.look_up(ID).await?;
+        let condition = Condition { stream: Hall::stream(ID), expected: version, upon };
+        Ok(Facts { value: state.taken.contains(self.1), conditions: vec![condition] })
+    }
+    fn decide(
+        &self,
+        _: &HallState,
+        _: Version,
+        has_seat: &bool,
+        _: &Stamp,
+    ) -> Result<Decision<HallEvent, ()>, No> {
+        if *has_seat { Ok(Decision::new(vec![HallEvent::Opened(1)], ())) } else { Err(No::Banned) }
     }
 }
 

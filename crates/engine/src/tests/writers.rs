@@ -5,7 +5,9 @@ use std::sync::Arc;
 use plenary_kernel::Version;
 use plenary_log::rigged::{Process, Store};
 
-use super::hall::{ID, No, add, ask, ban, closing, halls, idle, opened, refused, rigged, take, written};
+use super::hall::{
+    ID, No, OpenFor, add, ask, ban, closing, halls, idle, opened, refused, rigged, take, written,
+};
 use crate::{Room, tests::hall::Hall};
 
 #[tokio::test(start_paused = true)]
@@ -69,6 +71,25 @@ async fn nothing_is_written_on_top_of_a_batch_that_lost_to_another_process() {
     assert_eq!(refused(ann.await.unwrap()), No::Closed);
     assert_eq!(refused(bob.await.unwrap()), No::Closed);
     assert_eq!(written(one.log()).await, ["Opened 9", "Closed "]);
+}
+
+/// The version is the same, and what stands there is not.
+#[tokio::test]
+async fn nothing_is_written_on_a_fact_of_another_stream_that_never_came_to_be() {
+    let store = Store::new();
+    let (one, rigging) = rigged(&store, true);
+    let (two, _) = rigged(&store, true);
+    one.execute(ID, &opened(9), None).await.unwrap();
+    rigging.hold();
+    let ann = ask(&one, take(one.log(), "ann"), None).await;
+    let (halls, annex) = (one.clone(), OpenFor(one.clone(), "ann"));
+    let annex = tokio::spawn(async move { halls.execute("annex", &annex, None).await });
+    idle().await;
+    two.execute(ID, &closing(), None).await.unwrap();
+    rigging.release();
+    assert_eq!(refused(ann.await.unwrap()), No::Closed);
+    assert_eq!(refused(annex.await.unwrap()), No::Banned, "ann got no seat");
+    assert_eq!(one.state("annex").await.unwrap().1, Version::ZERO);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use super::{
     CANCEL_TIME,
     instance::{Heard, Place},
 };
-use crate::spoken::{self, Foreign};
+use crate::spoken;
 
 /// How it went.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,7 +27,6 @@ pub(super) async fn serve(
     input: &mut Input,
 ) -> Served {
     let mut said = false;
-    let mut foreign = Foreign::of_run(request);
     if !place.tell(request.line()).await {
         return Served::Vanished { is_lost: place.is_revoked() };
     }
@@ -67,7 +66,8 @@ pub(super) async fn serve(
         said = true;
         match output.emit(event).await {
             Ok(()) => {}
-            Err(NotTaken::TooLarge) => foreign.note("it is too large", b""),
+            // Left out, it would be missing in what the run came to.
+            Err(fault @ NotTaken::TooLarge) => return Served::Ended(Ended::error(fault.to_string())),
             // The room has its own word for this end.
             Err(NotTaken::Over) => return Served::Ended(Ended::canceled()),
         }

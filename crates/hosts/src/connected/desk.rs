@@ -61,6 +61,11 @@ impl Desk {
         instance.gone(is_revoked);
     }
 
+    /// Whether an instance is there.
+    pub(super) fn has_any(&self) -> bool {
+        !self.present().instances.is_empty()
+    }
+
     /// A place for a run, as soon as an instance is there; `None` when none came in time.
     pub(super) async fn place(&self, request: &RunRequest, wait: Duration) -> Option<Place> {
         let by = Instant::now() + wait;

@@ -6,7 +6,7 @@ use std::{
     collections::HashMap,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use axum::{
@@ -22,10 +22,10 @@ use plenary_accounts::{Accounts, CannotWatch, Credentials, Principal, Watchers, 
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, refused, with_method_refusals};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Class, Refusal};
-use plenary_log::{StoredEvent, StreamName};
+use plenary_log::{Signals, StoredEvent, StreamName};
 use plenary_runs::wire::ErrorBody;
 
-use super::{FRAME_OCTETS_MAX, INSTANCES_MAX, desk::Desk, pump};
+use super::{FRAME_OCTETS_MAX, INSTANCES_MAX, desk::Desk, elsewhere::Elsewhere, pump};
 
 /// How much longer than [`FRAME_OCTETS_MAX`] a frame may be and still be answered with a close; past it the connection
 /// breaks.
@@ -40,11 +40,14 @@ struct Inner {
     /// By the agent's name.
     desks: Mutex<HashMap<String, Arc<Desk>>>,
     watchers: Watchers<AgentHandle>,
+    /// None where this process is alone on its store.
+    elsewhere: OnceLock<Elsewhere>,
 }
 
 impl Default for Attaching {
     fn default() -> Self {
-        Self(Arc::new(Inner { desks: Mutex::default(), watchers: Watchers::new(INSTANCES_MAX) }))
+        let (desks, watchers) = (Mutex::default(), Watchers::new(INSTANCES_MAX));
+        Self(Arc::new(Inner { desks, watchers, elsewhere: OnceLock::new() }))
     }
 }
 
@@ -59,6 +62,23 @@ impl Attaching {
 
     fn named(&self, name: &str) -> Option<Arc<Desk>> {
         self.0.desks.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// Tells other processes on the same store what is attached to this one, until the log is closed; and from now on
+    /// a run that finds no instance here says where there are some. `address` is where this process listens.
+    pub fn answering(&self, signals: Signals, address: String) -> impl Future<Output = ()> + Send + 'static {
+        let elsewhere = self.0.elsewhere.get_or_init(|| Elsewhere { signals, address }).clone();
+        let attaching = self.clone();
+        async move {
+            let has = |agent: &str| attaching.named(agent).is_some_and(|desk| desk.has_any());
+            elsewhere.answering(has).await;
+        }
+    }
+
+    /// At which other processes instances of an agent are attached; `None` where there are no others.
+    pub(super) async fn elsewhere(&self, agent: &str) -> Option<(&str, Vec<String>)> {
+        let elsewhere = self.0.elsewhere.get()?;
+        Some((&elsewhere.address, elsewhere.attached(agent).await))
     }
 
     /// Closes every connection; nobody attaches any more.

@@ -9,12 +9,12 @@ use std::{
     },
 };
 
-use plenary_runs::{RunRequest, Said};
+use plenary_runs::{Ended, RunRequest, Said};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use super::HEARD_MAX;
-use crate::spoken::{self, Foreign};
+use crate::spoken::{self, Foreign, NotSaid};
 
 /// What an instance says of a run.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,7 +79,8 @@ impl Instance {
         match read(frame) {
             // A run that is over listens no more.
             Ok(heard) => drop(run.send(heard).await),
-            Err(why) => foreign.note(&why, frame),
+            Err(NotSaid::TooLarge(why)) => drop(run.send(Heard::Said(Said::Ended(Ended::error(why)))).await),
+            Err(NotSaid::NoEvent(why)) => foreign.note(&why, frame),
         }
     }
 }
@@ -96,7 +97,7 @@ enum PieceKind {
     TextDelta,
 }
 
-fn read(frame: &[u8]) -> Result<Heard, std::borrow::Cow<'static, str>> {
+fn read(frame: &[u8]) -> Result<Heard, NotSaid> {
     match serde_json::from_slice(frame) {
         Ok(Piece { kind: PieceKind::TextDelta, content }) => Ok(Heard::Piece(content)),
         Err(_) => spoken::read(frame).map(Heard::Said),

@@ -5,6 +5,7 @@
 mod conversation;
 mod desk;
 mod door;
+mod elsewhere;
 mod instance;
 mod pump;
 #[cfg(test)]
@@ -74,6 +75,7 @@ pub struct Connected {
     settings: Settings,
     wait: Duration,
     desk: Arc<Desk>,
+    attaching: Attaching,
 }
 
 impl Connected {
@@ -84,7 +86,25 @@ impl Connected {
     pub fn new(settings: Settings, handle: &AgentHandle, attaching: &Attaching) -> Result<Self, ConfigFault> {
         let wait = settings.attach_wait.as_deref().map(|text| config::duration("attach_wait", text));
         let wait = wait.transpose()?.unwrap_or(ATTACH_WAIT);
-        Ok(Self { settings, wait, desk: attaching.desk(handle) })
+        Ok(Self { settings, wait, desk: attaching.desk(handle), attaching: attaching.clone() })
+    }
+
+    /// Why a run found no instance, and where it would have.
+    async fn nobody_came(&self) -> String {
+        let came = format!("and none came within {} s", self.wait.as_secs());
+        match self.attaching.elsewhere(self.desk.handle.name()).await {
+            None => format!("no instance of the agent is attached, {came}"),
+            Some((here, places)) if places.is_empty() => {
+                format!(
+                    "no instance of the agent is attached to any process, {came} to {here}, which was asked"
+                )
+            }
+            Some((here, places)) => format!(
+                "no instance of the agent is attached to the process at {here}, which was asked, {came}; there are some \
+                 at {}: ask there, or let instances attach to each process",
+                places.join(", ")
+            ),
+        }
     }
 
     async fn carry_out(&self, request: &RunRequest, run: Run) -> Ended {
@@ -96,9 +116,7 @@ impl Connected {
                 place = self.desk.place(request, self.wait) => place,
             };
             let Some(place) = place else {
-                let wait = self.wait.as_secs();
-                let why = format!("no instance of the agent is attached, and none came within {wait} s");
-                return Ended::error(why);
+                return Ended::error(self.nobody_came().await);
             };
             match conversation::serve(place, request, &output, &mut input).await {
                 Served::Ended(ended) => return ended,

@@ -31,6 +31,12 @@ pub(super) fn let_go(mut child: Child, group: Group, mut said: Lines<ChildStdout
 }
 
 /// What becomes of a run whose program said no RunCompleted.
-pub(super) async fn without_completion(mut child: Child, group: Group, heard: LastWords) -> Ended {
-    Ended::error(ending::how(&mut child, &group, heard, "RunCompleted").await)
+pub(super) async fn without_completion(
+    mut child: Child,
+    group: Group,
+    heard: LastWords,
+    foreign: &str,
+) -> Ended {
+    let how = ending::how(&mut child, &group, heard, "RunCompleted").await;
+    Ended::error(format!("{how}{foreign}"))
 }

@@ -119,7 +119,7 @@ impl Exec {
                 ending::let_go(child, group, listener.into_lines(), heard);
                 ended
             }
-            None => ending::without_completion(child, group, heard).await,
+            None => ending::without_completion(child, group, heard, &listener.foreign()).await,
         }
     }
 }

@@ -1,14 +1,12 @@
 //! What a program says on its standard output, handed on line by line until its RunCompleted.
 //! Must not know: processes.
 
-use std::borrow::Cow;
-
 use plenary_runs::{Ended, NotTaken, Output, RunRequest, Said};
 use tokio::io::AsyncRead;
 
 use crate::{
     program::lines::{Line, Lines},
-    spoken::{self, Foreign},
+    spoken::{self, Foreign, NotSaid},
 };
 
 /// Listens to one program for one run.
@@ -34,6 +32,11 @@ impl<R: AsyncRead + Unpin> Listener<R> {
         None
     }
 
+    /// What it said that was no event, for people.
+    pub(super) fn foreign(&self) -> String {
+        self.foreign.in_words()
+    }
+
     /// What it would have said further.
     pub(super) fn into_lines(self) -> Lines<R> {
         self.lines
@@ -50,25 +53,24 @@ impl<R: AsyncRead + Unpin> Listener<R> {
         match self.read(&line) {
             Ok(Said::Event(event)) => match self.output.emit(event).await {
                 Ok(()) => None,
-                Err(NotTaken::TooLarge) => {
-                    self.foreign.note("it is too large", &line);
-                    None
-                }
+                // Left out, it would be missing in what the run came to.
+                Err(fault @ NotTaken::TooLarge) => Some(Ended::error(fault.to_string())),
                 // The room has its own word for this end.
                 Err(NotTaken::Over) => Some(Ended::canceled()),
             },
             Ok(Said::Ended(ended)) => Some(ended),
             Ok(Said::Started) => None,
-            Err(why) => {
+            Err(NotSaid::TooLarge(why)) => Some(Ended::error(why)),
+            Err(NotSaid::NoEvent(why)) => {
                 self.foreign.note(&why, &line);
                 None
             }
         }
     }
 
-    fn read(&self, line: &[u8]) -> Result<Said, Cow<'static, str>> {
+    fn read(&self, line: &[u8]) -> Result<Said, NotSaid> {
         if spoken::whose(line)?.is_some_and(|named| named.as_deref() != Some(self.run_id.as_str())) {
-            return Err("it names another run".into());
+            return Err(NotSaid::NoEvent("it names another run".into()));
         }
         spoken::read(line)
     }

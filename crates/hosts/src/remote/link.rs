@@ -5,7 +5,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, Uri, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use plenary_outward::{
@@ -75,6 +75,10 @@ impl Link {
             return None;
         }
         let answer = self.ask(Method::GET, uri, None, None).await.ok()?;
+        // What a refusal says is not what was made.
+        if answer.status() != StatusCode::OK {
+            return None;
+        }
         let fetched = timeout(ANSWER_TIME, within(answer.into_body(), ARTIFACT_OCTETS_MAX)).await;
         fetched.ok()?.ok()
     }

@@ -53,6 +53,10 @@ impl<'a> Mirror<'a> {
                     Err(fault @ NotTaken::TooLarge) => Err(fault.to_string()),
                 }
             }
+            // Nothing comes behind it.
+            Err(fault) if text("type") == Some("RunCompleted") => {
+                Err(format!("the other agent's RunCompleted is not readable: {fault}"))
+            }
             // Later versions may have more types of event.
             Err(fault) => {
                 tracing::debug!(%fault, "an event of another endpoint is left out");

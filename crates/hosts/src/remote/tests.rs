@@ -73,3 +73,33 @@ async fn a_refusal_and_an_absent_endpoint_are_told() {
         assert!(ended.why.as_ref().unwrap().contains(why), "{ended:?}");
     }
 }
+
+#[tokio::test]
+async fn sc_47_what_a_refusal_says_is_no_artifact() {
+    let events = [
+        json!({"id": 1, "type": "RunStarted", "run_id": "r", "thread_id": "t"}),
+        json!({"id": 2, "type": "ArtifactGenerated", "name": "a", "mime_type": "text/plain", "url": "/artifacts/1"}),
+        json!({"id": 3, "type": "RunCompleted", "finish_reason": "success", "result": ""}),
+    ];
+    let gone = "HTTP/1.1 404 Not Found\r\ncontent-length: 12\r\nconnection: close\r\n\r\n{\"detail\":1}";
+    let (origin, _serving) = scripted(vec![stream(&events), gone.into()]).await;
+    let request = request(&json!({"input": "hi"}));
+    let (ours, mut ears) = run(&request);
+    let running = tokio::spawn(agent(&origin).run(request, ours));
+    let event = ears.event().await.unwrap();
+    assert_eq!((&event.artifact, &event.members()["url"]), (&None, &json!(format!("{origin}/artifacts/1"))));
+    assert_eq!(running.await.unwrap(), Ended::with(""));
+}
+
+#[tokio::test]
+async fn sc_26_an_end_that_is_none_ends_the_run_with_an_error() {
+    let events = [
+        json!({"id": 1, "type": "RunStarted", "run_id": "r", "thread_id": "t"}),
+        json!({"id": 2, "type": "RunCompleted", "finish_reason": "wonderful"}),
+    ];
+    let (origin, _serving) = scripted(vec![stream(&events)]).await;
+    let request = request(&json!({"input": "hi"}));
+    let (ours, _ears) = run(&request);
+    let ended = agent(&origin).run(request, ours).await;
+    assert!(ended.why.as_ref().unwrap().contains("`finish_reason`"), "{ended:?}");
+}

@@ -6,7 +6,7 @@ mod artifact;
 use std::{borrow::Cow, sync::Arc};
 
 use plenary_kernel::json::{JsonFault, check};
-use plenary_runs::{RunRequest, Said};
+use plenary_runs::{NotAnEvent, RunRequest, Said};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
@@ -52,20 +52,47 @@ struct Whose<'a> {
 
 /// Which run a line names; `Some(None)` when that is not a text.
 pub(crate) fn whose(line: &[u8]) -> Result<Option<Option<String>>, Cow<'static, str>> {
-    // Two members of one name may be read as either; whatever else is odd, a program may say.
-    if let Err(fault @ JsonFault::DuplicateKey { .. }) = check(line) {
-        return Err(fault.to_string().into());
+    match check(line) {
+        Ok(()) => {}
+        // Large integers and NUL a program may say, since every reader of JSON reads them; nothing else that is odd,
+        // which may stand behind them.
+        Err(JsonFault::IntegerTooLarge { .. } | JsonFault::Nul { .. }) => {
+            serde_json::from_slice::<Value>(line).map_err(|error| error.to_string())?;
+        }
+        Err(fault) => return Err(fault.to_string().into()),
     }
     let whose: Whose<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     Ok(whose.run_id.map(|named| serde_json::from_str(named.get()).ok()))
 }
 
+/// Why a line is not handed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NotSaid {
+    /// It is no event.
+    NoEvent(Cow<'static, str>),
+    /// It is one that is larger than an event may be: left out, it would be missing in what the run came to.
+    TooLarge(String),
+}
+
+impl From<Cow<'static, str>> for NotSaid {
+    fn from(why: Cow<'static, str>) -> Self {
+        Self::NoEvent(why)
+    }
+}
+
 /// What a line says.
-pub(crate) fn read(line: &[u8]) -> Result<Said, Cow<'static, str>> {
+pub(crate) fn read(line: &[u8]) -> Result<Said, NotSaid> {
     if let Some(event) = artifact::read(line)? {
         return Ok(Said::Event(event));
     }
-    Said::read(line).map_err(|fault| fault.to_string().into())
+    Said::read(line).map_err(|fault| match fault {
+        NotAnEvent::TooLarge(_) => {
+            NotSaid::TooLarge(format!("The agent said more at once than it may: {fault}."))
+        }
+        NotAnEvent::NotAnObject | NotAnEvent::UnknownType | NotAnEvent::Member(_) => {
+            NotSaid::NoEvent(fault.to_string().into())
+        }
+    })
 }
 
 /// Lines that are no events: logged and ignored (wire.md D.8).
@@ -74,12 +101,14 @@ pub(crate) struct Foreign {
     agent: Arc<str>,
     of: String,
     lines: u64,
+    /// Why the last one was none.
+    last: String,
 }
 
 impl Foreign {
     /// Of an agent, and of one of its runs or instances.
     pub(crate) fn new(agent: Arc<str>, of: String) -> Self {
-        Self { agent, of, lines: 0 }
+        Self { agent, of, lines: 0, last: String::new() }
     }
 
     /// Of one run.
@@ -87,9 +116,19 @@ impl Foreign {
         Self::new(request.agent.clone(), format!("run {}", request.run_id))
     }
 
+    /// What is to be said of them at the end of a run, for people; empty when there were none.
+    pub(crate) fn in_words(&self) -> String {
+        match self.lines {
+            0 => String::new(),
+            1 => format!("; a line of it was no event: {}", self.last),
+            lines => format!("; {lines} lines of it were no events, the last: {}", self.last),
+        }
+    }
+
     /// Notes one.
     pub(crate) fn note(&mut self, why: &str, line: &[u8]) {
         self.lines += 1;
+        self.last = why.to_owned();
         if self.lines <= FOREIGN_LINES_LOGGED_MAX {
             let text = excerpt(line);
             tracing::warn!(agent = %self.agent, of = self.of, why, line = text, "what an agent says is no event");

@@ -39,7 +39,7 @@ pub(super) fn batch() -> Batch {
 
 impl Say for Batch {
     fn when(mut self, stream: &StreamName, expected: u64) -> Self {
-        self.conditions.push(Condition { stream: stream.clone(), expected: Version(expected) });
+        self.conditions.push(Condition::at(stream.clone(), Version(expected)));
         self
     }
     fn add(mut self, stream: &StreamName, text: &str) -> Self {

@@ -10,7 +10,7 @@ use super::{
         texts, whole,
     },
 };
-use crate::{Batch, Chain, Log, Order, Outcome, StreamName};
+use crate::{Batch, Chain, Condition, Log, Order, Outcome, StreamName};
 
 fn conflict(stream: &StreamName, actual: u64) -> Outcome {
     Outcome::Conflict { stream: stream.clone(), actual: Version(actual) }
@@ -128,6 +128,26 @@ pub async fn a_broken_chain_writes_nothing_more<S: Store>() {
     assert_eq!(answered(&log, again).await, Outcome::AlreadyDone { outcome: "first".into() });
     accepted(&log, Batch { chain: None, ..behind }).await;
     assert_eq!(texts(&log, &a).await, ["a1", "somebody else's", "y"]);
+}
+
+/// What was decided on a fact of another stream that is not written is not written either, although that stream is where
+/// it must be; and it breaks no chain.
+pub async fn a_condition_upon_a_broken_chain_fails<S: Store>() {
+    let (_store, log, _tail) = fresh::<S>().await;
+    let (a, b) = (stream("a"), stream("b"));
+    let chain = Chain::new(a.clone());
+    let upon = |batch: Batch| {
+        let condition = Condition { upon: Some(chain.clone()), ..Condition::at(a.clone(), Version(1)) };
+        Batch { conditions: [batch.conditions, vec![condition]].concat(), ..batch }
+    };
+    let fact = Batch { chain: Some(chain.clone()), ..batch().when(&a, 0).add(&a, "fact") };
+    let outcomes = pipelined(&log, vec![fact, upon(batch().add(&b, "b1"))]).await;
+    assert!(outcomes.iter().all(is_appended));
+    assert_eq!(answered(&log, upon(batch().when(&b, 9))).await, conflict(&b, 1));
+    assert!(!chain.is_broken(), "it is another stream's");
+    chain.break_off();
+    assert_eq!(answered(&log, upon(batch().add(&b, "b2"))).await, conflict(&a, 1));
+    assert_eq!(texts(&log, &b).await, ["b1"]);
 }
 
 /// Of many batches that rely on the same version, one is written.

@@ -64,7 +64,7 @@ macro_rules! conformance {
             batches_submitted_in_order_are_decided_in_order, many_tasks_append_at_once);
         $crate::conformance!(@tests $store, conditions: a_condition_holds_or_conflicts,
             a_batch_may_check_streams_that_it_does_not_write, the_first_conflict_is_named, a_conflict_writes_nothing,
-            pipelined_conditions_rely_on_earlier_batches, a_broken_chain_writes_nothing_more, racing_conditions_let_one_through,
+            pipelined_conditions_rely_on_earlier_batches, a_broken_chain_writes_nothing_more, a_condition_upon_a_broken_chain_fails, racing_conditions_let_one_through,
             optimistic_writers_lose_nothing);
         $crate::conformance!(@tests $store, keys: a_claimed_key_gives_its_outcome_again,
             another_digest_is_a_reuse, a_key_wins_over_conditions_and_rows, a_key_is_unique_within_its_scope,

@@ -69,7 +69,7 @@ fn batch(draft: &Draft, model: &Model, nth: u64) -> Batch {
     let conditions = draft.conditions.iter().map(|(at, guess)| {
         let stream = name(*at);
         let expected = Version(guess.of(model.version(&stream).0));
-        Condition { stream, expected }
+        Condition::at(stream, expected)
     });
     let events = draft.events.iter().map(|(at, bytes)| {
         let (envelope, payload) = bytes.split_at(bytes.len() / 2);

@@ -110,6 +110,9 @@ fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
         (404, "artifact_not_found") => {
             "it is not there, or not for this caller; a run's events name its artifacts"
         }
+        (409, "agent_stopped") => {
+            "`plenary runs agents` shows which are; its owner starts it with `plenary agent start @OWNER.NAME`"
+        }
         (409, "run_not_active") => "see where it stands with `plenary runs show NAME RUN_ID`",
         (409, "ambiguous_package_id") => "say which project's with --project",
         (409, "duplicate_package_id") => {

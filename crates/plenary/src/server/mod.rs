@@ -79,6 +79,10 @@ impl Server {
         parts.runs.register(&metrics);
         let listener = Listener::bind(settings.listen, settings.edge()?)?;
         let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));
+        if parts.log.shared() {
+            let (signals, address) = (parts.log.signals().clone(), listener.address().to_string());
+            tasks.spawn(parts.attaching.answering(signals, address));
+        }
         let origin = settings.origin(listener.address());
         let around = surface::Around {
             origin,

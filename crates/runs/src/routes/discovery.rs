@@ -17,7 +17,7 @@ use crate::{
     caller::Asking,
     refusals::Refused,
     request::{self, ConfigureBody},
-    wire::{AgentDescriptor, Base, Listed, Source},
+    wire::{AgentDescriptor, Base, Described, Listed, Source},
 };
 
 /// What a browser gets that asks for the server itself.
@@ -31,6 +31,11 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     let discovery_doc = doc("run.discovery", Method::GET, "/_discovery", "List the paths of the agents")
         .no_tool("run.agents has these paths too")
         .reply::<Vec<String>>();
+    let descriptors_doc =
+        doc("run.descriptors", Method::GET, "/agent", "Describe all agents that this server runs")
+            .no_tool("run.agents lists them, and run.describe tells of each")
+            .description("What each says of itself, its path, and whether it is stopped.")
+            .reply::<Vec<Described>>();
     let describe_doc = of_agent("run.describe", Method::GET, "/agent/{name}/describe", "Describe an agent")
         .action("runs", "run_view")
         .reply::<AgentDescriptor>();
@@ -58,6 +63,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     vec![
         Operation::new(list_doc, list),
         Operation::new(discovery_doc, discovery),
+        Operation::new(descriptors_doc, descriptors),
         Operation::new(describe_doc, describe),
         Operation::new(configure_doc, configure),
     ]
@@ -90,6 +96,14 @@ fn prefers_html(headers: &HeaderMap) -> bool {
 async fn discovery(State(runs): State<Runs>, _: Asking) -> Answer {
     let paths: Vec<_> = runs.0.registry.iter().map(|agent| path(agent.name())).collect();
     Ok(Json(paths).into_response())
+}
+
+async fn descriptors(State(runs): State<Runs>, _: Asking) -> Answer {
+    let mut agents = Vec::new();
+    for agent in runs.0.registry.iter() {
+        agents.push(Described { path: path(agent.name()), descriptor: runs.described(agent).await? });
+    }
+    Ok(Json(agents).into_response())
 }
 
 async fn describe(State(runs): State<Runs>, _: Asking, Path(name): Path<String>) -> Answer {

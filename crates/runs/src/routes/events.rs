@@ -83,17 +83,30 @@ async fn events(
     State(runs): State<Runs>,
     Watching(asking): Watching,
     Path(name): Path<String>,
+    method: Method,
     sent: Result<Query<EventsQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Answer {
     let agent = runs.agent(&name)?;
     let sent = query(sent)?;
-    let found = match (&sent.run_id, &sent.thread_id) {
-        (Some(run), _) => runs.find(&asking, agent, run).await?,
-        (None, Some(thread)) => of_thread(&runs, &asking, agent, thread).await?,
+    let (found, which) = match (&sent.run_id, &sent.thread_id) {
+        (Some(run), _) => (runs.find(&asking, agent, run).await?, format!("run_id={run}&")),
+        (None, Some(thread)) => {
+            (of_thread(&runs, &asking, agent, thread).await?, format!("thread_id={thread}&"))
+        }
         (None, None) => return Err(Refused::shape("missing_run_id", "say which run: `?run_id=`")),
     };
-    answer(&runs, &asking, found, sent.stream.as_deref(), sent.since.as_deref(), &headers).await
+    let wanted = Wanted { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
+    answer(&runs, &asking, found, wanted, &headers).await
+}
+
+/// What is wanted of a run or a thread.
+struct Wanted<'a> {
+    stream: Option<&'a str>,
+    since: Option<&'a str>,
+    method: Method,
+    /// What the query has to say again for the next page: of which run or thread, where the path does not say it.
+    which: String,
 }
 
 async fn of_thread(runs: &Runs, asking: &Asking, agent: &Agent, thread: &str) -> Result<Found, Refused> {
@@ -105,23 +118,26 @@ async fn events_of(
     State(runs): State<Runs>,
     Watching(asking): Watching,
     Path((name, id)): Path<(String, String)>,
+    method: Method,
     sent: Result<Query<StreamQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Answer {
     let agent = runs.agent(&name)?;
     let sent = query(sent)?;
     let found = runs.find(&asking, agent, &id).await?;
-    answer(&runs, &asking, found, sent.stream.as_deref(), sent.since.as_deref(), &headers).await
+    let which = String::new();
+    let wanted = Wanted { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
+    answer(&runs, &asking, found, wanted, &headers).await
 }
 
 async fn answer(
     runs: &Runs,
     asking: &Asking,
     found: Found,
-    stream: Option<&str>,
-    since: Option<&str>,
+    wanted: Wanted<'_>,
     headers: &HeaderMap,
 ) -> Answer {
+    let Wanted { stream, since, method, which } = wanted;
     let invalid = || Refused::shape("invalid_since", "`since` must be the id of an event");
     if switch(stream, "stream", "invalid_stream")? {
         let since = text(headers, "last-event-id").or(since);
@@ -130,7 +146,10 @@ async fn answer(
         return runs.live(asking, (found.source, watch), found.run, since).await;
     }
     let page = match (since, found.run) {
-        (None, Some(run)) => runs.drain(&found, run, &reader(asking, headers)?).await?,
+        // HEAD changes nothing (RFC 9110, 9.2.1), so it takes no events either.
+        (None, Some(run)) if method != Method::HEAD => {
+            runs.drain(&found, run, &reader(asking, headers)?).await?
+        }
         (since, _) => runs.page(&found, Since::read(since).ok_or_else(invalid)?).await?,
     };
     let mut response = json(array(&page));
@@ -140,7 +159,7 @@ async fn answer(
             Some(_) => last.id.to_string(),
             None => format!("{}:{}", last.run, last.id),
         };
-        let link = format!("<?since={next}>; rel=\"next\"");
+        let link = format!("<?{which}since={next}>; rel=\"next\"");
         if let Ok(link) = HeaderValue::from_str(&link) {
             response.headers_mut().insert(header::LINK, link);
         }

@@ -15,7 +15,9 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use plenary_accounts::{TokenDigest, Watch};
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals};
+use plenary_edge::{
+    Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals, with_path_refusals,
+};
 use plenary_kernel::Class;
 
 use crate::{
@@ -45,9 +47,21 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// # Errors
 /// When the operations contradict each other.
 pub fn routes(runs: Runs, metrics: &Metrics) -> Result<Router, RegistryFault> {
+    let form = |refusal| Refused(refusal).into_response();
     let router = plenary_edge::routes(operations(), metrics)?;
-    Ok(with_method_refusals(router, metrics, |refusal| Refused(refusal).into_response()).with_state(runs))
+    let router = with_path_refusals(router, metrics, &NOTHING_AT, form);
+    Ok(with_method_refusals(router, metrics, form).with_state(runs))
 }
+
+/// Where there is nothing but what an operation serves.
+const NOTHING_AT: [&str; 6] = [
+    "/agent/{name}",
+    "/agent/{name}/",
+    "/agent/{name}/{*rest}",
+    "/artifacts",
+    "/artifacts/",
+    "/artifacts/{artifact_id}/{*rest}",
+];
 
 /// The operations of this room.
 #[must_use]
@@ -126,8 +140,15 @@ impl Runs {
         run: Option<RunId>,
         since: Since,
     ) -> Answer {
-        let looking = self.0.deltas.look_on(source.thread).ok();
+        let (looking, making) = self.0.deltas.look_on(source.thread).ok().unzip();
+        // Who goes on behind an event may have had a part of it before.
+        let making = making.flatten().filter(|_| matches!(since, Since::Start));
         let (state, head) = self.0.threads.fresh(&source.thread.to_string()).await?;
+        // What an event says already is no text in the making.
+        let making = making.filter(|line| {
+            let run = state.run(line.run);
+            run.is_some_and(|run| !run.status.is_over() && run.last_event_id <= line.after)
+        });
         let found = Found { source, state, head, run };
         let run = found.run();
         let after = match (since, run) {
@@ -151,7 +172,8 @@ impl Runs {
         // Of one run, a place in it is a number.
         let since = if found.run.is_some() { Since::Id(after) } else { since };
         let (source, run, principal) = (found.source, found.run, asking.0.clone());
-        let live = Live { runs: self.clone(), source, principal, watch, looking, run, since, cursor, until };
+        let live =
+            Live { runs: self.clone(), source, principal, watch, looking, making, run, since, cursor, until };
         Ok(live.into_response())
     }
 }

@@ -127,7 +127,7 @@ pub enum NotAnEvent {
     #[error("`{0}` is missing or of the wrong type")]
     Member(&'static str),
     /// It has more than [`EVENT_OCTETS_MAX`] octets.
-    #[error("the event has {0} octets")]
+    #[error("an event of {0} octets, and {EVENT_OCTETS_MAX} are the most")]
     TooLarge(usize),
 }
 

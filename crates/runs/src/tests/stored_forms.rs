@@ -111,6 +111,7 @@ fn ended() -> Vec<Sample> {
         depth: 1,
         finish_reason: FinishReason::Success,
         why: None,
+        lost: false,
         has_result: true,
         leaves: Leaves::Idle,
         result: Bytes::from_static(b"hi"),
@@ -123,6 +124,7 @@ fn ended() -> Vec<Sample> {
         result: Bytes::new(),
         ..completed
     };
+    let lost = RunCompleted { lost: true, ..failed.clone() };
     let canceled = QueuedRunCanceled { run: run(), depth: 1, by: by(), idle: false };
     vec![
         (
@@ -130,6 +132,12 @@ fn ended() -> Vec<Sample> {
             "RunCompleted",
             r#"{"run":"00000000-0007-7000-8000-000000000000","id":3,"depth":1,"finish_reason":"success","has_result":true,"leaves":"idle"}"#,
             "hi",
+        ),
+        (
+            ThreadEvent::RunCompleted(lost),
+            "RunCompleted",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","id":3,"depth":1,"finish_reason":"error","why":"no","lost":true,"has_result":false,"leaves":"next"}"#,
+            "",
         ),
         (
             ThreadEvent::RunCompleted(failed),

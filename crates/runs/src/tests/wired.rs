@@ -66,6 +66,7 @@ fn sc_14_sc_26_the_end_has_its_reason_and_one_string() {
         depth: 1,
         finish_reason: FinishReason::Success,
         why: None,
+        lost: false,
         has_result: true,
         leaves: Leaves::Idle,
         result: Bytes::new(),

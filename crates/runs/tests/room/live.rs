@@ -26,6 +26,10 @@ impl Runner for Puppet {
                 if let Some(text) = told.get("text").and_then(Value::as_str) {
                     let _ = run.emit(Event::text(text)).await;
                 }
+                if told.contains_key("hold") {
+                    run.wait().await;
+                    return Ended::canceled();
+                }
                 if told.contains_key("end") {
                     return Ended::success();
                 }
@@ -68,6 +72,31 @@ async fn deltas_come_live_before_the_text_that_has_the_whole_and_are_not_kept() 
     let kept = house.get(&house.acme, &format!("/agent/puppet/get_events/{run}?stream=true")).await.told();
     let kinds: Vec<_> = kept.iter().map(|told| told.event.as_str()).collect();
     assert_eq!(kinds, ["RunStarted", "WaitForInput", "WaitForInput", "TextOutput", "RunCompleted"]);
+}
+
+#[tokio::test]
+async fn sc_12_who_comes_while_text_is_made_has_it_from_its_beginning() {
+    let house = house().await;
+    let body = json!({"input": "hi"});
+    let mut early = house.open(&house.acme, "POST", "/agent/puppet/stream_request", &body).await;
+    let run = early.headers["x-run-id"].to_str().unwrap().to_owned();
+    early.until("WaitForInput").await;
+    tell(&house, &run, json!({"deltas": ["a", "b"], "hold": true})).await;
+    let mut shown = String::new();
+    while shown != "ab" {
+        shown.push_str(early.until("TextDelta").await["content"].as_str().unwrap());
+    }
+    let path = format!("/agent/puppet/get_events/{run}?stream=true");
+    let mut late = house.open(&house.acme, "GET", &path, &Value::Null).await;
+    let delta = late.until("TextDelta").await;
+    assert_eq!((&delta["content"], &delta["after"]), (&json!("ab"), &json!(2)));
+    let mut resumed = house.open(&house.acme, "GET", &format!("{path}&since=2"), &Value::Null).await;
+    house.post(&house.acme, "/agent/puppet/run", &json!({"run_id": run})).await.ok(202);
+    late.until("RunCompleted").await;
+    let next = resumed.next().await.unwrap();
+    assert_eq!(next.event, "RunCompleted", "who goes on may have had it already");
+    let kept = house.get(&house.acme, &path).await.told();
+    assert!(kept.iter().all(|told| told.event != "TextDelta"), "it is over: {kept:?}");
 }
 
 #[tokio::test]

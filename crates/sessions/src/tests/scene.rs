@@ -70,7 +70,7 @@ impl Trust {
             pairs.iter().filter(|(by, _)| by == who).map(|(_, whom)| whom.clone()).collect::<Vec<_>>()
         };
         if self.unknown.contains(who) {
-            return Known { handle: handle(who), state: Arc::default(), version: Version::ZERO };
+            return Known { handle: handle(who), state: Arc::default(), version: Version::ZERO, upon: None };
         }
         let token = if self.revoked.contains(who) { "another" } else { who };
         let blocks: BTreeMap<_, _> =
@@ -87,7 +87,7 @@ impl Trust {
             "token": TokenDigest::of(token),
         });
         let state = Arc::new(serde_json::from_value(state).unwrap());
-        Known { handle: handle(who), state, version: Version(1) }
+        Known { handle: handle(who), state, version: Version(1), upon: None }
     }
 
     /// What a command of `who` gets to know, of everybody there is.

@@ -28,10 +28,14 @@ pub(crate) struct Configure {
 }
 
 pub(super) async fn list(context: &Context) -> Result<(), Failure> {
-    let reply = super::client(context)?.run_agents().await?;
+    let reply = super::client(context)?.described_agents().await?;
     context.answer(&reply, |agents| {
-        let mut table = Table::new(&["NAME", "PATH"]);
-        agents.iter().for_each(|agent| table.row([&agent.0, &agent.1]));
+        let mut table = Table::new(&["NAME", "PATH", "STATE", "PURPOSE"]);
+        for agent in agents {
+            let path = agent.path.as_deref().unwrap_or_default();
+            let state = if agent.stopped { "stopped" } else { "ready" };
+            table.row([agent.name.as_str(), path, state, &agent.purpose]);
+        }
         context.table(&table, "this server runs no agents")
     })
 }

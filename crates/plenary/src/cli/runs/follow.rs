@@ -8,7 +8,6 @@ use plenary_client::{
     frames::StreamOptions,
     runs::{EventBody, FinishReason, RunEvent, RunStream, Signal},
 };
-use serde_json::{Map, Value};
 
 use super::{interrupts::Interrupts, prompt::Prompt, words::Voice};
 use crate::{
@@ -58,6 +57,10 @@ impl<'a> Follower<'a> {
             return Err(Failure::Said(Exit::Canceled));
         }
         self.canceling = true;
+        if std::io::stderr().is_terminal() {
+            // Behind the ^C that the terminal shows.
+            self.context.out.note("");
+        }
         self.context.out.note("canceling; Ctrl-C once more leaves at once");
         self.cancel().await
     }
@@ -86,7 +89,11 @@ impl<'a> Follower<'a> {
         let mut prompt = Prompt::new(out);
         loop {
             match self.heed(next(&mut stream, &mut prompt)).await?? {
-                Came::Line(None) => return Err(self.left_waiting(&run, &Map::new())),
+                Came::Line(None) => {
+                    // Behind the question.
+                    out.note("");
+                    return Err(self.left_waiting(&run, &prompt.unanswered()));
+                }
                 Came::Line(Some(line)) => {
                     if let Some(answers) = prompt.answer(&line) {
                         let resuming = self.client.resume_run(self.agent, &run, &answers);
@@ -107,7 +114,7 @@ impl<'a> Follower<'a> {
                     self.went_on(&event, &mut prompt)?;
                 }
                 Came::Signal(signal) => {
-                    if said(self.context, signal) {
+                    if said(self.context, (self.agent, &run), signal)? {
                         return Ok(());
                     }
                 }
@@ -121,7 +128,8 @@ impl<'a> Follower<'a> {
             && !self.canceling
         {
             if self.context.out.is_json() || !std::io::stdin().is_terminal() || request_keys.is_empty() {
-                return Err(self.left_waiting(&event.run_id, request_keys));
+                let keys: Vec<String> = request_keys.keys().cloned().collect();
+                return Err(self.left_waiting(&event.run_id, &keys));
             }
             prompt.ask(request_keys);
         }
@@ -132,8 +140,8 @@ impl<'a> Follower<'a> {
         }
     }
 
-    fn left_waiting(&self, run: &str, keys: &Map<String, Value>) -> Failure {
-        let keys: Vec<String> = keys.keys().map(|key| format!(" {}=…", clean(key))).collect();
+    fn left_waiting(&self, run: &str, keys: &[String]) -> Failure {
+        let keys: Vec<String> = keys.iter().map(|key| format!(" {}=…", clean(key))).collect();
         let keys = if keys.is_empty() { " key=…".to_owned() } else { keys.concat() };
         self.context.out.note(&format!(
             "the run waits; answer with `plenary run {} --resume {run}{keys}`, or stop it with `plenary runs cancel {0} \
@@ -153,14 +161,23 @@ async fn next(stream: &mut RunStream, prompt: &mut Prompt) -> Result<Came, Failu
 }
 
 /// Says what is up with the stream; whether it is at its end.
-pub(super) fn said(context: &Context, signal: Option<Signal>) -> bool {
+pub(super) fn said(
+    context: &Context,
+    (agent, run): (&str, &str),
+    signal: Option<Signal>,
+) -> Result<bool, Failure> {
     match signal {
-        None => return true,
-        Some(Signal::Unreadable(error)) => context.out.note(&format!("passed over: {error}")),
+        None => return Ok(true),
+        // It may have been the end, or a question.
+        Some(Signal::Unreadable(error)) => {
+            let next =
+                format!("the run itself goes on: `plenary runs show {agent} {run}` says where it stands");
+            return Err(Failure::local_with(format!("what the run said next can't be read: {error}"), next));
+        }
         Some(Signal::Lost { reason, retry_in }) => {
             context.out.note(&format!("not connected: {reason}; again in {:.1} s", retry_in.as_secs_f32()));
         }
         Some(Signal::Opened | Signal::Keepalive | Signal::Event(_)) => {}
     }
-    false
+    Ok(false)
 }

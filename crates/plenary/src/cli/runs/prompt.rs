@@ -39,6 +39,11 @@ impl Prompt {
         }
     }
 
+    /// The keys that no answer was given for.
+    pub(super) fn unanswered(&self) -> Vec<String> {
+        self.open.iter().map(|(key, _)| key.clone()).collect()
+    }
+
     pub(super) fn is_asking(&self) -> bool {
         !self.open.is_empty()
     }

@@ -139,7 +139,7 @@ pub(super) async fn events(context: &Context, args: &Events) -> Result<(), Failu
             match stream.next().await? {
                 Some(Signal::Event(event)) => voice.tell(&event).await?,
                 signal => {
-                    if follow::said(context, signal) {
+                    if follow::said(context, (&which.agent, run), signal)? {
                         return Ok(());
                     }
                 }

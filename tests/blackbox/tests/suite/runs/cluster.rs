@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blackbox::{Agent, Asked, Database, Server, eventually_within};
+use blackbox::{Agent, Asked, Database, Pongs, Server, eventually, eventually_within};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -112,5 +112,37 @@ async fn sc_48_the_other_takes_over() {
     cancel(&there, &lives).await;
     assert_eq!(finish(&whole(&there, &lives).await), "canceled");
     drop(two);
+    database.remove().await;
+}
+
+/// An instance is attached to one process: a run that is asked at the other says where there is one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sc_26_a_run_without_an_instance_says_where_there_is_one() {
+    let Asked::Yes(url) = Asked::postgres() else { return };
+    let database = Database::create(&url).await;
+    let config = hosted("live", "kind = \"connected\"\nattach_wait = \"1s\"");
+    let one = Server::builder().database(database.url()).config(&config).start().await;
+    let two = Server::builder().database(database.url()).config(&config).start().await;
+    let nick = one.agent("@nick.ann").await;
+    let live = one.agent("@acme.live").await;
+    let there = nick.at(&two);
+    let place = one.url().split_once("//").expect("a URL").1.to_owned();
+    let why = async |who: &Agent| {
+        let events = whole(who, &chat(who, "live", "hi").await).await;
+        assert_eq!(finish(&events), "error");
+        events.last().expect("an end")["error"].as_str().unwrap_or_default().to_owned()
+    };
+    let nowhere = why(&there).await;
+    assert!(nowhere.contains("to any process"), "{nowhere}");
+    let socket = live.socket("/agent/live/attach", Pongs::Answer).await;
+    let somewhere = why(&there).await;
+    assert!(somewhere.contains(&place), "{somewhere}: {place}");
+    drop(socket);
+    eventually("it is detached", || async {
+        let why = why(&there).await;
+        why.contains("to any process").then_some(())
+    })
+    .await;
+    drop((one, two));
     database.remove().await;
 }

@@ -106,3 +106,38 @@ async fn sc_8_every_path_asks_for_a_token() {
     }
     assert_eq!(list(nick.get(&at(ECHO, "threads")).await.ok(200)).len(), 1, "nobody else ran anything");
 }
+
+/// SC-9, SC-20: all of them with what each says of itself; a stopped one is told as such to whoever asks.
+#[tokio::test]
+async fn sc_9_sc_20_all_agents_are_described_at_once() {
+    let (server, nick) = playing().await;
+    let agents = async || list(nick.get("/agent").await.ok(200));
+    for agent in agents().await {
+        let name = agent["name"].as_str().expect("a name");
+        let mut described = nick.get(&at(name, "describe")).await.ok(200);
+        described["path"] = json!(format!("/agent/{name}"));
+        assert_eq!(agent, described);
+        assert_eq!(agent["stopped"], false, "{agent}");
+    }
+    server.operator().post(&at(ECHO, "stop"), json!({})).await.ok(200);
+    let stopped: Vec<_> = agents().await.into_iter().filter(|agent| agent["stopped"] == true).collect();
+    assert_eq!(stopped.iter().map(|agent| &agent["name"]).collect::<Vec<_>>(), [ECHO]);
+    let pairs = list(nick.get("/").await.ok(200));
+    assert!(pairs.contains(&json!([ECHO, "/agent/echo"])), "SC-33: the pairs stay: {pairs:?}");
+    assert_eq!(server.stranger().get("/agent").await.status, 401);
+}
+
+/// D.3: what is not there is told in the form of this protocol, whatever the method.
+#[tokio::test]
+async fn sc_34_what_is_not_there_is_told_in_the_protocols_form() {
+    let (_server, nick) = echoing().await;
+    for path in
+        ["/agent/echo", "/agent/echo/", "/agent/echo/nope", "/agent/echo/describe/", "/agent/echo/runs/a/b"]
+    {
+        assert_eq!(refused(&nick.get(path).await, 404), "not_found", "{path}");
+        assert_eq!(refused(&nick.post(path, json!({})).await, 404), "not_found", "{path}");
+    }
+    assert_eq!(refused(&nick.get("/artifacts/a/b").await, 404), "not_found");
+    assert_eq!(refused(&nick.get("/artifacts/").await, 404), "not_found");
+    assert_eq!(refused(&nick.get("/agent/echo/run").await, 405), "method_not_allowed");
+}

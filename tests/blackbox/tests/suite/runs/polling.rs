@@ -1,6 +1,6 @@
 //! `GET …/get_events` without a stream: SC-12, SC-36, SC-38, SC-42; D.8.
 
-use blackbox::{Caller, PATIENCE};
+use blackbox::{Caller, Connection, PATIENCE};
 use serde_json::{Value, json};
 
 use super::speak::{
@@ -172,4 +172,36 @@ async fn sc_12_unknown_runs_are_404() {
     // A run is no thread and a thread no run.
     refused(&nick.get(&at(ECHO, &format!("runs/{}", here.thread))).await, 404);
     assert_eq!(json!(here.id), nick.get(&at(ECHO, &format!("runs/{}", here.id))).await.ok(200)["run_id"]);
+}
+
+/// SC-36: HEAD looks and takes nothing (RFC 9110, 9.2.1).
+#[tokio::test]
+async fn sc_36_head_consumes_nothing() {
+    let (_server, nick) = echoing().await;
+    let run = chat(&nick, ECHO, "hello").await;
+    let all = whole(&nick, &run).await;
+    for path in [events_of(&run, ""), at(ECHO, &format!("get_events?run_id={}", run.id))] {
+        let mut connection = Connection::open(nick.address().place()).await.expect("a connection");
+        connection.send(&nick.request("HEAD", &path, &[], None)).await.expect("it is sent");
+        let head = connection.response_head().await.expect("a head");
+        assert_eq!(head.status, 200, "{head}");
+    }
+    assert_eq!(poll(&nick, &run).await, all);
+}
+
+/// The link to the rest names the run where the path does not.
+#[tokio::test]
+async fn sc_36_a_link_says_the_whole_of_how_to_go_on() {
+    let (_server, nick) = playing().await;
+    let run = chat(&nick, PUPPET, "many 1500 t").await;
+    assert_eq!(whole(&nick, &run).await.len(), 1_502);
+    let ids = [format!("run_id={}", run.id), format!("thread_id={}", run.thread)];
+    for which in ids {
+        let first = nick.get(&at(PUPPET, &format!("get_events?{which}&since=0"))).await;
+        let link = first.header("link").expect("there is more").to_owned();
+        let query = link.split_once("<?").and_then(|(_, rest)| rest.split_once('>')).expect("a query").0;
+        let second = nick.get(&at(PUPPET, &format!("get_events?{query}"))).await;
+        let events = [list(first.ok(200)), list(second.ok(200))].concat();
+        assert_eq!(events.len(), 1_502, "{which}: {link}");
+    }
 }

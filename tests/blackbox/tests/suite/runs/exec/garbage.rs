@@ -33,6 +33,9 @@ async fn sc_24_lines_that_are_no_events_are_ignored() {
         r#"{"type":"TextOutput","content":null}"#,
         r#"{"type":"TextOutput","content":"a"} {"type":"TextOutput","content":"b"}"#,
         r#"{"type":"TextOutput","content":"x","content":"y"}"#,
+        r#"{"type":"TextOutput","content":"x","n":1e400}"#,
+        r#"{"type":"TextOutput","content":"x","n":"\ud800"}"#,
+        r#"{"type":"TextOutput","content":"x","i":12345678901234567890,"n":1e400}"#,
         r#"{"type":"ToolCall","function_name":"f","args":"x"}"#,
         r#"{"type":"WaitForInput"}"#,
         r#"{"type":"WaitForInput","request_keys":[]}"#,
@@ -127,4 +130,40 @@ async fn sc_19_nothing_comes_after_the_end() {
     let again = crate::runs::speak::chat_on(&nick, &run, "text next\ndone ok").await;
     assert_eq!(said(&whole(&nick, &again).await), ["next"], "and is not of the next run");
     assert_eq!(whole(&nick, &run).await, events);
+}
+
+/// SC-22: whatever a strict reader of JSON reads may stand in an event, large integers too.
+#[tokio::test]
+async fn sc_22_members_of_its_own_are_handed_on() {
+    let (_server, nick) = playing().await;
+    let line = r#"{"type":"TextOutput","content":"a","big":12345678901234567,"deep":[{"x":1e300}]}"#;
+    let events = outcome(&nick, PUPPET, &format!("line {line}\ndone ok")).await;
+    assert_eq!(events[1]["big"], 12_345_678_901_234_567_u64, "{events:?}");
+    assert_eq!(events[1]["deep"], json!([{"x": 1e300}]), "{events:?}");
+}
+
+/// SC-26: an end that can't be read is none, and the run's error says why it was not.
+#[tokio::test]
+async fn sc_26_why_an_end_was_none_is_told() {
+    let (_server, nick) = playing().await;
+    for (end, why) in [
+        (r#"{"type":"RunCompleted","finish_reason":"great"}"#, "`finish_reason`"),
+        (r#"{"type":"RunCompleted","finish_reason":"success","result":{"a":1}}"#, "`result`"),
+        (r#"{"type":"RunCompleted","finish_reason":"success","n":1e400}"#, "beyond what a double holds"),
+    ] {
+        let events = outcome(&nick, PUPPET, &format!("line hello\nline {end}\nexit 0")).await;
+        let error = events.last().expect("an end")["error"].as_str().unwrap_or_default();
+        assert_eq!(finish(&events), "error");
+        assert!(error.contains("2 lines") && error.contains(why), "{error}");
+    }
+}
+
+/// An event that is larger than one may be ends the run: left out, it would be missing in what the run came to.
+#[tokio::test]
+async fn sc_24_an_event_past_its_limit_is_not_left_out_in_silence() {
+    let (_server, nick) = playing().await;
+    let events = outcome(&nick, PUPPET, "text a\nhuge 2000000\ntext b\ndone ok").await;
+    assert_eq!((said(&events), finish(&events)), (vec!["a"], "error"));
+    let error = events.last().expect("an end")["error"].as_str().unwrap_or_default();
+    assert!(error.contains("1048576"), "{error}");
 }

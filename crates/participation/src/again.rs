@@ -1,0 +1,46 @@
+//! What was lost with a process before the agent said anything of it is asked once more.
+//! Must not know: how a run is lost.
+
+use plenary_log::Fault;
+use plenary_runs::{NotBegun, command::Request, event::RunCompleted};
+
+use crate::{Participation, message::Context, room::is_in, told::Told};
+
+/// The number of a run's end that stands right behind its beginning.
+const FIRST_END: u64 = 2;
+
+/// Whether a run was lost before anything was heard of it. One of which something was heard may have done a part of
+/// what it was asked for, and is not repeated.
+pub(crate) fn is_unheard(event: &RunCompleted) -> bool {
+    event.lost && event.id == FIRST_END
+}
+
+impl Participation {
+    /// Asks once more on the same thread, behind what waits there; false where that can't be, or was done before.
+    pub(crate) async fn asks_again(&self, told: &Told) -> Result<bool, Fault> {
+        let handle = told.acting.handle();
+        let (Some(agent), session) = (self.agent(handle), &told.context.session_id) else { return Ok(false) };
+        if told.context.again {
+            return Ok(false);
+        }
+        let key = Self::key(handle, session, "again", &told.run.id.to_string());
+        if self.0.log.read_key(&key.scope, &key.key).await?.is_some() {
+            return Ok(true);
+        }
+        let (state, _) = self.0.sessions.look(session).await?;
+        if !is_in(&state, handle) || self.0.runs.stopped(agent.name()).await?.is_some() {
+            return Ok(false);
+        }
+        let context = Context { again: true, ..told.context.clone() };
+        let Some(body) = context.in_request(&told.request.body) else { return Ok(false) };
+        let request = Request { body, ..told.request.clone() };
+        match self.0.runs.begin_bound(&told.acting, agent, told.thread, request, &key).await {
+            Ok(_) | Err(NotBegun::KeyReused) => {
+                tracing::info!(agent = %handle, %session, run = %told.run.id, "a run that was lost is asked again");
+                Ok(true)
+            }
+            Err(NotBegun::TooManyRuns | NotBegun::Rejected(_)) => Ok(false),
+            Err(NotBegun::Fault(fault)) => Err(fault),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Text that is being made, as far as it is made: for whoever comes while it is. Of each thread what stands behind its
+//! last event, within limits.
+//! Must not know: who looks on.
+
+use std::collections::HashMap;
+
+use crate::{
+    deltas::Shown,
+    id::{RunId, ThreadId},
+    limits::{MAKING_OCTETS_MAX, MAKING_THREADS_MAX},
+};
+
+/// The text of each thread, so far.
+#[derive(Debug, Default)]
+pub(crate) struct Making {
+    threads: HashMap<ThreadId, (u64, Shown)>,
+    /// Rises with each text that begins; the lowest is the oldest.
+    begun: u64,
+}
+
+impl Making {
+    /// A further piece. Text that is longer than it may be is kept no more, from its beginning.
+    pub(crate) fn add(&mut self, piece: &Shown) {
+        match self.threads.get_mut(&piece.thread) {
+            Some((_, so_far)) if (so_far.run, so_far.after) == (piece.run, piece.after) => {
+                let octets = so_far.text.len() + piece.text.len();
+                match octets <= MAKING_OCTETS_MAX && !so_far.text.is_empty() {
+                    true => so_far.text.push_str(&piece.text),
+                    // Without its beginning it is of no use.
+                    false => so_far.text = String::new(),
+                }
+            }
+            Some(_) | None => self.begin(piece),
+        }
+    }
+
+    fn begin(&mut self, piece: &Shown) {
+        if self.threads.len() >= MAKING_THREADS_MAX
+            && !self.threads.contains_key(&piece.thread)
+            && let Some(oldest) =
+                self.threads.iter().min_by_key(|(_, (begun, _))| *begun).map(|(thread, _)| *thread)
+        {
+            self.threads.remove(&oldest);
+        }
+        self.begun += 1;
+        self.threads.insert(piece.thread, (self.begun, piece.clone()));
+    }
+
+    /// The text of a thread so far.
+    pub(crate) fn of(&self, thread: ThreadId) -> Option<&Shown> {
+        self.threads.get(&thread).map(|(_, shown)| shown).filter(|shown| !shown.text.is_empty())
+    }
+
+    /// The run is over: so is its text.
+    pub(crate) fn end(&mut self, thread: ThreadId, run: RunId) {
+        if self.threads.get(&thread).is_some_and(|(_, shown)| shown.run == run) {
+            self.threads.remove(&thread);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::{Stamp, TimestampMs};
+
+    use super::*;
+
+    fn shown(thread: u64, after: u64, text: &str) -> Shown {
+        let stamp = Stamp::new(TimestampMs(thread), [0; 10]);
+        Shown {
+            thread: ThreadId::mint(&stamp, 1),
+            run: RunId::mint(&stamp, 0),
+            agent: "a".into(),
+            depth: 0,
+            after,
+            text: text.into(),
+        }
+    }
+
+    fn so_far(making: &Making, of: &Shown) -> Option<String> {
+        making.of(of.thread).map(|shown| shown.text.clone())
+    }
+
+    #[test]
+    fn sc_12_text_is_kept_until_the_next_event_or_the_end() {
+        let mut making = Making::default();
+        let piece = shown(1, 1, "a");
+        assert_eq!(so_far(&making, &piece), None);
+        making.add(&piece);
+        making.add(&shown(1, 1, "b"));
+        assert_eq!(so_far(&making, &piece).as_deref(), Some("ab"));
+        making.add(&shown(1, 2, "c"));
+        assert_eq!(so_far(&making, &piece).as_deref(), Some("c"), "behind the event");
+        making.end(piece.thread, shown(2, 1, "").run);
+        assert_eq!(so_far(&making, &piece).as_deref(), Some("c"), "another run ended");
+        making.end(piece.thread, piece.run);
+        assert_eq!(so_far(&making, &piece), None);
+    }
+
+    #[test]
+    fn past_its_limits_text_is_kept_no_more() {
+        let mut making = Making::default();
+        let long = shown(1, 1, &"x".repeat(MAKING_OCTETS_MAX));
+        making.add(&long);
+        assert!(so_far(&making, &long).is_some());
+        making.add(&shown(1, 1, "y"));
+        making.add(&shown(1, 1, "z"));
+        assert_eq!(so_far(&making, &long), None, "and not from its middle");
+        for thread in 0..=u64::try_from(MAKING_THREADS_MAX).unwrap() {
+            making.add(&shown(2 + thread, 1, "a"));
+        }
+        assert_eq!(making.threads.len(), MAKING_THREADS_MAX);
+        assert_eq!(so_far(&making, &shown(2, 1, "")), None, "the oldest went");
+        assert_eq!(so_far(&making, &shown(3, 1, "")).as_deref(), Some("a"));
+    }
+}
