@@ -16,6 +16,7 @@ use tokio::{
 
 use crate::{
     BlobId, Fault, OpenFault, PUT_BUFFER_OCTETS_MAX, PUT_WAIT, Place, PutError, WHOLE_OCTETS_MAX,
+    staging::{STAGING_AGE_MIN, sweep},
     verified::{Verified, verify},
     writing::Writing,
 };
@@ -59,7 +60,8 @@ impl Blobs {
     pub fn open(place: &Place) -> Result<Self, OpenFault> {
         match place {
             Place::Memory => Ok(Self::in_memory()),
-            Place::Directory(path) => Self::in_directory(path),
+            Place::Own(path) => Self::in_directory(path, None),
+            Place::Directory(path) => Self::in_directory(path, Some(STAGING_AGE_MIN)),
             #[cfg(feature = "s3")]
             Place::Bucket { bucket, prefix } => {
                 let store = crate::s3::bucket(bucket)?;
@@ -70,9 +72,13 @@ impl Blobs {
         }
     }
 
-    fn in_directory(path: &Path) -> Result<Self, OpenFault> {
+    fn in_directory(path: &Path, staging_age_min: Option<Duration>) -> Result<Self, OpenFault> {
         let bad = |error: String| OpenFault(format!("the directory of blobs {}: {error}", path.display()));
         std::fs::create_dir_all(path).map_err(|error| bad(error.to_string()))?;
+        let swept = sweep(path, staging_age_min).map_err(|error| bad(error.to_string()))?;
+        if swept > 0 {
+            tracing::info!(files = swept, "removed what cut uploads had left behind");
+        }
         let store = LocalFileSystem::new_with_prefix(path).map_err(|error| bad(error.to_string()))?;
         // What is acknowledged is on disk.
         Ok(Self::over(Arc::new(store.with_fsync(true)), String::new(), PART_OCTETS))

@@ -7,6 +7,7 @@ mod id;
 mod place;
 #[cfg(feature = "s3")]
 mod s3;
+mod staging;
 #[cfg(test)]
 mod tests;
 mod verified;
@@ -16,6 +17,7 @@ pub use blobs::{Blobs, Content};
 pub use fault::{Fault, OpenFault, PutError};
 pub use id::{BlobId, NotABlobId};
 pub use place::{NotAPlace, Place};
+pub use staging::STAGING_AGE_MIN;
 
 /// Largest content unless it is said otherwise; past it a put is refused.
 pub const BLOB_OCTETS_MAX: u64 = 64 << 20;

@@ -8,7 +8,9 @@ use std::{fmt, path::PathBuf, str::FromStr};
 pub enum Place {
     /// Nowhere but in memory.
     Memory,
-    /// In a directory, which is made where it is absent.
+    /// In a directory that no other process writes to, which is made where it is absent.
+    Own(PathBuf),
+    /// In a directory that other processes may write to as well, which is made where it is absent.
     Directory(PathBuf),
     /// In a bucket that speaks S3, under a prefix that may be empty. Its address and keys are in the `AWS_…` variables.
     Bucket {
@@ -48,7 +50,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory => f.write_str("memory"),
-            Self::Directory(path) => write!(f, "file://{}", path.display()),
+            Self::Own(path) | Self::Directory(path) => write!(f, "file://{}", path.display()),
             Self::Bucket { bucket, prefix } => write!(f, "s3://{bucket}/{prefix}"),
         }
     }

@@ -1,7 +1,7 @@
 //! The two bundles: orientation (section 8.3) and digest (section 8.4; wire.md 0.1).
 //! Must not know: HTTP.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use plenary_accounts::Actor;
 use plenary_kernel::{TimestampMs, limits::READ_ROWS_MAX};
@@ -34,12 +34,20 @@ struct Questions {
     questions: Vec<String>,
 }
 
+/// The open questions of a window.
+struct Asking {
+    open: Vec<OpenQuestion>,
+    /// Whether there are more.
+    is_cut: bool,
+}
+
 /// What a digest is asked for.
 #[derive(Debug)]
 pub(crate) struct Wanted {
     pub(crate) focus: Option<Query>,
     pub(crate) window_days: u64,
     pub(crate) snippets: usize,
+    pub(crate) include_archived: bool,
 }
 
 impl Context {
@@ -60,23 +68,26 @@ impl Context {
         let listing = Listing { since: Some(since), drafts: Drafts::Own(by), ..Listing::default() };
         let recent = self.list(id, &listing, ORIENT_PACKAGES).await?;
         let facts = self.facts(id, &Asked::default(), LIST_MAX).await?;
+        let questions = self.questions(id, since, Drafts::Own(by)).await?;
+        let is_short = recent.next_cursor.is_some() && recent.held.len() < ORIENT_PACKAGES;
+        let cut = [
+            ("recent_packages", is_short),
+            ("active_facts", facts.next_cursor.is_some()),
+            ("open_questions", questions.is_cut),
+        ];
         Ok(Orientation {
             project: project.into(),
             recent_packages: recent.held.into_iter().map(|held| raw(held.text)).collect(),
             active_facts: facts.facts.into_iter().map(raw).collect(),
-            open_questions: self.questions(id, since, Drafts::Own(by)).await?,
+            open_questions: questions.open,
             window_days,
             generated_at: Moment::of(self.clock().now()).to_string(),
+            truncated: cut.into_iter().filter_map(|(name, is_cut)| is_cut.then_some(name)).collect(),
         })
     }
 
     /// The open questions of a window, the newest first.
-    async fn questions(
-        &self,
-        project: &str,
-        since: Moment,
-        drafts: Drafts<'_>,
-    ) -> Result<Vec<OpenQuestion>, Fault> {
+    async fn questions(&self, project: &str, since: Moment, drafts: Drafts<'_>) -> Result<Asking, Fault> {
         let (prefix, mut after, mut open) = (format!("{project}/"), None::<String>, Vec::new());
         loop {
             let rows = self
@@ -86,7 +97,7 @@ impl Context {
             for row in &rows {
                 let rest = &row.key[prefix.len()..];
                 if rest < since.as_str() {
-                    return Ok(open);
+                    return Ok(Asking { open, is_cut: false });
                 }
                 let corrupt = |_| Fault::Corrupt(format!("{} in {QUESTIONS}", row.key));
                 let found: Questions = serde_json::from_slice(&row.value).map_err(corrupt)?;
@@ -96,7 +107,7 @@ impl Context {
                 }
                 for question in found.questions {
                     if open.len() == QUESTIONS_MAX {
-                        return Ok(open);
+                        return Ok(Asking { open, is_cut: true });
                     }
                     let (package_id, created_at) = (found.package_id.clone(), found.created_at.clone());
                     open.push(OpenQuestion { question, package_id, created_at });
@@ -104,7 +115,7 @@ impl Context {
             }
             match rows.last() {
                 Some(last) if rows.len() == QUESTIONS_MAX => after = Some(last.key.clone()),
-                _ => return Ok(open),
+                _ => return Ok(Asking { open, is_cut: false }),
             }
         }
     }
@@ -116,7 +127,7 @@ impl Context {
         Ok(present.status == Status::Draft && !drafts.show(&present.created_by.id))
     }
 
-    /// A digest of one project, or of all that the bearer may see and that are not archived.
+    /// A digest of one project, or of all that the bearer may see; archived ones on request.
     pub(crate) async fn digest(
         &self,
         one: Option<(String, Arc<ProjectState>)>,
@@ -128,9 +139,11 @@ impl Context {
         let (projects, mut is_cut) = match &one {
             Some(one) => (vec![one.clone()], false),
             None => {
-                let visible = self.visible(by, DIGEST_PROJECTS_MAX).await?;
-                let is_cut = visible.len() == DIGEST_PROJECTS_MAX;
-                (visible.into_iter().filter(|(_, project)| project.archived_at.is_none()).collect(), is_cut)
+                let mut visible = self.visible(by, DIGEST_PROJECTS_MAX + 1).await?;
+                let is_cut = visible.len() > DIGEST_PROJECTS_MAX;
+                visible.truncate(DIGEST_PROJECTS_MAX);
+                visible.retain(|(_, project)| wanted.include_archived || project.archived_at.is_none());
+                (visible, is_cut)
             }
         };
         let (mut counted, mut facts, mut questions) = (Counted::default(), Vec::new(), Vec::new());
@@ -140,7 +153,8 @@ impl Context {
             is_cut |= self.count(id, since, &mut counted).await?;
             let of_project = self.facts(id, &Asked::default(), LIST_MAX).await?;
             is_cut |= of_project.next_cursor.is_some();
-            let asked = self.questions(id, since, Drafts::None).await?;
+            let Asking { open: asked, is_cut: has_more } = self.questions(id, since, Drafts::None).await?;
+            is_cut |= has_more;
             counts.push(DigestProject {
                 project_id: project.project_id.clone(),
                 packages: counted.packages - before,
@@ -150,7 +164,7 @@ impl Context {
             facts.extend(of_project.facts);
             questions.extend(asked);
         }
-        questions.sort_by(|a: &OpenQuestion, b| b.created_at.cmp(&a.created_at));
+        questions.sort_by_key(|open: &OpenQuestion| Reverse(Moment::parse(&open.created_at)));
         is_cut |= facts.len() > LIST_MAX || questions.len() > QUESTIONS_MAX;
         facts.truncate(LIST_MAX);
         questions.truncate(QUESTIONS_MAX);
@@ -201,10 +215,10 @@ impl Context {
                 if let (Some(at), Some((status, kind))) = (at, value.split_once(' '))
                     && status != Status::Draft.as_str()
                 {
+                    if counted.packages >= DIGEST_PACKAGES_MAX as u64 {
+                        return Ok(true);
+                    }
                     counted.add(at, status, kind);
-                }
-                if counted.packages >= DIGEST_PACKAGES_MAX as u64 {
-                    return Ok(true);
                 }
             }
             match rows.last() {

@@ -209,7 +209,7 @@ impl Context {
         let project = key::part(&head.project_id);
         let id = key::join(&[&project, &key::part(&head.package_id)]);
         let depositing = Depositing { context: self, project: &project, command };
-        let done = self.0.packages.execute(&id, &depositing, None).await?;
+        let done = self.0.packages.begin(&id, &depositing, None).await?;
         if done.reply.makes_project {
             self.catch_up(&self.0.projects, &project).await?;
         }
@@ -265,7 +265,7 @@ impl Context {
     pub(crate) async fn start_session(&self, command: &StartSession) -> Result<(), Failure> {
         let project = key::part(&command.project_id);
         let id = key::join(&[&project, &key::part(&command.session_id)]);
-        self.0.sessions.execute(&id, &OnSession { context: self, project: &project, command }, None).await?;
+        self.0.sessions.begin(&id, &OnSession { context: self, project: &project, command }, None).await?;
         Ok(())
     }
 

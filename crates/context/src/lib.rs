@@ -8,6 +8,7 @@ pub mod blob;
 mod bundles;
 mod contents;
 mod context;
+mod cursor;
 pub mod document;
 pub mod fact;
 pub mod focus;

@@ -70,7 +70,8 @@ pub const PROJECTS_LISTED_MAX: usize = 10_000;
 pub const WATCHERS_PER_TOKEN_MAX: usize = 256;
 /// Longest name of a project, in characters; past it 400 `invalid_schema`.
 pub const NAME_CHARACTERS_MAX: usize = 200;
-/// Longest description and largest settings of a project, in octets; past it 400 `invalid_schema`.
+/// Longest description, largest settings and most members `x-…` of a project or session, in octets; past it 400
+/// `invalid_schema`.
 pub const ABOUT_OCTETS_MAX: usize = 16 << 10;
 /// Largest line of an import, in octets: a package with its review log; past it the line is refused, `line_too_long`.
 pub const LINE_OCTETS_MAX: usize = (3 << 20) + (64 << 10);

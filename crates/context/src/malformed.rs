@@ -26,7 +26,7 @@ pub enum Code {
     InvalidJson,
     /// A line of an import is over the limit.
     LineTooLong,
-    /// A cursor of an export is of another store, or none at all.
+    /// A cursor is of another store or list, or none at all.
     InvalidCursor,
 }
 

@@ -7,7 +7,10 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
-use crate::{malformed::Malformed, moment::Moment};
+use crate::{
+    malformed::{Code, Malformed},
+    moment::Moment,
+};
 
 /// The query of a request; a value that is no UTF-8 is `None`.
 pub(crate) struct Parameters(Vec<(String, Option<String>)>);
@@ -78,6 +81,35 @@ impl Parameters {
             Some("true" | "1") => Ok(true),
             Some(_) => Err(Malformed::parameter(name, "true or false")),
         }
+    }
+
+    /// Where an earlier page of a list ended, as that page said it.
+    ///
+    /// # Errors
+    /// `invalid_cursor` for what no such list has said.
+    pub(crate) fn cursor(&self, is_of_list: impl Fn(&str) -> bool) -> Result<Option<&str>, Malformed> {
+        let cursor = self.one("cursor")?;
+        if cursor.is_none_or(is_of_list) {
+            return Ok(cursor);
+        }
+        Err(Malformed {
+            code: Code::InvalidCursor,
+            field: Some("cursor".to_owned()),
+            message: "`cursor` must be the `next_cursor` of an earlier page of this list.".to_owned(),
+        })
+    }
+
+    /// Refuses every parameter but these. For what deletes: a restriction that is not known must not be passed over.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), Malformed> {
+        let unknown = self
+            .0
+            .iter()
+            .map(|(name, _)| name)
+            .find(|name| !name.is_empty() && !known.contains(&name.as_str()));
+        let known = known.join(", ");
+        unknown.map_or(Ok(()), |name| {
+            Err(Malformed::parameter(name, &format!("left out; what counts here is {known}")))
+        })
     }
 
     /// A moment in UTC, or a day, which is its first moment.

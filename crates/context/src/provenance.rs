@@ -20,6 +20,13 @@ impl Context {
         let name = self.project(project).await?.project_id.clone();
         let prefix = format!("{project}/{session}/");
         let rows = self.log().read_index(OF_SESSION, &prefix, None, LIST_MAX, Order::Ascending).await?;
+        let packages_truncated = match rows.get(LIST_MAX - 1) {
+            None => false,
+            Some(last) => {
+                let after = Some(last.key.as_str());
+                !self.log().read_index(OF_SESSION, &prefix, after, 1, Order::Ascending).await?.is_empty()
+            }
+        };
         Ok(Some(Session {
             session_id: started.session_id.clone(),
             project_id: name,
@@ -32,6 +39,8 @@ impl Context {
                 .iter()
                 .map(|row| String::from_utf8_lossy(&row.value).into_owned())
                 .collect(),
+            packages_truncated,
+            extensions: started.extensions.clone(),
         }))
     }
 

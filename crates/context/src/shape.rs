@@ -3,7 +3,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::{limits::ID_OCTETS_MAX, malformed::Malformed, moment::Moment};
+use crate::{
+    limits::{ABOUT_OCTETS_MAX, ID_OCTETS_MAX},
+    malformed::Malformed,
+    moment::Moment,
+};
 
 /// An object that is being read, and where it stands: `created_by.`, `deliverables[0].`, or nothing.
 #[derive(Debug, Clone)]
@@ -37,6 +41,16 @@ impl<'a> Shape<'a> {
     /// A member, if it is there at all.
     pub(crate) fn any(&self, name: &str) -> Option<&'a Value> {
         self.members.get(name)
+    }
+
+    /// The members of implementations, `x-…` (AP-89), which are kept as they are. Together they are bounded.
+    pub(crate) fn extensions(&self) -> Result<Map<String, Value>, Malformed> {
+        let named = self.members.iter().filter(|(name, _)| name.starts_with("x-"));
+        let extensions = named.map(|(name, value)| (name.clone(), value.clone())).collect();
+        if are_too_large(&extensions) {
+            return self.wrong("x-…", "at most 16384 bytes together");
+        }
+        Ok(extensions)
     }
 
     pub(crate) fn required(&self, name: &str) -> Result<&'a Value, Malformed> {
@@ -134,6 +148,11 @@ impl<'a> Shape<'a> {
             _ => self.wrong(name, expected),
         }
     }
+}
+
+/// Whether members of implementations are more than are kept.
+pub(crate) fn are_too_large(extensions: &Map<String, Value>) -> bool {
+    serde_json::to_vec(extensions).map_or(usize::MAX, |json| json.len()) > ABOUT_OCTETS_MAX
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bounds are at most 2^53-1, which is exact")]

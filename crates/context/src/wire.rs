@@ -60,6 +60,9 @@ pub struct Project {
     pub settings: Map<String, Value>,
     /// Since when it takes no writes; null while it does.
     pub archived_at: Option<String>,
+    /// Members of implementations, `x-…`, as they were sent.
+    #[serde(flatten)]
+    pub extensions: Map<String, Value>,
 }
 
 impl From<&ProjectState> for Project {
@@ -74,6 +77,7 @@ impl From<&ProjectState> for Project {
             owner_id: state.owner.as_ref().map(ToString::to_string),
             settings: state.settings.clone(),
             archived_at: state.archived_at.map(|at| Utc(at).to_string()),
+            extensions: state.extensions.clone(),
         }
     }
 }
@@ -83,6 +87,9 @@ impl From<&ProjectState> for Project {
 pub struct Projects {
     /// Those that the token may read.
     pub projects: Vec<Project>,
+    /// `projects` where a limit left some out; else absent. A member of ours.
+    #[serde(rename = "x-truncated", skip_serializing_if = "Vec::is_empty")]
+    pub truncated: Vec<&'static str>,
 }
 
 /// Who has which role in a project.
@@ -129,6 +136,9 @@ pub struct Orientation {
     pub window_days: u64,
     /// RFC 3339 UTC.
     pub generated_at: String,
+    /// The lists that a limit left something out of; absent where none did. A member of ours.
+    #[serde(rename = "x-truncated", skip_serializing_if = "Vec::is_empty")]
+    pub truncated: Vec<&'static str>,
 }
 
 /// A digest over packages (section 8.4).
@@ -235,6 +245,12 @@ pub struct Session {
     pub ended_at: Option<String>,
     /// The packages that name it, oldest first, the first thousand.
     pub packages_deposited: Vec<String>,
+    /// True where there are more than that; else absent. A member of ours.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub packages_truncated: bool,
+    /// Members of implementations, `x-…`, as they were sent.
+    #[serde(flatten)]
+    pub extensions: Map<String, Value>,
 }
 
 /// Sessions of a project.

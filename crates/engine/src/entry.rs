@@ -4,7 +4,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    atomic::{AtomicU64, Ordering},
 };
 
 use plenary_kernel::Version;
@@ -37,6 +37,16 @@ pub(crate) struct Loaded<S> {
 }
 
 impl<S> Loaded<S> {
+    /// A state that is on disk.
+    pub(crate) fn on_disk(stream: &StreamName, state: S, version: Version) -> Self {
+        let confirmed = Arc::new(AtomicU64::new(version.0));
+        let chain = Chain::new(stream.clone());
+        Self { state: Arc::new(state), version, snapshot: version, chain, confirmed }
+    }
+    /// It is on disk up to this version.
+    pub(crate) fn confirm(&self, version: Version) {
+        self.confirmed.fetch_max(version.0, Ordering::AcqRel);
+    }
     /// Whether there is something in the state that is not known to be on disk.
     pub(crate) fn is_ahead(&self) -> bool {
         self.version.0 > self.confirmed.load(Ordering::Acquire)
@@ -47,10 +57,9 @@ impl<S> Loaded<S> {
 pub(crate) struct Entry<S> {
     pub(crate) stream: StreamName,
     pub(crate) loaded: Mutex<Option<Loaded<S>>>,
-    stale: AtomicBool,
     /// The newest version that was observed, or found at a load.
     observed: AtomicU64,
-    /// The version of the state in memory.
+    /// The version of the state in memory; of one that was let go, its last.
     ahead: AtomicU64,
 }
 
@@ -59,29 +68,22 @@ impl<S> Entry<S> {
         Arc::new(Self {
             stream,
             loaded: Mutex::new(None),
-            stale: AtomicBool::new(false),
             observed: AtomicU64::new(0),
             ahead: AtomicU64::new(0),
         })
     }
-    /// Whether somebody else's event was seen since the last call.
-    pub(crate) fn take_stale(&self) -> bool {
-        self.stale.swap(false, Ordering::AcqRel)
-    }
+    /// Whether an event was observed that the state in memory lacks: somebody else wrote it.
     pub(crate) fn is_stale(&self) -> bool {
-        self.stale.load(Ordering::Acquire)
+        self.observed().0 > self.ahead().0
+    }
+    pub(crate) fn ahead(&self) -> Version {
+        Version(self.ahead.load(Ordering::Acquire))
     }
     pub(crate) fn mark_ahead(&self, version: Version) {
         self.ahead.store(version.0, Ordering::Release);
     }
-    /// An event was committed: one past the state in memory was written by somebody else.
+    /// An event of this version is committed.
     pub(crate) fn observe(&self, version: Version) {
-        self.mark_observed(version);
-        if version.0 > self.ahead.load(Ordering::Acquire) {
-            self.stale.store(true, Ordering::Release);
-        }
-    }
-    pub(crate) fn mark_observed(&self, version: Version) {
         self.observed.fetch_max(version.0, Ordering::AcqRel);
     }
     pub(crate) fn observed(&self) -> Version {

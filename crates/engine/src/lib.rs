@@ -2,6 +2,7 @@
 //! retry for writers elsewhere, idempotency in the append. Must not know: any protocol, any database, HTTP.
 
 mod batch;
+mod beginning;
 mod clock;
 mod entry;
 mod room;

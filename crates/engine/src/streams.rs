@@ -1,10 +1,7 @@
 //! The streams of one room: their states in memory, and commands on them.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -25,7 +22,7 @@ pub struct Streams<R: Room> {
     log: Log,
     clock: Arc<dyn Clock>,
     /// By the id of the stream.
-    cache: Cache<Arc<str>, Arc<Entry<R::State>>>,
+    pub(crate) cache: Cache<Arc<str>, Arc<Entry<R::State>>>,
 }
 
 /// How often a lock is tried before one waits for it.
@@ -225,7 +222,7 @@ impl<R: Room> Streams<R> {
                 let position = writes.then_some(appended.last);
                 Ok(Attempt::Done(Done { reply: decision.reply, replayed: false, position }))
             }
-            Outcome::AlreadyDone { outcome } => Ok(replayed(&outcome)?),
+            Outcome::AlreadyDone { outcome } => Ok(Attempt::Done(replayed(&outcome)?)),
             Outcome::KeyReused => Ok(Attempt::Error(ExecuteError::KeyReused)),
             Outcome::Conflict { .. } | Outcome::RowConflict { .. } => Ok(Attempt::Again),
         }
@@ -239,7 +236,9 @@ impl<R: Room> Streams<R> {
         let Some(key) = key else { return Ok(None) };
         match self.log.read_key(&key.scope, &key.key).await? {
             None => Ok(None),
-            Some(record) if record.digest == key.digest => Ok(Some(replayed(&record.outcome)?)),
+            Some(record) if record.digest == key.digest => {
+                Ok(Some(Attempt::Done(replayed(&record.outcome)?)))
+            }
             Some(_) => Ok(Some(Attempt::Error(ExecuteError::KeyReused))),
         }
     }
@@ -255,7 +254,7 @@ impl<R: Room> Streams<R> {
         Ok(matches!(outcome, Outcome::Appended(_)))
     }
 
-    fn entry(&self, id: &str) -> Arc<Entry<R::State>> {
+    pub(crate) fn entry(&self, id: &str) -> Arc<Entry<R::State>> {
         if let Some(entry) = self.cache.get(id) {
             return entry;
         }
@@ -274,8 +273,6 @@ impl<R: Room> Streams<R> {
         guard: &'g mut Guard<'_, R>,
     ) -> Result<&'g mut Loaded<R::State>, Fault> {
         if must_load(entry, guard.as_ref()) {
-            // The mark goes before the read: a mark that comes during the read must stay.
-            entry.take_stale();
             // What is on disk as it stands is only gone on with; what ran ahead is begun again.
             let sound = |loaded: &Loaded<_>| !loaded.chain.is_broken() && !loaded.is_ahead();
             let from = match guard.take().filter(sound) {
@@ -283,8 +280,8 @@ impl<R: Room> Streams<R> {
                 None => self.snapshot(&entry.stream).await?,
             };
             let fold = self.fold(&entry.stream, from).await?;
-            fold.confirmed.fetch_max(fold.version.0, Ordering::AcqRel);
-            entry.mark_observed(fold.version);
+            fold.confirm(fold.version);
+            entry.observe(fold.version);
             entry.mark_ahead(fold.version);
             **guard = Some(fold);
         }
@@ -293,9 +290,7 @@ impl<R: Room> Streams<R> {
 
     async fn snapshot(&self, stream: &StreamName) -> Result<Loaded<R::State>, Fault> {
         let (state, version) = snapshot::load::<R>(&self.log, stream).await?;
-        let chain = Chain::new(stream.clone());
-        let confirmed = Arc::new(AtomicU64::new(version.0));
-        Ok(Loaded { state: Arc::new(state), version, snapshot: version, chain, confirmed })
+        Ok(Loaded::on_disk(stream, state, version))
     }
 
     /// Folds what stands on the stream behind a state.
@@ -335,7 +330,7 @@ fn must_load<S>(entry: &Entry<S>, loaded: Option<&Loaded<S>>) -> bool {
 }
 
 /// Folds the decided events in place; gives the state back when a snapshot of it is due.
-fn evolve<R: Room>(
+pub(crate) fn evolve<R: Room>(
     loaded: &mut Loaded<R::State>,
     events: &[R::Event],
     stamp: &Stamp,
@@ -353,10 +348,10 @@ fn evolve<R: Room>(
     Some(loaded.state.clone())
 }
 
-fn replayed<T: serde::de::DeserializeOwned, J>(outcome: &[u8]) -> Result<Attempt<T, J>, Fault> {
+pub(crate) fn replayed<T: serde::de::DeserializeOwned>(outcome: &[u8]) -> Result<Done<T>, Fault> {
     let reply = serde_json::from_slice(outcome)
         .map_err(|error| Fault::Corrupt(format!("a kept answer can't be read: {error}")))?;
-    Ok(Attempt::Done(Done { reply, replayed: true, position: None::<Position> }))
+    Ok(Done { reply, replayed: true, position: None::<Position> })
 }
 
 /// The first retries are at once; later ones give the other writer room.

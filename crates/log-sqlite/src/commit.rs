@@ -109,7 +109,7 @@ impl<'c> Committer<'c> {
     pub(crate) fn commit(&mut self, batches: impl Iterator<Item = Batch>) -> Result<Committed, Failure> {
         self.begin()?;
         let head = Position(self.place.head.cast_unsigned());
-        let (writes, outcomes) = match plan(batches, head, self) {
+        let (mut writes, outcomes) = match plan(batches, head, self) {
             Ok(planned) => planned,
             Err(fault) => {
                 self.rollback()?;
@@ -122,8 +122,9 @@ impl<'c> Committer<'c> {
         }
         let written = self.write(&writes);
         let (streams, place) = self.finish(written)?;
-        self.learn(&writes, &streams, place);
-        Ok((outcomes, writes.events.into()))
+        let events: Arc<[StoredEvent]> = std::mem::take(&mut writes.events).into();
+        self.learn(&writes, &events, &streams, place);
+        Ok((outcomes, events))
     }
 
     fn begin(&self) -> Result<(), Failure> {
@@ -238,9 +239,9 @@ impl<'c> Committer<'c> {
     }
 
     /// Takes over what a commit brought. After this every read sees it.
-    fn learn(&mut self, writes: &Writes, streams: &[i64], place: Place) {
+    fn learn(&mut self, writes: &Writes, events: &Arc<[StoredEvent]>, streams: &[i64], place: Place) {
         let mut unindexed = self.shared.unindexed.write();
-        for (event, id) in writes.events.iter().zip(streams) {
+        for (event, id) in events.iter().zip(streams) {
             let version = event.version.0.cast_signed();
             if *id > self.place.stream && version == 1 {
                 unindexed.name(event.stream.clone(), *id);
@@ -254,7 +255,9 @@ impl<'c> Committer<'c> {
         for op in &writes.index {
             unindexed.row(op);
         }
+        let gone = unindexed.recent.push(events);
         drop(unindexed);
+        drop(gone);
         self.place = place;
         self.shared.set_head(place.head);
     }

@@ -10,6 +10,7 @@ mod gathered;
 mod news;
 mod pool;
 mod reads;
+mod recent;
 mod records;
 mod schema;
 mod streams;

@@ -12,6 +12,11 @@ impl Reads for Pool {
         after: Version,
         max: usize,
     ) -> Read<'a, Vec<StoredEvent>> {
+        let young =
+            self.shared().unindexed.try_read().and_then(|unindexed| unindexed.young(stream, after, max));
+        if let Some(events) = young {
+            return Box::pin(std::future::ready(Ok(events)));
+        }
         let stream = stream.clone();
         Box::pin(self.read(move |reader, shared| events::stream(reader, shared, &stream, after, max)))
     }

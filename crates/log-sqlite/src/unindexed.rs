@@ -10,9 +10,10 @@ use std::{
     },
 };
 
-use plenary_log::{IndexOp, StreamName};
+use plenary_kernel::Version;
+use plenary_log::{IndexOp, StoredEvent, StreamName};
 
-use crate::gathered::Gathered;
+use crate::{gathered::Gathered, recent::Recent};
 
 /// Keys of one scope lie together in the index: that many bits of its order are the scope's.
 const SCOPE_BITS: u32 = 24;
@@ -65,6 +66,10 @@ impl Salt {
 pub(crate) struct Lock(RwLock<Unindexed>);
 
 impl Lock {
+    /// Without waiting.
+    pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, Unindexed>> {
+        self.0.try_read().ok()
+    }
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Unindexed> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,6 +94,8 @@ pub(crate) struct Unindexed {
     /// The streams whose names the file does not index.
     names: HashMap<StreamName, i64>,
     pub(crate) gathered: Gathered,
+    /// What was committed last.
+    pub(crate) recent: Recent,
     count: usize,
 }
 
@@ -152,6 +159,15 @@ impl Unindexed {
         let nth = run.positions.partition_point(|position| *position <= after);
         let past = (nth < run.positions.len()).then(|| run.first + i64::try_from(nth).unwrap_or(i64::MAX));
         Some((run.first, past))
+    }
+
+    /// Events of a stream with `version > after`, at most `max`, if the file need not be looked at for them: all of the
+    /// stream is here, and these events are as well.
+    pub(crate) fn young(&self, stream: &StreamName, after: Version, max: usize) -> Option<Vec<StoredEvent>> {
+        let run = self.streams.get(&self.named(stream)?).filter(|run| run.first == 1)?;
+        let skip = usize::try_from(after.0).unwrap_or(usize::MAX).min(run.positions.len());
+        let wanted = run.positions[skip..].iter().take(max);
+        wanted.map(|position| self.recent.at(*position).cloned()).collect()
     }
 
     /// The claims here that a key may stand in.

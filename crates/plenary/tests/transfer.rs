@@ -89,7 +89,7 @@ async fn ap_80_a_backup_is_restored_whole() {
     let dir = from.home.work().join("backup");
     let mut told = Vec::new();
     let mut progress = |progress: &Progress<'_>| told.push(progress.records);
-    let manifest = from.client.backup(&[], &dir, &mut progress).await.unwrap();
+    let manifest = from.client.backup(&[], &dir, false, &mut progress).await.unwrap();
     assert_eq!(told, (1..=6).collect::<Vec<_>>());
     assert_eq!(manifest.project_ids, ["p", "q"]);
     assert_eq!((manifest.counts.packages, manifest.counts.facts), (2, 2));
@@ -97,7 +97,7 @@ async fn ap_80_a_backup_is_restored_whole() {
     let first: Value = serde_json::from_str(packages.lines().next().unwrap()).unwrap();
     assert_eq!((&first["package_id"], first.get("content_hash")), (&json!("a"), None), "bare packages");
     assert!(!dir.with_file_name("backup.part").exists());
-    let again = from.client.backup(&[], &dir, &mut |_| {}).await.unwrap_err();
+    let again = from.client.backup(&[], &dir, false, &mut |_| {}).await.unwrap_err();
     assert!(again.to_string().contains("not empty"), "{again}");
 
     let options = ImportOptions { conflict: Conflict::Skip, dry_run: true };

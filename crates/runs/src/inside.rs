@@ -97,8 +97,7 @@ impl Runs {
             return Err(NotBegun::TooManyRuns);
         }
         let is_new = self.fresh(thread).await?.opened.is_none();
-        let begin =
-            |is_new| self.start_in(caller(acting, agent), (thread, is_new), request.clone(), Some(key));
+        let begin = |is_new| self.start(caller(acting, agent), (thread, is_new), request.clone(), Some(key));
         match begin(is_new).await {
             // Opened meanwhile.
             Err(ExecuteError::Rejected(Rejection::IdTaken)) => Ok(begin(false).await?),

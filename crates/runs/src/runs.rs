@@ -191,28 +191,24 @@ impl Runs {
     ) -> Result<Done<C::Reply>, ExecuteError<Rejection>> {
         let asked = Asked { accounts: self.0.accounts.clone(), command };
         let done = self.0.threads.execute(&thread.to_string(), &asked, key).await?;
-        if done.position.is_some() {
-            // Whoever follows it here need not wait until it is handed out.
-            self.0.watchers.wake(&stream(thread), Version(1));
-        }
+        self.hurry(thread, &done);
         Ok(done)
     }
 
-    /// Asks for a run, and begins it where nothing else of its thread goes on.
-    pub(crate) async fn start(
-        &self,
-        caller: Caller,
-        thread: Option<ThreadId>,
-        request: Request,
-        key: Option<&KeyUse>,
-    ) -> Result<Done<Begun>, ExecuteError<Rejection>> {
-        let is_new = thread.is_none();
-        let thread = thread.unwrap_or_else(|| ThreadId::mint(&self.clock().stamp(), 1));
-        self.start_in(caller, (thread, is_new), request, key).await
+    /// Whoever follows a thread here need not wait until what was done is handed out.
+    fn hurry<T>(&self, thread: ThreadId, done: &Done<T>) {
+        if done.position.is_some() {
+            self.0.watchers.wake(&stream(thread), Version(1));
+        }
     }
 
-    /// The same in a thread that may be a new one.
-    pub(crate) async fn start_in(
+    /// The id of a new thread.
+    pub(crate) fn fresh_thread(&self) -> ThreadId {
+        ThreadId::mint(&self.clock().stamp(), 1)
+    }
+
+    /// Asks for a run in a thread, which may be a new one, and begins it where nothing else of the thread goes on.
+    pub(crate) async fn start(
         &self,
         caller: Caller,
         (thread, is_new): (ThreadId, bool),
@@ -220,10 +216,15 @@ impl Runs {
         key: Option<&KeyUse>,
     ) -> Result<Done<Begun>, ExecuteError<Rejection>> {
         let command = StartRun { caller, thread, is_new, request, node: self.0.node.clone() };
-        let asked = command.clone();
-        let done = self.ask(thread, command, key).await?;
+        let asked = Asked { accounts: self.0.accounts.clone(), command };
+        let id = thread.to_string();
+        let done = match is_new {
+            true => self.0.threads.begin(&id, &asked, key).await?,
+            false => self.0.threads.execute(&id, &asked, key).await?,
+        };
+        self.hurry(thread, &done);
         if done.reply.started && !done.replayed {
-            let StartRun { caller, request, .. } = asked;
+            let StartRun { caller, request, .. } = asked.command;
             let Request { request_type, depth, body, .. } = request;
             let (run, by) = (done.reply.run, caller.authority.by);
             let queued = RunQueued { run, by, request_type, depth, opens: None, request: body };

@@ -11,7 +11,7 @@ use super::path::project;
 use crate::{Client, Error, Reply, Result};
 
 /// The SHA-256 of a content; its text is 64 hex digits in lower case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlobId([u8; 32]);
 
 impl BlobId {
@@ -49,6 +49,19 @@ impl Client {
         let path = project(project_id, &format!("/blobs/{}", BlobId::of(&content)));
         let send = || async { Reply::read(self.put_octets(&path, content.clone()).await?.into_success()?) };
         self.retry().run(send).await
+    }
+
+    /// `HEAD …/blobs/{sha256}`: whether the project has it.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn has_blob(&self, project_id: &str, id: BlobId) -> Result<bool> {
+        let path = project(project_id, &format!("/blobs/{id}"));
+        match self.raw(Method::HEAD, &path, None).await?.into_success() {
+            Ok(_) => Ok(true),
+            Err(Error::Refused(refused)) if refused.status == 404 => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// `GET …/blobs/{sha256}`; held against its id.

@@ -41,6 +41,9 @@ pub struct Orientation {
     pub window_days: u64,
     /// RFC 3339 UTC.
     pub generated_at: String,
+    /// The lists that a limit left something out of.
+    #[serde(default, rename = "x-truncated")]
+    pub truncated: Vec<String>,
 }
 
 /// A digest (AP-62).
@@ -150,12 +153,14 @@ impl Client {
         focus: Option<&str>,
         snippets: Option<u32>,
         window_days: Option<u32>,
+        include_archived: bool,
     ) -> Result<Reply<Digest>> {
         let query = Query::default()
             .text("project", project_id)
             .text("focus", focus)
             .number("snippets", snippets)
-            .number("window_days", window_days);
+            .number("window_days", window_days)
+            .text("include_archived", include_archived.then_some("true"));
         self.get(&query.of("/v1/orchestrate")).await
     }
 

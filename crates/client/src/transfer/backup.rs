@@ -11,7 +11,8 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    OnProgress,
+    FetchedContents, OnProgress,
+    contents::{Named, fetch},
     export::each_line,
     manifest::{BLOBS, FILES, HASHES, MANIFEST, Manifest},
     record::Record,
@@ -28,17 +29,19 @@ struct Files {
     dir: PathBuf,
     open: HashMap<&'static str, BufWriter<File>>,
     project_ids: Vec<String>,
+    /// What deliverables name, where that is wanted.
+    named: Option<Named>,
 }
 
 impl Files {
-    fn create(dir: &Path) -> Result<Self> {
+    fn create(dir: &Path, named: Option<Named>) -> Result<Self> {
         fs::create_dir_all(dir.join(BLOBS)).map_err(fault(dir))?;
         let mut open = HashMap::new();
         for name in FILES.iter().map(|(_, name)| *name).chain([HASHES]) {
             let path = dir.join(name);
             open.insert(name, BufWriter::new(File::create(&path).map_err(fault(&path))?));
         }
-        Ok(Self { dir: dir.to_owned(), open, project_ids: Vec::new() })
+        Ok(Self { dir: dir.to_owned(), open, project_ids: Vec::new(), named })
     }
 
     fn write(&mut self, name: &'static str, line: &str) -> Result<()> {
@@ -51,6 +54,9 @@ impl Files {
         let record = Record::read(line)?;
         let Some((kind, name)) = FILES.iter().find(|(kind, _)| *kind == record.record) else { return Ok(()) };
         self.write(name, record.data.get())?;
+        if let Some(named) = &mut self.named {
+            named.take(&record)?;
+        }
         if *kind == "project" {
             self.project_ids.push(record.ids()?.project_id);
         }
@@ -67,19 +73,19 @@ impl Files {
         Ok(())
     }
 
-    fn finish(self) -> Result<Vec<String>> {
+    fn finish(self) -> Result<(Vec<String>, Option<Named>)> {
         for (name, file) in self.open {
             let path = self.dir.join(name);
             let file = file.into_inner().map_err(|error| fault(&path)(error.into_error()))?;
             file.sync_all().map_err(fault(&path))?;
         }
-        Ok(self.project_ids)
+        Ok((self.project_ids, self.named))
     }
 }
 
 impl Client {
-    /// Writes a backup of these projects, or of all that the token may read. `dir` must not exist, or be empty; it is
-    /// there only when it is whole.
+    /// Writes a backup of these projects, or of all that the token may read, on request with the contents of their
+    /// deliverables. `dir` must not exist, or be empty; it is there only when it is whole.
     ///
     /// # Errors
     /// As [`Client::export`]; [`Error::Invalid`] with the file that cannot be written.
@@ -87,6 +93,7 @@ impl Client {
         &self,
         projects: &[String],
         dir: &Path,
+        with_contents: bool,
         progress: OnProgress<'_>,
     ) -> Result<Manifest> {
         if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
@@ -98,9 +105,14 @@ impl Client {
         if part.exists() {
             fs::remove_dir_all(&part).map_err(fault(&part))?;
         }
-        let mut files = Files::create(&part)?;
+        let mut files = Files::create(&part, with_contents.then(Named::default))?;
         let exported = each_line(self, projects, None, progress, |line| files.take(line)).await?;
-        let manifest = Manifest::new(files.finish()?, &exported.counts, now().rfc3339());
+        let (project_ids, named) = files.finish()?;
+        let contents = match &named {
+            Some(named) => fetch(self, named, &part.join(BLOBS), progress).await?,
+            None => FetchedContents::default(),
+        };
+        let manifest = Manifest::new(project_ids, &exported.counts, &contents, now().rfc3339());
         let (path, text) = (part.join(MANIFEST), serde_json::to_vec_pretty(&manifest));
         let text = text.map_err(|error| Error::Invalid(format!("{MANIFEST}: {error}")))?;
         let mut file = File::create(&path).map_err(fault(&path))?;

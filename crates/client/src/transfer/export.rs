@@ -2,7 +2,7 @@
 //! end is none.
 //! Must not know: where the lines go.
 
-use std::{io::Write, time::Duration};
+use std::{io::Write, path::Path, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use http::{Method, Request, header};
@@ -11,7 +11,8 @@ use hyper::body::Incoming;
 use tokio::time::timeout;
 
 use super::{
-    Counts, Exported, OnProgress, Progress,
+    Counts, Exported, FetchedContents, OnProgress, Progress,
+    contents::{Named, fetch},
     record::{END, Record, end_line},
 };
 use crate::{Backoff, Client, Error, FaultKind, NetworkFault, Result, client::segment};
@@ -215,5 +216,29 @@ impl Client {
             each_line(self, projects, since, progress, |line| to.write_all(line).map_err(written)).await?;
         to.write_all(&end_line(&whole)?).and_then(|()| to.flush()).map_err(written)?;
         Ok(whole)
+    }
+
+    /// The same, and the contents that its deliverables name into a directory of their own.
+    ///
+    /// # Errors
+    /// As [`Client::export`]; [`Error::Invalid`] with the file that cannot be written.
+    pub async fn export_with_contents(
+        &self,
+        projects: &[String],
+        since: Option<&str>,
+        to: &mut (dyn Write + Send),
+        contents: &Path,
+        progress: OnProgress<'_>,
+    ) -> Result<(Exported, FetchedContents)> {
+        let written = |error: std::io::Error| Error::Invalid(format!("the export can't be written: {error}"));
+        let mut named = Named::default();
+        let take = |line: &Bytes| {
+            named.take(&Record::read(line)?)?;
+            to.write_all(line).map_err(written)
+        };
+        let whole = each_line(self, projects, since, progress, take).await?;
+        to.write_all(&end_line(&whole)?).and_then(|()| to.flush()).map_err(written)?;
+        let fetched = fetch(self, &named, contents, progress).await?;
+        Ok((whole, fetched))
     }
 }

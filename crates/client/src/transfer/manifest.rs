@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Counts;
+use super::{Counts, FetchedContents};
 use crate::{Error, Result};
 
 /// The format that is written, and read.
@@ -21,7 +21,7 @@ pub(super) const FILES: [(&str, &str); 4] = [
 ];
 /// Beside the packages, in their order: hashes and review logs, which are no part of a package. Ours; others pass it over.
 pub(super) const HASHES: &str = "hashes.ndjson";
-/// The contents of packages, by project.
+/// The contents of deliverables.
 pub(super) const BLOBS: &str = "blobs";
 
 /// What a backup has.
@@ -64,16 +64,23 @@ pub struct Manifest {
 
 impl Manifest {
     /// The manifest of a backup made now.
-    pub(super) fn new(project_ids: Vec<String>, counts: &Counts, now: String) -> Self {
+    pub(super) fn new(
+        project_ids: Vec<String>,
+        counts: &Counts,
+        contents: &FetchedContents,
+        now: String,
+    ) -> Self {
         let Counts { projects, packages, facts, sessions, .. } = *counts;
+        let FetchedContents { attempted, stored, errors } = contents;
+        let (blobs_attempted, blobs_stored) = (*attempted, *stored);
         Self {
             tool_version: format!("plenary {}", env!("CARGO_PKG_VERSION")),
             protocol_version: PROTOCOL.to_owned(),
             backup_format_version: FORMAT.to_owned(),
             backup_generated_at: now,
             project_ids,
-            counts: BackupCounts { projects, packages, facts, sessions, ..BackupCounts::default() },
-            blob_errors: Vec::new(),
+            counts: BackupCounts { projects, packages, facts, sessions, blobs_stored, blobs_attempted },
+            blob_errors: errors.iter().map(|error| serde_json::json!(error)).collect(),
         }
     }
 
@@ -99,7 +106,12 @@ mod tests {
 
     #[test]
     fn ap_80_another_format_is_refused() {
-        let manifest = Manifest::new(vec!["p".into()], &Counts::default(), "2026-04-18T20:00:00Z".into());
+        let manifest = Manifest::new(
+            vec!["p".into()],
+            &Counts::default(),
+            &FetchedContents::default(),
+            "2026-04-18T20:00:00Z".into(),
+        );
         let text = |format: &str, protocol: &str| {
             let manifest = Manifest {
                 backup_format_version: format.into(),

@@ -3,6 +3,7 @@
 //! Must not know: the server's crates, terminals.
 
 mod backup;
+mod contents;
 mod export;
 mod import;
 mod manifest;
@@ -14,6 +15,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
+pub use contents::{ContentsBeside, FetchedContents, MissingContent, RestoredContents};
 pub use manifest::{BackupCounts, Manifest};
 pub use sync::{SyncReport, SyncState, sync};
 
@@ -70,7 +72,7 @@ pub struct ImportOptions {
 /// How far a transfer has come.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// `export` or `import`.
+    /// `export`, `import` or `contents`.
     pub step: &'static str,
     /// The project, where one at a time is transferred.
     pub project: Option<&'a str>,
@@ -169,4 +171,7 @@ pub struct ImportReport {
     pub complete: Option<bool>,
     /// Whether nothing was written.
     pub dry_run: bool,
+    /// What became of the contents beside it, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contents: Option<RestoredContents>,
 }

@@ -15,7 +15,7 @@ use super::{
     Counts, Exported, ImportOptions, ImportReport, OnProgress, Progress,
     backup::fault,
     import::{Pieces, send},
-    manifest::{FILES, HASHES, MANIFEST, Manifest},
+    manifest::{BLOBS, FILES, HASHES, MANIFEST, Manifest},
     record::{end_line, enveloped},
 };
 use crate::{Client, Error, Result};
@@ -118,7 +118,7 @@ impl Pieces for Backup {
 }
 
 impl Client {
-    /// Imports a backup, of this or of another implementation. May be repeated.
+    /// Imports a backup, of this or of another implementation, with the contents that it has. May be repeated.
     ///
     /// # Errors
     /// As [`Client::import`]; [`Error::Invalid`] for a directory that is no backup of format 1 and protocol 0.x.
@@ -129,12 +129,17 @@ impl Client {
         progress: OnProgress<'_>,
     ) -> Result<ImportReport> {
         let mut backup = Backup::open(dir)?;
+        let contents = self.contents_beside(&dir.join(BLOBS)).await?;
         let (mut records, mut octets) = (0, 0);
         let told = |piece: &Bytes| {
             records += 1;
             octets += piece.len() as u64;
             progress(&Progress { step: "import", project: None, records, octets });
         };
-        Ok(send(self, options, &mut backup, told).await?.value)
+        let mut report = send(self, options, &mut backup, told).await?.value;
+        if let Some(contents) = contents {
+            report.contents = Some(self.restore_contents(&contents, options.dry_run, progress).await?);
+        }
+        Ok(report)
     }
 }

@@ -4,7 +4,7 @@
 use plenary_engine::Room;
 use plenary_kernel::{Version, rfc3339::Utc};
 use plenary_log::{Fault, Order, StoredEvent};
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::event::{Activity, ActivityNoted};
 use crate::{
@@ -21,7 +21,11 @@ use crate::{
         event::{PackageEvent, PackageMoved},
         room::{PackageRoom, deposit_of},
     },
-    project::{event::ProjectEvent, room::ProjectRoom, state::ProjectState},
+    project::{
+        event::{About, ProjectEvent},
+        room::ProjectRoom,
+        state::ProjectState,
+    },
     session::{event::SessionEvent, room::SessionRoom},
     wire::{Blob, Project, Session},
 };
@@ -148,6 +152,8 @@ impl Context {
                     started_at: started.started_at.to_string(),
                     ended_at: None,
                     packages_deposited: Vec::new(),
+                    packages_truncated: false,
+                    extensions: started.extensions,
                 };
                 (by, Some(session))
             }
@@ -178,7 +184,14 @@ fn project_said(stored: &StoredEvent, event: ProjectEvent) -> Said {
             state.evolve(stored.at, &ProjectEvent::ProjectCreated(created));
             (by, json!({"project": Project::from(&state)}))
         }
-        ProjectEvent::ProjectDescribed(event) => (event.by.to_string(), json!({"changed": event.about})),
+        ProjectEvent::ProjectDescribed(event) => {
+            let mut changed = json!(About { extensions: Map::new(), ..event.about.clone() });
+            changed
+                .as_object_mut()
+                .into_iter()
+                .for_each(|members| members.extend(event.about.extensions.clone()));
+            (event.by.to_string(), json!({"changed": changed}))
+        }
         ProjectEvent::MemberSet(event) => {
             (event.by.to_string(), json!({"member": event.member.to_string(), "role": event.role}))
         }

@@ -87,6 +87,19 @@ impl Asserted {
         })
     }
 
+    /// Reads what is to hold from now on, as a client asserts it: its end comes with another fact, or with its
+    /// invalidation, and one that is sent would not come true.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_open(text: &str, project_id: &str) -> Result<Self, Malformed> {
+        let asserted = Self::read(text, project_id)?;
+        match Object::parse(text).and_then(|object| object.get("valid_to")) {
+            None | Some("null") => Ok(asserted),
+            Some(_) => Err(Malformed::field("valid_to", "null or absent in an assertion")),
+        }
+    }
+
     /// The fact as it is kept: every member it was sent with, the defaults of the others (AP-44), what the server says,
     /// and no `valid_to`.
     #[must_use]

@@ -10,7 +10,7 @@ use super::{
     event::{About, MemberRemoved, MemberSet, ProjectCreated, ProjectDescribed, ProjectEvent, Switched},
     state::ProjectState,
 };
-use crate::{limits::MEMBERS_MAX, rejection::Rejection};
+use crate::{limits::MEMBERS_MAX, malformed::Malformed, rejection::Rejection};
 
 /// What a decider in a project knows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,11 @@ pub fn made_for(project_id: &str, by: &Actor) -> ProjectEvent {
         made_at: None,
         about: About::default(),
     })
+}
+
+/// More members of implementations than a project keeps.
+pub(crate) fn too_many_extensions() -> Rejection {
+    Malformed::field("x-…", "at most 16384 bytes together").into()
 }
 
 /// Decides `CreateProject`.
@@ -89,6 +94,7 @@ pub fn edit(
     let event = match &command.edit {
         Edit::Describe(_) if state.archived_at.is_some() => return Err(Rejection::ProjectArchived),
         Edit::Describe(about) if *about == About::default() => None,
+        Edit::Describe(about) if state.overflows_with(about) => return Err(too_many_extensions()),
         Edit::Describe(about) => {
             Some(ProjectEvent::ProjectDescribed(ProjectDescribed { by, about: about.clone() }))
         }

@@ -42,6 +42,9 @@ pub struct About {
     /// Whatever clients keep with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Map<String, Value>>,
+    /// Members of implementations, `x-…` (AP-89); each stays until it is set again.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extensions: Map<String, Value>,
 }
 
 /// See [`ProjectEvent::ProjectCreated`].

@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::event::{About, ProjectEvent};
-use crate::access::{Access, Role};
+use crate::{
+    access::{Access, Role},
+    shape::are_too_large,
+};
 
 /// A project. The default is an id that nobody has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +29,9 @@ pub struct ProjectState {
     pub description: String,
     /// Whatever clients keep with it.
     pub settings: Map<String, Value>,
+    /// Members of implementations, `x-…`.
+    #[serde(default)]
+    pub extensions: Map<String, Value>,
     /// Since when it takes no writes (AP-2).
     pub archived_at: Option<TimestampMs>,
     /// Who of other owners may do what.
@@ -49,10 +55,19 @@ impl ProjectState {
     }
 
     fn describe(&mut self, about: &About) {
-        let About { name, description, settings } = about.clone();
+        let About { name, description, settings, extensions } = about.clone();
         self.name = name.or(self.name.take());
         self.description = description.unwrap_or_else(|| std::mem::take(&mut self.description));
         self.settings = settings.unwrap_or_else(|| std::mem::take(&mut self.settings));
+        self.extensions.extend(extensions);
+    }
+
+    /// Whether there would be more members of implementations than are kept.
+    #[must_use]
+    pub fn overflows_with(&self, about: &About) -> bool {
+        let mut extensions = self.extensions.clone();
+        extensions.extend(about.extensions.clone());
+        are_too_large(&extensions)
     }
 
     /// The project after an event.

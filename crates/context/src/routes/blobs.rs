@@ -14,7 +14,7 @@ use plenary_blobs::BlobId;
 use plenary_edge::{Operation, OperationDoc, read_stream};
 use plenary_kernel::Class;
 
-use super::{Bearer, Path, in_project};
+use super::{Bearer, Path, in_project, is_known};
 use crate::{
     Context,
     contents::BlobFailure,
@@ -154,8 +154,7 @@ async fn get(
     let octets = context.blob_size(&project_id, &authority.by, &id).await?;
     let etag = format!("\"sha256:{id}\"");
     let mut headers = headers(&etag);
-    let is_known = |tags: &str| tags.split(',').any(|tag| matches!(tag.trim(), "*") || tag.trim() == etag);
-    if sent.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).is_some_and(is_known) {
+    if is_known(&sent, &etag) {
         return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
     }
     if method == Method::HEAD {

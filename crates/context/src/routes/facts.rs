@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::{Bearer, Path, in_project, json, list, text, writing};
 use crate::{
     Context,
+    cursor::{is_of_all_facts, is_of_current_facts},
     fact::{
         command::{AssertFact, InvalidateFact},
         document::{Asserted, shown},
@@ -119,7 +120,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .tool("context")
         .query::<FactQuery>()
         .reply::<Facts>()
-        .errors(Class::Malformed, &["invalid_parameter"]);
+        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let end_doc =
         in_project("context.invalidate_fact", Method::DELETE, facts, "End a fact without a successor")
             .tool("context")
@@ -140,7 +141,7 @@ async fn assert(
     Path(project_id): Path<String>,
     received: Received,
 ) -> Result<Response, Refused> {
-    let fact = Asserted::read(&text(received)?, &project_id)?;
+    let fact = Asserted::read_open(&text(received)?, &project_id)?;
     if project_id.is_empty() || project_id.len() > crate::limits::ID_OCTETS_MAX {
         return Err(Malformed::field("project_id", "a string of 1 to 1024 bytes").into());
     }
@@ -166,14 +167,16 @@ async fn ask(
         let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
         number.ok_or_else(|| Malformed::parameter("min_confidence", "a number from 0 to 1"))
     };
+    let (as_of, include_ended) = (parameters.moment("as_of")?, parameters.switch("include_ended")?);
+    let is_of_list = if include_ended || as_of.is_some() { is_of_all_facts } else { is_of_current_facts };
     let asked = Asked {
         subject: parameters.one("subject")?,
         predicate: parameters.one("predicate")?,
-        as_of: parameters.moment("as_of")?,
-        include_ended: parameters.switch("include_ended")?,
+        as_of,
+        include_ended,
         min_confidence: parameters.one("min_confidence")?.map(least).transpose()?,
         tag: parameters.one("tag")?,
-        cursor: parameters.one("cursor")?,
+        cursor: parameters.cursor(is_of_list)?,
     };
     let limit = parameters.count("limit", LIST_MAX, 1, LIST_MAX)?;
     let (project, _) = context.readable(&project_id, &authority.by).await?;
@@ -188,6 +191,7 @@ async fn invalidate(
     parameters: Parameters,
 ) -> Result<Json<Invalidated>, Refused> {
     let of = (parameters.required("subject")?, parameters.required("predicate")?);
+    parameters.only(&["subject", "predicate", "object"])?;
     let command = InvalidateFact { authority, object: parameters.one("object")?.map(str::to_owned) };
     let invalidated = context.invalidate_fact(&key::part(&project_id), of, &command).await?;
     Ok(Json(Invalidated { invalidated }))

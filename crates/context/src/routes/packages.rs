@@ -1,15 +1,16 @@
 //! Packages: deposit, pull, flag, review (sections 8.1, 8.2, 8.5).
 
-use axum::{Json, extract::State, response::Response};
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::{Json, body::Body, extract::State, response::Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use plenary_edge::{Operation, OperationDoc, Received};
 use plenary_kernel::Class;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use super::{Bearer, Path, doc, in_project, json, list, relevant, text, value, writing};
+use super::{Bearer, Path, doc, in_project, is_known, json, list, relevant, text, value, writing};
 use crate::{
     Context,
+    cursor::is_by_time,
     document::with_hash,
     hash::ContentHash,
     lifecycle::{ReviewType, Status},
@@ -142,7 +143,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .tool("context")
         .query::<ListQuery>()
         .reply::<Packages>()
-        .errors(Class::Malformed, &["invalid_parameter"])
+        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
         .errors(Class::NotImplemented, &["not_implemented"]);
     let reviews_doc = in_project(
         "context.awaiting_review",
@@ -152,7 +153,8 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     )
     .action("context", "context_reviews")
     .query::<ListQuery>()
-    .reply::<Packages>();
+    .reply::<Packages>()
+    .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let get_doc = one("context.get", Method::GET, "/v1/packages/{package_id}", "Show a package")
         .tool("context")
         .reply::<ContextPackage>()
@@ -245,7 +247,7 @@ async fn page(
         status,
         package_type: parameters.one("package_type")?,
         parent: parameters.one("parent")?,
-        cursor: parameters.one("cursor")?,
+        cursor: parameters.cursor(is_by_time)?,
         ..Listing::default()
     };
     let (project, _) = context.readable(project_id, &authority.by).await?;
@@ -292,10 +294,18 @@ async fn get(
     Bearer(authority): Bearer,
     Path(package_id): Path<String>,
     parameters: Parameters,
+    sent: HeaderMap,
 ) -> Result<Response, Refused> {
     let id = context.locate(&package_id, parameters.one("project")?, &authority.by).await?;
     let held = context.package(&id).await?;
-    Ok(shown(StatusCode::OK, &held.text, held.present.hash))
+    let mut response = shown(StatusCode::OK, &held.text, held.present.hash);
+    let etag = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok());
+    if etag.is_some_and(|etag| is_known(&sent, etag)) {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        *response.body_mut() = Body::empty();
+        response.headers_mut().remove(header::CONTENT_TYPE);
+    }
+    Ok(response)
 }
 
 async fn step(

@@ -146,7 +146,8 @@ fn about(shape: &Shape<'_>) -> Result<About, Malformed> {
     }) {
         return shape.wrong("settings", "an object of at most 16384 bytes");
     }
-    Ok(About { name: name.map(str::to_owned), description: description.map(str::to_owned), settings })
+    let (name, description) = (name.map(str::to_owned), description.map(str::to_owned));
+    Ok(About { name, description, settings, extensions: shape.extensions()? })
 }
 
 /// A project after it was changed.
@@ -172,8 +173,10 @@ async fn create(
 }
 
 async fn list(State(context): State<Context>, Bearer(authority): Bearer) -> Result<Json<Projects>, Refused> {
-    let visible = context.visible(&authority.by, PROJECTS_LISTED_MAX).await?;
-    Ok(Json(Projects { projects: visible.iter().map(|(_, project)| (&**project).into()).collect() }))
+    let visible = context.visible(&authority.by, PROJECTS_LISTED_MAX + 1).await?;
+    let projects = visible.iter().take(PROJECTS_LISTED_MAX).map(|(_, project)| (&**project).into()).collect();
+    let truncated = if visible.len() > PROJECTS_LISTED_MAX { vec!["projects"] } else { Vec::new() };
+    Ok(Json(Projects { projects, truncated }))
 }
 
 async fn get(

@@ -40,6 +40,8 @@ struct DigestQuery {
     snippets: Option<u64>,
     /// How many days to look back on; 14 when absent.
     window_days: Option<u64>,
+    /// Archived projects too, where it is over all.
+    include_archived: Option<bool>,
 }
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
@@ -95,6 +97,7 @@ async fn orchestrate(
         focus: focus(parameters.one("focus")?)?,
         window_days: parameters.number("window_days", WINDOW_DAYS_DEFAULT, 1, WINDOW_DAYS_MAX)?,
         snippets: parameters.count("snippets", SNIPPETS_DEFAULT, 0, SNIPPETS_MAX)?,
+        include_archived: parameters.switch("include_archived")?,
     };
     let one = match parameters.one("project")? {
         Some(project_id) => Some(context.readable(project_id, &authority.by).await?),

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 
 use super::{Bearer, Path, in_project, value_or_empty, writing};
 use crate::{
-    Context, key,
+    Context,
+    cursor::is_by_time,
+    key,
     lifecycle::ActorType,
     limits::LIST_MAX,
     parameters::Parameters,
@@ -66,7 +68,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .action("context", "context_sessions")
         .query::<SessionQuery>()
         .reply::<Sessions>()
-        .errors(Class::Malformed, &["invalid_parameter"]);
+        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let get_doc = in_project("context.session", Method::GET, session, "Show a session")
         .action("context", "context_sessions")
         .reply::<Session>()
@@ -107,6 +109,7 @@ async fn start(
         callsign: callsign(bits),
         actor_id: shape.id_or_null("actor_id")?.map(str::to_owned),
         actor_type,
+        extensions: shape.extensions()?,
         attribution: context.config().attribution,
     };
     context.start_session(&command).await?;
@@ -121,7 +124,7 @@ async fn list(
     parameters: Parameters,
 ) -> Result<Json<Sessions>, Refused> {
     let limit = parameters.count("limit", 100, 1, LIST_MAX)?;
-    let (callsign, cursor) = (parameters.one("callsign")?, parameters.one("cursor")?);
+    let (callsign, cursor) = (parameters.one("callsign")?, parameters.cursor(is_by_time)?);
     let (project, _) = context.readable(&project_id, &authority.by).await?;
     Ok(Json(context.sessions(&project, callsign, cursor, limit).await?))
 }
@@ -146,7 +149,8 @@ async fn end(
     let shape = Shape::root(&body)?;
     let ended_at = shape.any("ended_at").map(|_| shape.moment("ended_at")).transpose()?;
     let (project, session) = (key::part(&project_id), key::part(&session_id));
-    let command = EndSession { authority, ended_at, attribution: context.config().attribution };
+    let (extensions, attribution) = (shape.extensions()?, context.config().attribution);
+    let command = EndSession { authority, ended_at, extensions, attribution };
     context.end_session((&project, &session), &command).await?;
     let session = context.session(&project, &session).await?;
     Ok(Json(session.ok_or(Rejection::SessionNotFound)?))

@@ -2,6 +2,7 @@
 //! Must not know: who may ask it.
 
 use plenary_accounts::Authority;
+use serde_json::{Map, Value};
 
 use crate::{attribution::Attribution, lifecycle::ActorType, moment::Moment};
 
@@ -20,6 +21,8 @@ pub struct StartSession {
     pub actor_id: Option<String>,
     /// What that is.
     pub actor_type: Option<ActorType>,
+    /// Members of implementations, `x-…`.
+    pub extensions: Map<String, Value>,
     /// Whether tokens are held to their own actors.
     pub attribution: Attribution,
 }
@@ -31,6 +34,8 @@ pub struct EndSession {
     pub authority: Authority,
     /// When it ended; now when absent.
     pub ended_at: Option<Moment>,
+    /// Members of implementations, `x-…`, that it has from then on.
+    pub extensions: Map<String, Value>,
     /// Whether tokens are held to their own actors.
     pub attribution: Attribution,
 }

@@ -41,6 +41,7 @@ pub fn start(
         actor_type: command.actor_type.unwrap_or(itself.kind),
         callsign: command.callsign.clone(),
         started_at: Moment::of(stamp.now),
+        extensions: command.extensions.clone(),
     };
     Ok(Decision::new(vec![SessionEvent::SessionStarted(event)], ()))
 }
@@ -66,6 +67,6 @@ pub fn end(
     if ended_at < started.started_at {
         return Err(Malformed::field("ended_at", "not before the session's start").into());
     }
-    let event = SessionEnded { by: by.clone(), ended_at };
+    let event = SessionEnded { by: by.clone(), ended_at, extensions: command.extensions.clone() };
     Ok(Decision::new(vec![SessionEvent::SessionEnded(event)], ()))
 }

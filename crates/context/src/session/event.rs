@@ -5,6 +5,7 @@ use bytes::Bytes;
 use plenary_accounts::Actor;
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
     lifecycle::ActorType,
@@ -36,6 +37,9 @@ pub struct SessionStarted {
     pub callsign: String,
     /// When.
     pub started_at: Moment,
+    /// Members of implementations, `x-…` (AP-89).
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extensions: Map<String, Value>,
 }
 
 /// See [`SessionEvent::SessionEnded`].
@@ -45,6 +49,9 @@ pub struct SessionEnded {
     pub by: Actor,
     /// When.
     pub ended_at: Moment,
+    /// Members of implementations, `x-…`, that it has from then on.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extensions: Map<String, Value>,
 }
 
 impl SessionEvent {

@@ -20,7 +20,12 @@ impl SessionState {
     pub fn evolve(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::SessionStarted(event) => self.started = Some(event.clone()),
-            SessionEvent::SessionEnded(event) => self.ended_at = Some(event.ended_at),
+            SessionEvent::SessionEnded(event) => {
+                self.ended_at = Some(event.ended_at);
+                self.started
+                    .iter_mut()
+                    .for_each(|started| started.extensions.extend(event.extensions.clone()));
+            }
         }
     }
 }

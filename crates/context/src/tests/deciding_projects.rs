@@ -1,11 +1,12 @@
 //! Given a project, when somebody makes or changes it, then what it is.
 
 use plenary_kernel::TimestampMs;
+use serde_json::json;
 
 use super::samples::{archived, authority, project};
 use crate::{
     access::Role,
-    limits::MEMBERS_MAX,
+    limits::{ABOUT_OCTETS_MAX, MEMBERS_MAX},
     project::{
         command::{CreateProject, Edit, EditProject},
         decide::{create, edit},
@@ -85,4 +86,18 @@ fn a_project_has_no_more_members_than_it_may_have() {
     let share = |member: &str| Edit::Share(member.parse().unwrap(), Role::Writer);
     assert_eq!(changed(&full, "~nick", share("@o.new")), Err(Rejection::ProjectFull));
     changed(&full, "~nick", share("@o.a0")).unwrap();
+}
+
+#[test]
+fn ap_89_members_of_implementations_stay_until_they_are_set_again_and_are_bounded() {
+    let described = |extensions: serde_json::Value| {
+        let extensions = extensions.as_object().cloned().unwrap();
+        Edit::Describe(About { extensions, ..About::default() })
+    };
+    let first = changed(&project(), "@nick.a", described(json!({"x-a": {"b": null}, "x-b": 1}))).unwrap();
+    let second = changed(&first, "@nick.a", described(json!({"x-b": [2]}))).unwrap();
+    assert_eq!(json!(second.extensions), json!({"x-a": {"b": null}, "x-b": [2]}));
+    let large = json!({"x-c": "c".repeat(ABOUT_OCTETS_MAX - 20)});
+    assert!(changed(&project(), "@nick.a", described(large.clone())).is_ok());
+    assert!(matches!(changed(&second, "@nick.a", described(large)), Err(Rejection::Malformed(_))));
 }

@@ -3,6 +3,7 @@
 mod deciding_facts;
 mod deciding_packages;
 mod deciding_projects;
+mod deciding_sessions;
 mod samples;
 mod schemas;
 mod stored_forms;

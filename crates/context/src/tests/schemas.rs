@@ -165,5 +165,7 @@ fn ap_37_a_claimed_hash_is_verified_and_is_no_part_of_the_package() {
     let other = ContentHash::of(&Value::Null).to_string();
     let malformed = read(&with("content_hash", json!(other))).unwrap_err();
     assert_eq!((malformed.code, malformed.field.as_deref()), (Code::HashMismatch, Some("content_hash")));
-    refused(&with("content_hash", json!("md5:1")), "content_hash");
+    let no_hash = read(&with("content_hash", json!("md5:1"))).unwrap_err();
+    assert_eq!(no_hash.code, Code::HashMismatch, "a claim that is no hash is not the hash");
+    refused(&with("content_hash", json!(5)), "content_hash");
 }

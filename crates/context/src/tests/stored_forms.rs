@@ -3,7 +3,7 @@
 use plenary_accounts::Actor;
 use plenary_kernel::{Position, TimestampMs, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::{
     access::Role,
@@ -38,6 +38,11 @@ fn stored(event: NewEvent) -> StoredEvent {
 
 fn agent() -> Actor {
     "@nick.a".parse().unwrap()
+}
+
+/// Members of implementations.
+fn extensions() -> Map<String, Value> {
+    json!({"x-a": {"b": null}}).as_object().cloned().unwrap()
 }
 
 fn moment(text: &str) -> Moment {
@@ -201,7 +206,9 @@ fn projects() {
         name: Some("P".into()),
         description: Some("d".into()),
         settings: json!({"a": 1}).as_object().cloned(),
+        extensions: Map::new(),
     };
+    let extended = About { extensions: extensions(), ..About::default() };
     let created = |owner: Option<&str>, about: &About| {
         ProjectEvent::ProjectCreated(ProjectCreated {
             project_id: "p".into(),
@@ -220,6 +227,11 @@ fn projects() {
             ProjectEvent::ProjectDescribed(ProjectDescribed { by: agent(), about }),
             "ProjectDescribed",
             r#"{"by":"@nick.a","name":"P","description":"d","settings":{"a":1}}"#,
+        ),
+        (
+            ProjectEvent::ProjectDescribed(ProjectDescribed { by: agent(), about: extended }),
+            "ProjectDescribed",
+            r#"{"by":"@nick.a","extensions":{"x-a":{"b":null}}}"#,
         ),
         (
             ProjectEvent::MemberSet(MemberSet { by: agent(), member: member(), role: Role::Reviewer }),
@@ -261,19 +273,24 @@ fn sessions() {
         actor_type: ActorType::Agent,
         callsign: "coral-heron".into(),
         started_at: moment("2026-04-18T20:00:00Z"),
+        extensions: Map::new(),
     };
+    let extended = SessionStarted { extensions: extensions(), ..started.clone() };
+    let at = moment("2026-04-18T21:00:00Z");
     let envelope = concat!(
         r#"{"by":"@nick.a","session_id":"sess_1","actor_id":"nick","actor_type":"agent","#,
         r#""callsign":"coral-heron","started_at":"2026-04-18T20:00:00Z"}"#
     );
-    let ended = SessionEnded { by: agent(), ended_at: moment("2026-04-18T21:00:00Z") };
+    let more = r#","extensions":{"x-a":{"b":null}}}"#;
+    let envelope_more = envelope.replace("}", more);
+    let ended = |extensions| SessionEnded { by: agent(), ended_at: at, extensions };
+    let end = r#"{"by":"@nick.a","ended_at":"2026-04-18T21:00:00Z"}"#;
+    let end_more = end.replace("}", more);
     let forms = [
         (SessionEvent::SessionStarted(started), "SessionStarted", envelope),
-        (
-            SessionEvent::SessionEnded(ended),
-            "SessionEnded",
-            r#"{"by":"@nick.a","ended_at":"2026-04-18T21:00:00Z"}"#,
-        ),
+        (SessionEvent::SessionStarted(extended), "SessionStarted", &envelope_more),
+        (SessionEvent::SessionEnded(ended(extensions())), "SessionEnded", &end_more),
+        (SessionEvent::SessionEnded(ended(Map::new())), "SessionEnded", end),
     ];
     for (event, kind, envelope) in &forms {
         frozen(event, SessionEvent::encode, SessionEvent::decode, (kind, envelope, ""));

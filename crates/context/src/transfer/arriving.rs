@@ -179,6 +179,7 @@ fn project(data: &str) -> Result<ArrivingProject, Malformed> {
             name: name.map(str::to_owned),
             description: Some(description),
             settings: Some(settings),
+            extensions: shape.extensions()?,
         },
         created_at: at(&shape, "created_at")?,
         archived_at: at(&shape, "archived_at")?,
@@ -217,6 +218,7 @@ fn session(data: &str, by: &Actor) -> Result<ArrivingSession, Malformed> {
             actor_type: shape.word("actor_type", ActorType::parse, "one of human, agent, script")?,
             callsign: callsign.to_owned(),
             started_at,
+            extensions: shape.extensions()?,
         },
         ended_at,
     })

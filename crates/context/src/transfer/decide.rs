@@ -5,6 +5,7 @@
 use plenary_accounts::{Actor, Authority};
 use plenary_engine::Decision;
 use serde::{Deserialize, Serialize};
+use serde_json::Map;
 
 use super::{
     arriving::{ArrivingPackage, ArrivingProject, ArrivingSession},
@@ -21,7 +22,7 @@ use crate::{
     moment::Moment,
     package::{decide::enter, event::PackageEvent, state::PackageState},
     project::{
-        decide::{InProject, owner_of},
+        decide::{InProject, owner_of, too_many_extensions},
         event::{ProjectCreated, ProjectDescribed, ProjectEvent},
         state::ProjectState,
     },
@@ -177,12 +178,13 @@ impl Import<'_> {
     ) -> Decided<SessionEvent> {
         let ArrivingSession { started, ended_at, .. } = arriving;
         self.enter(project, Some((&started.actor_id, "actor_id")))?;
-        let ends = |ended_at: Moment| {
-            SessionEvent::SessionEnded(SessionEnded { by: self.authority.by.clone(), ended_at })
+        let ends = |ended_at: Moment, extensions| {
+            SessionEvent::SessionEnded(SessionEnded { by: self.authority.by.clone(), ended_at, extensions })
         };
         let Some(there) = &state.started else {
             let begins = SessionEvent::SessionStarted(started.clone());
-            let events = [begins].into_iter().chain(ended_at.map(ends)).collect();
+            let end = ended_at.map(|ended_at| ends(ended_at, Map::new()));
+            let events = [begins].into_iter().chain(end).collect();
             return self.writes(project, events, Outcome::New);
         };
         let of = |session: &crate::session::event::SessionStarted| {
@@ -196,13 +198,14 @@ impl Import<'_> {
         }
         match (state.ended_at, *ended_at) {
             (None, Some(ended_at)) if self.mode == Mode::Overwrite => {
-                self.writes(project, vec![ends(ended_at)], Outcome::Continued)
+                self.writes(project, vec![ends(ended_at, started.extensions.clone())], Outcome::Continued)
             }
             (None, Some(_)) => nothing(Outcome::Differs),
             (Some(there), Some(ended_at)) if there != ended_at => match self.mode {
                 Mode::Overwrite => Err(Rejection::SessionEnded),
                 Mode::Skip | Mode::Rename => nothing(Outcome::Differs),
             },
+            (Some(_) | None, _) if there.extensions != started.extensions => nothing(Outcome::Differs),
             (Some(_) | None, _) => nothing(Outcome::Same),
         }
     }
@@ -245,7 +248,8 @@ impl Import<'_> {
         let name = state.name.as_ref().filter(|name| *name != project_id);
         let is_same = name == about.name.as_ref()
             && Some(&state.description) == about.description.as_ref()
-            && Some(&state.settings) == about.settings.as_ref();
+            && Some(&state.settings) == about.settings.as_ref()
+            && about.extensions.iter().all(|(name, value)| state.extensions.get(name) == Some(value));
         if is_same && state.archived_at == arriving.archived_at {
             return nothing(Outcome::Same);
         }
@@ -254,6 +258,9 @@ impl Import<'_> {
         }
         if is_same {
             return nothing(Outcome::Continued);
+        }
+        if state.overflows_with(about) {
+            return Err(too_many_extensions());
         }
         let event = ProjectDescribed { by: by.clone(), about: about.clone() };
         Ok(Decision::new(vec![ProjectEvent::ProjectDescribed(event)], Outcome::Continued))

@@ -76,6 +76,11 @@ async fn ap_8_ap_62_ap_105_a_digest_of_one_project_and_of_all() {
     assert_eq!((&all["summary"]["package_count"], &all["snippets"]), (&json!(2), &json!([])));
     let count = |id: &str, packages: u64, questions: u64| json!({"project_id": id, "packages": packages, "facts": 0, "open_questions": questions});
     assert_eq!(all["projects"], json!([count("p", 1, 1), count("q", 1, 0)]));
+    house.post(&house.owner, "/v1/projects/q/archive", &json!({})).await.ok(200);
+    let open = house.get(&house.nick, "/v1/orchestrate").await.ok(200);
+    assert_eq!(open["projects"], json!([count("p", 1, 1)]));
+    let both = house.get(&house.nick, "/v1/orchestrate?include_archived=true").await.ok(200);
+    assert_eq!(both["projects"], all["projects"]);
     let foreign = house.get(&house.acme, "/v1/orchestrate").await.ok(200);
     assert_eq!((&foreign["summary"]["package_count"], &foreign["projects"]), (&json!(0), &json!([])));
     house.get(&house.acme, "/v1/orchestrate?project=p").await.refused(404, "project_not_found", "-");

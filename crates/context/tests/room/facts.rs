@@ -188,3 +188,26 @@ async fn a_long_list_of_facts_goes_on_at_its_cursor() {
     let whole = house.get(&house.nick, &format!("{PATH}?limit=12")).await.ok(200);
     assert_eq!(whole.get("next_cursor"), None);
 }
+
+#[tokio::test]
+async fn ap_48_an_assertion_does_not_end_itself() {
+    let house = House::new().await;
+    let facts = "/v1/projects/p/facts";
+    let ended = json!({"subject": "s", "predicate": "p", "value": "v", "valid_from": "2026-01-01T00:00:00Z",
+        "valid_to": "2026-02-01T00:00:00Z"});
+    house.post(&house.nick, facts, &ended).await.refused(400, "invalid_schema", "valid_to");
+    let open = json!({"subject": "s", "predicate": "p", "value": "v", "valid_to": null});
+    house.post(&house.nick, facts, &open).await.ok(201);
+}
+
+#[tokio::test]
+async fn ap_67_an_invalidation_ends_no_more_than_it_was_asked_to() {
+    let house = House::new().await;
+    let facts = "/v1/projects/p/facts";
+    let fact = json!({"subject": "s", "predicate": "p", "value": "v"});
+    house.post(&house.nick, facts, &fact).await.ok(201);
+    let unknown = format!("{facts}?subject=s&predicate=p&value=w");
+    house.send(&house.nick, "DELETE", &unknown, "").await.refused(400, "invalid_parameter", "value");
+    let current = house.get(&house.nick, facts).await.ok(200);
+    assert_eq!(current["facts"].as_array().unwrap().len(), 1);
+}

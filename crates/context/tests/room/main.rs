@@ -5,6 +5,7 @@
 mod bundles;
 mod facts;
 mod house;
+mod limits;
 mod packages;
 mod projects;
 mod sessions;

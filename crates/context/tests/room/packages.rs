@@ -200,3 +200,14 @@ async fn deposits_of_one_id_at_once_make_one_package() {
     assert_eq!(answers, [vec![200; 7], vec![201], vec![409; 8]].concat());
     house.get(OPERATOR, "/v1/packages/a").await.ok(200);
 }
+
+#[tokio::test]
+async fn ap_35_a_claim_that_is_no_hash_is_not_the_hash() {
+    let house = House::new().await;
+    for claim in ["", "deadbeef", "sha256:00"] {
+        let claimed = package("a", 0, &json!({"content_hash": claim}));
+        house.deposit(&claimed).await.refused(400, "hash_mismatch", "content_hash");
+    }
+    let number = package("a", 0, &json!({"content_hash": 5}));
+    house.deposit(&number).await.refused(400, "invalid_schema", "content_hash");
+}

@@ -1,7 +1,9 @@
 //! The engine with a room of its own, on the memory log.
 
+mod beginning;
 mod faults;
 mod hall;
+mod interleaving;
 mod keys;
 mod pipelining;
 mod snapshots;

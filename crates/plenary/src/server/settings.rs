@@ -320,7 +320,7 @@ fn blobs(said: Option<String>, data: Option<&Path>, has_database: bool) -> anyho
     match (said, data) {
         (Some(text), _) => Ok(Some(text.parse().with_context(|| format!("`blobs = {text:?}`"))?)),
         (None, _) if has_database => Ok(None),
-        (None, Some(directory)) => Ok(Some(Place::Directory(directory.join("blobs")))),
+        (None, Some(directory)) => Ok(Some(Place::Own(directory.join("blobs")))),
         (None, None) => Ok(Some(Place::Memory)),
     }
 }

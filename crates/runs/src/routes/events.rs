@@ -126,7 +126,8 @@ async fn answer(
     if switch(stream, "stream", "invalid_stream")? {
         let since = text(headers, "last-event-id").or(since);
         let since = Since::read(since).ok_or_else(invalid)?;
-        return runs.live(asking, found.source, found.run, since).await;
+        let watch = runs.watch(asking, found.source.thread)?;
+        return runs.live(asking, (found.source, watch), found.run, since).await;
     }
     let page = match (since, found.run) {
         (None, Some(run)) => runs.drain(&found, run, &reader(asking, headers)?).await?,

@@ -14,6 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use plenary_accounts::{TokenDigest, Watch};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals};
 use plenary_kernel::Class;
 
@@ -111,11 +112,20 @@ fn about(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
 }
 
 impl Runs {
+    /// A place among those who follow a thread.
+    fn watch(&self, asking: &Asking, thread: ThreadId) -> Result<Watch<TokenDigest>, Refused> {
+        Ok(self.0.watchers.watch(&stream(thread), Some(&asking.0), asking.0.token)?)
+    }
+
     /// A run or a thread as a live stream, behind `since`.
-    async fn live(&self, asking: &Asking, source: Source, run: Option<RunId>, since: Since) -> Answer {
-        let stream = stream(source.thread);
+    async fn live(
+        &self,
+        asking: &Asking,
         // First the place among the watchers, then the look at the log: so nothing falls between them.
-        let watch = self.0.watchers.watch(&stream, Some(&asking.0), asking.0.token)?;
+        (source, watch): (Source, Watch<TokenDigest>),
+        run: Option<RunId>,
+        since: Since,
+    ) -> Answer {
         let looking = self.0.deltas.look_on(source.thread).ok();
         let (state, head) = self.0.threads.fresh(&source.thread.to_string()).await?;
         let found = Found { source, state, head, run };

@@ -25,7 +25,6 @@ use crate::{
     refusals::Refused,
     registry::Agent,
     request::{self, Ask, Ids, RunBody, Wait},
-    runs::stream,
     state::RunStatus,
     wire::{Base, Source, WireEvent},
 };
@@ -125,7 +124,7 @@ async fn run(
     let takes = agent.runner.card().request_types;
     match request::read(body.bytes(), ids, &takes)? {
         Ask::Start { thread, request } => {
-            let begun = runs.begin(&asking, agent, thread, request, &headers).await?;
+            let begun = runs.begin(&asking, agent, runs.place_of(thread), request, &headers).await?;
             let mut response = match wait {
                 Wait::No => StatusCode::ACCEPTED.into_response(),
                 Wait::Started | Wait::Result => {
@@ -168,10 +167,16 @@ async fn stream_request(
     let ids = Ids { run: None, thread: sent.thread_id.as_deref() };
     let takes = agent.runner.card().request_types;
     let (thread, request) = request::read_start(body.bytes(), ids, &takes)?;
+    let place = runs.place_of(thread);
+    // Before the run begins: then what it says is handed on, and need not be read from the store.
+    let mut watch = runs.watch(&asking, place.0)?;
     let Done { reply: Begun { run, thread, .. }, replayed: again, .. } =
-        runs.begin(&asking, agent, thread, request, &headers).await?;
+        runs.begin(&asking, agent, place, request, &headers).await?;
+    if thread != place.0 {
+        watch = runs.watch(&asking, thread)?;
+    }
     let source = Source { thread, agent: agent.name().into() };
-    let mut response = runs.live(&asking, source, Some(run), Since::Start).await?;
+    let mut response = runs.live(&asking, (source, watch), Some(run), Since::Start).await?;
     about(&mut response, &name, run, thread);
     Ok(replayed(response, again))
 }
@@ -201,7 +206,7 @@ impl Runs {
         &self,
         asking: &Asking,
         agent: &Agent,
-        thread: Option<ThreadId>,
+        (thread, is_new): (ThreadId, bool),
         mut request: Request,
         headers: &HeaderMap,
     ) -> Result<Done<Begun>, Refused> {
@@ -219,9 +224,14 @@ impl Runs {
         if self.active() >= RUNS_ACTIVE_MAX {
             return Err(Refused::too_many_runs());
         }
-        let said = thread.map(|thread| thread.to_string()).unwrap_or_default();
+        let said = if is_new { String::new() } else { thread.to_string() };
         let key = request::key(scope("run", asking, agent.name()), &said, headers, &request.body)?;
-        Ok(self.start(asking.caller(agent), thread, request, key.as_ref()).await?)
+        Ok(self.start(asking.caller(agent), (thread, is_new), request, key.as_ref()).await?)
+    }
+
+    /// The thread that a run is asked for in, and whether it is a new one.
+    fn place_of(&self, thread: Option<ThreadId>) -> (ThreadId, bool) {
+        thread.map_or_else(|| (self.fresh_thread(), true), |thread| (thread, false))
     }
 
     /// The thread whose run is resumed or canceled.
@@ -260,7 +270,7 @@ impl Runs {
         if wait == Wait::Started && begun.started {
             return Ok(source.started(begun.run, begun.depth));
         }
-        let watch = self.0.watchers.watch(&stream(begun.thread), Some(&asking.0), asking.0.token)?;
+        let watch = self.watch(asking, begun.thread)?;
         loop {
             let marks = watch.mailbox().take();
             if marks.recheck && !self.accounts().is_valid(&asking.0).await? {

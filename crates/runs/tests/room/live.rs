@@ -131,6 +131,11 @@ async fn past_their_limit_one_token_follows_no_more() {
         open.push(house.open(&house.acme, "GET", &path, &Value::Null).await);
     }
     house.get(&house.acme, &path).await.refused(429, "too_many_streams");
+    let threads = house.get(&house.acme, "/agent/puppet/threads").await.ok(200);
+    let asked = house.post(&house.acme, "/agent/puppet/stream_request", &json!({"input": "hi"})).await;
+    asked.refused(429, "too_many_streams");
+    let still = house.get(&house.acme, "/agent/puppet/threads").await.ok(200);
+    assert_eq!(still, threads, "nothing is begun that nobody can follow");
     open.pop();
     house.open(&house.acme, "GET", &path, &Value::Null).await.until("RunStarted").await;
 }

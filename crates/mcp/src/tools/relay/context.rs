@@ -12,7 +12,7 @@ use crate::tools::{
     core::{
         deposit::DEPOSIT,
         me::Me,
-        project::{self, chosen, listed},
+        project::{chosen, listed},
         recall::{ORIENT, PACKAGE, PULL},
     },
     frame::{hex, now},
@@ -314,12 +314,7 @@ pub(super) async fn orchestrate(asking: Asking, wanted: Orchestrating) -> Answer
     let mut query = vec![("snippets", snippets.as_str())];
     query.extend(wanted.focus.as_deref().map(|focus| ("focus", focus)));
     query.extend(wanted.project_id.as_deref().map(|project| ("project", project)));
-    let mut digest = asking.read(&ORCHESTRATE, &[], &query).await?;
-    if wanted.project_id.is_none() && wanted.include_archived != Some(true) {
-        let open = project::all(&asking).await?;
-        if let Some(projects) = digest["projects"].as_array_mut() {
-            projects.retain(|project| open.iter().any(|id| project["project_id"] == id.as_str()));
-        }
-    }
-    Ok(digest)
+    query
+        .extend(wanted.include_archived.filter(|is_wanted| *is_wanted).map(|_| ("include_archived", "true")));
+    asking.read(&ORCHESTRATE, &[], &query).await
 }

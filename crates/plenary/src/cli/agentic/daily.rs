@@ -49,7 +49,7 @@ pub(super) async fn run(context: &Context, place: &Place, args: &Daily) -> Resul
     };
     let ask = |project: String| async move { told(place, project, since).await };
     let told: Vec<Told> = stream::iter(projects).map(ask).buffered(ASKED_AT_ONCE).try_collect().await?;
-    let digest = place.client.orchestrate(place.project_if_chosen(), None, Some(0), None).await?;
+    let digest = place.client.orchestrate(place.project_if_chosen(), None, Some(0), None, false).await?;
     let date = utc(since)[..10].to_owned();
     if context.out.is_json() {
         let questions: Value = serde_json::from_str(digest.json()).unwrap_or_default();

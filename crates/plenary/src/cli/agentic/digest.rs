@@ -25,11 +25,16 @@ pub(crate) struct Orchestrate {
     /// Over all projects
     #[arg(long)]
     all: bool,
+    /// With --all, over archived ones too
+    #[arg(long, requires = "all")]
+    include_archived: bool,
 }
 
 pub(super) async fn run(context: &Context, place: &Place, args: &Orchestrate) -> Result<(), Failure> {
     let project = if args.all { None } else { place.project_if_any() };
-    let reply = place.client.orchestrate(project, args.focus.as_deref(), args.snippets, args.days).await?;
+    let Orchestrate { focus, snippets, days, include_archived, .. } = args;
+    let reply =
+        place.client.orchestrate(project, focus.as_deref(), *snippets, *days, *include_archived).await?;
     context
         .answer(&reply, |bundle| Ok(markdown(bundle).iter().try_for_each(|line| context.out.line(line))?))
 }

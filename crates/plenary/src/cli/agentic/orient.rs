@@ -26,8 +26,15 @@ pub(super) async fn run(context: &Context, place: &Place, args: &Orient) -> Resu
 
 /// The briefing: who passed on what comes first, for that is where work goes on.
 pub(crate) fn markdown(bundle: &Orientation) -> Vec<String> {
-    let Orientation { project, recent_packages, active_facts, open_questions, window_days, generated_at } =
-        bundle;
+    let Orientation {
+        project,
+        recent_packages,
+        active_facts,
+        open_questions,
+        window_days,
+        generated_at,
+        truncated,
+    } = bundle;
     let name = if project.name.is_empty() { &project.project_id } else { &project.name };
     let mut lines = vec![format!("# {}", clean(name)), String::new()];
     lines.push(format!(
@@ -64,6 +71,10 @@ pub(crate) fn markdown(bundle: &Orientation) -> Vec<String> {
     let recent: Vec<String> = recent_packages.iter().flat_map(words::brief).collect();
     let none = || vec![format!("Nothing was deposited in the last {window_days} days.")];
     lines.extend(words::section("Recent work", if recent.is_empty() { none() } else { recent }));
+    if !truncated.is_empty() {
+        let lists: Vec<_> = truncated.iter().map(|list| clean(list)).collect();
+        lines.extend([String::new(), format!("There is more than is shown here: {}.", lists.join(", "))]);
+    }
     lines
 }
 

@@ -8,7 +8,9 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use plenary_client::transfer::{Conflict, Counts, ImportOptions, ImportReport, RefusedLine};
+use plenary_client::transfer::{
+    Conflict, Counts, Exported, FetchedContents, ImportOptions, ImportReport, RefusedLine, RestoredContents,
+};
 use serde::Serialize;
 
 use super::place::{Place, PlaceArgs, governing_client, project_of};
@@ -46,12 +48,15 @@ pub(crate) struct Export {
     /// Only what is new since an earlier export, which said this
     #[arg(long, value_name = "SINCE")]
     since: Option<String>,
+    /// The contents of deliverables too: beside the file in DEST.blobs, or in the backup
+    #[arg(long)]
+    blobs: bool,
 }
 
 /// What to import.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// A file, a backup's directory, or - for standard input
+    /// A file, a backup's directory, or - for standard input; contents that were exported with it come along
     src: PathBuf,
     /// What becomes of a record whose place is taken by another: skip, overwrite or rename
     #[arg(long, default_value = "skip")]
@@ -75,43 +80,109 @@ pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) 
                 "leave --since out, or use --format ndjson",
             ));
         }
-        let manifest = place.client.backup(&projects, dest, &mut tell).await?;
+        let manifest = place.client.backup(&projects, dest, export.blobs, &mut tell).await?;
         drop(progress);
-        let said = format!("{} projects are in {}", manifest.project_ids.len(), dest.display());
+        let mut said = format!("{} projects are in {}", manifest.project_ids.len(), dest.display());
+        if export.blobs {
+            let counts = &manifest.counts;
+            said.push_str(&contents_said(counts.blobs_stored, counts.blobs_attempted));
+        }
         return answer(context, &manifest, &said);
     }
     let since = export.since.as_deref();
     if dest.as_os_str() == "-" {
+        if export.blobs {
+            return Err(Failure::usage(
+                "contents of deliverables do not go to standard output",
+                "name a file: they stand beside it, in a directory",
+            ));
+        }
         let mut standard = BufWriter::new(io::stdout());
         let done = place.client.export(&projects, since, &mut standard, &mut tell).await?;
         drop(progress);
         context.out.note(&counted(&done.counts));
         return Ok(());
     }
+    let contents = export.blobs.then(|| Contents::fresh(dest)).transpose()?;
     let (mut file, part) = fresh(dest)?;
-    let done = place.client.export(&projects, since, &mut file, &mut tell).await;
+    let done = match &contents {
+        None => place.client.export(&projects, since, &mut file, &mut tell).await.map(|done| (done, None)),
+        Some(Contents { part, .. }) => {
+            let done = place.client.export_with_contents(&projects, since, &mut file, part, &mut tell).await;
+            done.map(|(done, fetched)| (done, Some(fetched)))
+        }
+    };
     drop(progress);
-    let done = done.inspect_err(|_| {
+    let (exported, blobs) = done.inspect_err(|_| {
         // What is cut is of no use; the server has it all still.
         let _gone = fs::remove_file(&part);
+        let _gone = contents.as_ref().map(|contents| fs::remove_dir_all(&contents.part));
     })?;
     let kept = file.into_inner().map_err(|error| error.into_error()).and_then(|file| file.sync_all());
-    kept.and_then(|()| fs::rename(&part, dest)).map_err(|error| unusable(dest, &error))?;
-    context.out.note(&format!("what is new from now on: --since '{}'", clean(&done.since)));
-    answer(context, &done, &format!("{} in {}", counted(&done.counts), dest.display()))
+    // The file last: where it is, its contents are.
+    let beside = contents.iter().try_for_each(|contents| fs::rename(&contents.part, &contents.dir));
+    let placed = kept.and(beside).and_then(|()| fs::rename(&part, dest));
+    placed.map_err(|error| unusable(dest, &error))?;
+    context.out.note(&format!("what is new from now on: --since '{}'", clean(&exported.since)));
+    let mut said = format!("{} in {}", counted(&exported.counts), dest.display());
+    said.push_str(
+        &blobs.as_ref().map_or_else(String::new, |blobs| contents_said(blobs.stored, blobs.attempted)),
+    );
+    answer(context, &Done { exported, blobs }, &said)
+}
+
+/// What an export to a file says under `--json`.
+#[derive(Serialize)]
+struct Done {
+    #[serde(flatten)]
+    exported: Exported,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blobs: Option<FetchedContents>,
+}
+
+fn contents_said(stored: u64, attempted: u64) -> String {
+    let missing = attempted - stored;
+    let missing =
+        if missing > 0 { format!(" ({missing} more are not on the server)") } else { String::new() };
+    format!(", with {stored} contents of deliverables{missing}")
+}
+
+/// Where contents stand beside a file, and where until they are whole.
+struct Contents {
+    dir: PathBuf,
+    part: PathBuf,
+}
+
+impl Contents {
+    fn fresh(dest: &Path) -> Result<Self, Failure> {
+        let (dir, part) = (beside(dest, ".blobs"), beside(dest, ".blobs.part"));
+        if dir.exists() {
+            return Err(taken(&dir));
+        }
+        if part.exists() {
+            fs::remove_dir_all(&part).map_err(|error| unusable(&part, &error))?;
+        }
+        Ok(Self { dir, part })
+    }
+}
+
+/// A name that begins with another one.
+fn beside(dest: &Path, ending: &str) -> PathBuf {
+    let mut name = dest.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+fn taken(path: &Path) -> Failure {
+    Failure::usage(format!("{} is there already", path.display()), "name another file, or move it away")
 }
 
 /// A file beside, which takes its name when it is whole.
 fn fresh(dest: &Path) -> Result<(BufWriter<File>, PathBuf), Failure> {
     if dest.exists() {
-        return Err(Failure::usage(
-            format!("{} is there already", dest.display()),
-            "name another file, or move it away",
-        ));
+        return Err(taken(dest));
     }
-    let mut part = dest.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
+    let part = beside(dest, ".part");
     let file = File::create(&part).map_err(|error| unusable(&part, &error))?;
     Ok((BufWriter::new(file), part))
 }
@@ -135,7 +206,12 @@ pub(super) async fn import(context: &Context, import: Import) -> Result<(), Fail
         } else {
             Box::new(BufReader::new(File::open(&src).map_err(|error| unusable(&src, &error))?))
         };
-        client.import(source, &options, &mut tell).await?
+        let contents = client.contents_beside(&beside(&src, ".blobs")).await?;
+        let mut report = client.import(source, &options, &mut tell).await?;
+        if let Some(contents) = contents {
+            report.contents = Some(client.restore_contents(&contents, dry_run, &mut tell).await?);
+        }
+        report
     };
     drop(progress);
     if context.out.is_json() {
@@ -143,7 +219,8 @@ pub(super) async fn import(context: &Context, import: Import) -> Result<(), Fail
     } else {
         told(context.out, &report)?;
     }
-    let whole = report.complete != Some(false) && report.refused_count == 0;
+    let contents_refused = report.contents.as_ref().map_or(0, |contents| contents.refused_count);
+    let whole = report.complete != Some(false) && report.refused_count + contents_refused == 0;
     if whole { Ok(()) } else { Err(Failure::Said(Exit::Refused)) }
 }
 
@@ -161,6 +238,10 @@ fn told(out: Out, report: &ImportReport) -> Result<(), Failure> {
         out.line(&format!("  {} is now {}", clean(&rename.package_id), clean(&rename.renamed_to)))?;
     }
     refused(out, &report.refused, *refused_count);
+    if let Some(RestoredContents { restored, known, refused_count, refused: lines }) = &report.contents {
+        out.line(&format!("{restored} contents {would}restored, {known} known, {refused_count} refused"))?;
+        refused(out, lines, *refused_count);
+    }
     if report.complete == Some(false) {
         out.note("the export was cut: its end is missing, or its counts are not true");
     }

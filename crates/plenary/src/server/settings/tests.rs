@@ -33,7 +33,7 @@ fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
 #[test]
 fn contents_are_kept_beside_the_store_unless_it_is_said_where() {
     let place = |line: &[&str], file: &str| resolve(line, file).unwrap().blobs;
-    assert_eq!(place(&["--data", "/d"], ""), Some(Place::Directory("/d/blobs".into())));
+    assert_eq!(place(&["--data", "/d"], ""), Some(Place::Own("/d/blobs".into())));
     assert_eq!(place(&["--data", ":memory:"], ""), Some(Place::Memory));
     assert_eq!(place(&["--data", "/d", "--database", "postgres://h/d"], ""), None);
     let bucket = Some(Place::Bucket { bucket: "b".into(), prefix: "p".into() });

@@ -1,7 +1,7 @@
 //! Contents by their SHA-256, which the server must declare as `blob_storage`: who may keep and read them, and what is no
 //! content of a name: AP-56, AP-78, AP-101, D.7.
 
-use blackbox::{Agent, Caller, Response, Server};
+use blackbox::{Agent, Caller, Connection, Response, Server, eventually};
 use serde_json::json;
 
 use super::canonical::sha256;
@@ -139,4 +139,31 @@ async fn ap_56_an_archive_takes_no_contents() {
     nick.get(&blob(PROJECT, &new)).await.refused_as(404);
     owner.post_empty(&format!("/v1/projects/{PROJECT}/unarchive")).await.ok(200);
     taken(&put(&nick, PROJECT, &new, b"new").await);
+}
+
+/// Files of uploads that are under way, or were cut, in a server's data directory.
+fn parts(server: &Server) -> Vec<std::path::PathBuf> {
+    let shelves = std::fs::read_dir(server.data().join("blobs/sha256")).into_iter().flatten().flatten();
+    let files = shelves.flat_map(|shelf| std::fs::read_dir(shelf.path()).into_iter().flatten().flatten());
+    files.map(|file| file.path()).filter(|path| path.to_string_lossy().contains('#')).collect()
+}
+
+/// What an upload left behind that was cut with the server is gone at the next start, and what is kept stays.
+#[tokio::test]
+async fn ap_78_parts_of_cut_uploads_are_swept_at_the_start() {
+    let (mut server, _, nick) = store().await;
+    let path = |content: &[u8]| format!("/v1/projects/{PROJECT}/blobs/{}", sha256(content));
+    let (kept, cut) = (b"kept".to_vec(), vec![b'x'; 2_000_000]);
+    let put = nick.request("PUT", &path(&kept), &[], Some(&kept));
+    nick.bytes(&put).await.ok(201);
+    let request = nick.request("PUT", &path(&cut), &[], Some(&cut));
+    let mut connection = Connection::open(nick.address().place()).await.expect("a connection");
+    connection.send(&request[..request.len() - 1_000]).await.expect("all but the end");
+    eventually("a part is on the disk", async || (!parts(&server).is_empty()).then_some(())).await;
+    server.kill().await;
+    assert!(!parts(&server).is_empty(), "nobody has removed it");
+    server.start_again().await;
+    assert_eq!(parts(&server), Vec::<std::path::PathBuf>::new());
+    assert_eq!(nick.get(&path(&kept)).await.body, "kept");
+    nick.get(&path(&cut)).await.refused(404, "blob_not_found");
 }

@@ -98,6 +98,41 @@ async fn ap_84_racing_deposits_store_one() {
     }
 }
 
+/// AP-83, AP-84: a server that has just started knows no package by heart. What was deposited before is there all the
+/// same, whatever is sent at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ap_84_after_a_start_racing_deposits_find_what_is_there() {
+    let (mut server, nick) = desk().await;
+    let of =
+        |id: &str, title: &str| package_with(&nick.handle, id, json!({"status": "draft", "title": title}));
+    let ids: Vec<_> = (0..rounds(12, 4)).map(|number| format!("known{number}")).collect();
+    for id in &ids {
+        deposited(&nick, &of(id, "first")).await;
+    }
+    server.crash().await;
+    for id in &ids {
+        let path = format!("/v1/packages/{id}/flag");
+        let flagged = nick.post(&path, json!({"review_type": "human"}));
+        let sent = join_all((0..12).map(|number| {
+            let (nick, package) = (&nick, of(id, if number % 2 == 0 { "first" } else { "another" }));
+            async move { (number, deposit(nick, &package).await) }
+        }));
+        let (flagged, answers) = tokio::join!(flagged, sent);
+        flagged.ok(200);
+        for (number, answer) in answers {
+            match number % 2 {
+                0 => drop(answer.ok(200)),
+                _ => answer.refused(409, "duplicate_package_id"),
+            }
+        }
+    }
+    let unseen = join_all(ids.iter().map(|id| pull(&nick, id))).await;
+    for package in unseen {
+        assert_eq!((&package["title"], &package["status"]), (&json!("first"), &json!("awaiting_review")));
+    }
+    assert_eq!(latest(&nick, "").await.len(), ids.len(), "each is there once");
+}
+
 /// AP-9: a correction is a new package, and the old one stays.
 #[tokio::test]
 async fn ap_9_a_correction_is_a_new_package() {

@@ -23,6 +23,7 @@ mod factstorm;
 mod factwalk;
 mod factwalker;
 mod feedwalk;
+mod fidelity;
 mod foreign;
 mod hashing;
 mod hashwalk;

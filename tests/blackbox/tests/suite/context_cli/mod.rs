@@ -1,5 +1,6 @@
 //! Context from the command line: two agents and their owner, each at a terminal of its own.
 
+mod contents;
 mod facts;
 mod hooks;
 mod notes;

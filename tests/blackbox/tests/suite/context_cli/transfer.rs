@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{desk, json_of, package};
 
 /// The operator's command line.
-async fn operator(server: &Server, more: &[(&str, &str)]) -> Cli {
+pub(super) async fn operator(server: &Server, more: &[(&str, &str)]) -> Cli {
     let operator = server.operator();
     let (url, token) = (server.url(), operator.token().to_owned());
     let own = [("PLENARY_URL", url.as_str()), ("PLENARY_TOKEN", token.as_str()), ("PLENARY_SESSION", "s-0")];

@@ -1,0 +1,95 @@
+//! What uploads that were cut with their process have left in a directory: parts under names that nobody sees, and that
+//! nobody will finish.
+//! Must not know: which contents there are.
+
+use std::{
+    fs::{self, DirEntry},
+    io,
+    path::Path,
+    time::Duration,
+};
+
+/// How old a part is before it counts as left behind in a directory that other processes write to as well; no put takes
+/// nearly as long.
+pub const STAGING_AGE_MIN: Duration = Duration::from_secs(3_600);
+
+/// Removes what was left behind; how many files it was. Where this process alone writes, everything that is there when
+/// it starts was left behind; elsewhere what is older than `age_min`.
+pub(crate) fn sweep(directory: &Path, age_min: Option<Duration>) -> io::Result<u64> {
+    let shelves = match fs::read_dir(directory.join("sha256")) {
+        Ok(shelves) => shelves,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    let mut removed = 0;
+    for shelf in shelves {
+        let shelf = shelf?;
+        if !shelf.file_type()?.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(shelf.path())? {
+            let entry = entry?;
+            if is_staged(&entry)? && age_min.is_none_or(|age_min| is_older(&entry, age_min)) {
+                match fs::remove_file(entry.path()) {
+                    Ok(()) => removed += 1,
+                    // Another process has swept too.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// Whether it is a part: the name that its content is to have, `#`, and a number.
+fn is_staged(entry: &DirEntry) -> io::Result<bool> {
+    let name = entry.file_name();
+    let parts = name.to_str().and_then(|name| name.split_once('#'));
+    let is_named = parts.is_some_and(|(content, number)| {
+        let is_hex = |octet: u8| octet.is_ascii_digit() || (b'a'..=b'f').contains(&octet);
+        content.len() == 62
+            && content.bytes().all(is_hex)
+            && !number.is_empty()
+            && number.bytes().all(|octet| octet.is_ascii_digit())
+    });
+    Ok(is_named && entry.file_type()?.is_file())
+}
+
+/// Whether it was last written so long ago; not where that is not known.
+fn is_older(entry: &DirEntry, age_min: Duration) -> bool {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    modified.ok().and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age >= age_min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_swept_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(sweep(directory.path(), None).unwrap(), 0, "there is nothing yet");
+        let shelf = directory.path().join("sha256/2c");
+        fs::create_dir_all(&shelf).unwrap();
+        let content = "f".repeat(62);
+        let kept = [content.clone(), format!("{content}#"), format!("{content}#x"), "notes#1".to_owned()];
+        let parts = [format!("{content}#1"), format!("{content}#2")];
+        for name in kept.iter().chain(&parts) {
+            fs::write(shelf.join(name), "x").unwrap();
+        }
+        fs::write(directory.path().join("sha256/file"), "x").unwrap();
+        assert_eq!(sweep(directory.path(), Some(STAGING_AGE_MIN)).unwrap(), 0, "others may be writing them");
+        let long_ago = fs::File::options().write(true).open(shelf.join(&parts[0])).unwrap();
+        let hour = long_ago.metadata().unwrap().modified().unwrap() - STAGING_AGE_MIN;
+        long_ago.set_modified(hour).unwrap();
+        assert_eq!(sweep(directory.path(), Some(STAGING_AGE_MIN)).unwrap(), 1);
+        assert_eq!(sweep(directory.path(), None).unwrap(), 1);
+        let mut left: Vec<_> =
+            fs::read_dir(&shelf).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        let mut kept = kept.map(std::ffi::OsString::from).to_vec();
+        kept.sort();
+        assert_eq!(left, kept);
+    }
+}

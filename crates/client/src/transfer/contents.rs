@@ -1,0 +1,356 @@
+//! The contents of deliverables beside an export: a file for each, named by its SHA-256, and a list of which project has
+//! which. A project gets back what it had itself, and nothing that only another one had.
+//! Must not know: how records travel.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Conflict, ImportOptions, OnProgress, Progress, RefusedLine,
+    backup::fault,
+    import::{Pieces, send},
+    record::{Record, enveloped},
+};
+use crate::{Client, Error, FaultKind, Result, context::BlobId};
+
+/// The list.
+const INDEX: &str = "index.ndjson";
+/// Where the files are.
+const SHELF: &str = "sha256";
+
+/// A line of the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    project_id: String,
+    /// `sha256:<hex>`.
+    hash: String,
+    size_bytes: u64,
+}
+
+/// The contents that deliverables of packages name.
+#[derive(Debug, Default)]
+pub(super) struct Named(BTreeSet<(String, BlobId)>);
+
+/// What of a package names contents.
+#[derive(Deserialize)]
+struct Naming {
+    project_id: String,
+    #[serde(default)]
+    deliverables: Vec<Deliverable>,
+}
+
+#[derive(Deserialize)]
+struct Deliverable {
+    hash: Option<String>,
+}
+
+impl Named {
+    /// Takes note of what a record names; hashes by another algorithm name nothing that a server keeps.
+    pub(super) fn take(&mut self, record: &Record<'_>) -> Result<()> {
+        if record.record != "package" {
+            return Ok(());
+        }
+        let naming: Naming = serde_json::from_str(record.data.get())
+            .map_err(|error| Error::Unreadable(format!("a package of the export is none ({error})")))?;
+        let hashes = naming.deliverables.into_iter().filter_map(|deliverable| deliverable.hash);
+        let ids = hashes.filter(|hash| hash.starts_with("sha256:")).filter_map(|hash| hash.parse().ok());
+        self.0.extend(ids.map(|id| (naming.project_id.clone(), id)));
+        Ok(())
+    }
+}
+
+/// A content that a deliverable names and that could not be had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingContent {
+    /// The project.
+    pub project_id: String,
+    /// `sha256:<hex>`.
+    pub hash: String,
+    /// Stable, for machines: `blob_not_found` where it was never put.
+    pub code: String,
+    /// For people.
+    pub message: String,
+}
+
+/// What came of fetching contents.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FetchedContents {
+    /// How many are named, counted once for each project.
+    pub attempted: u64,
+    /// How many are there.
+    pub stored: u64,
+    /// Those that are not.
+    pub errors: Vec<MissingContent>,
+}
+
+/// What came of putting contents back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestoredContents {
+    /// Contents that the project did not have; of a dry run, those that are what their names say.
+    pub restored: u64,
+    /// Contents that it had.
+    pub known: u64,
+    /// How many were refused.
+    pub refused_count: u64,
+    /// They themselves.
+    pub refused: Vec<RefusedLine>,
+}
+
+/// Contents that are to be put back, and which projects there were before.
+#[derive(Debug)]
+pub struct ContentsBeside {
+    dir: PathBuf,
+    projects_before: BTreeSet<String>,
+}
+
+fn file_of(dir: &Path, id: BlobId) -> PathBuf {
+    dir.join(SHELF).join(id.to_string())
+}
+
+/// Writes a file that is on disk when this returns.
+fn write(path: &Path, octets: &[u8]) -> Result<()> {
+    let mut file = File::create(path).map_err(fault(path))?;
+    file.write_all(octets).and_then(|()| file.sync_all()).map_err(fault(path))
+}
+
+/// Fetches contents into a directory, each held against its name. What a server does not have is told of.
+pub(super) async fn fetch(
+    client: &Client,
+    named: &Named,
+    dir: &Path,
+    progress: OnProgress<'_>,
+) -> Result<FetchedContents> {
+    let shelf = dir.join(SHELF);
+    fs::create_dir_all(&shelf).map_err(fault(&shelf))?;
+    let mut fetched = FetchedContents { attempted: named.0.len() as u64, ..FetchedContents::default() };
+    let (mut index, mut octets) = (String::new(), 0);
+    for (project_id, id) in &named.0 {
+        let hash = format!("sha256:{id}");
+        let (code, message) = match client.blob(project_id, *id).await {
+            Ok(content) => {
+                let size_bytes = content.len() as u64;
+                let path = file_of(dir, *id);
+                if !path.exists() {
+                    write(&path, &content)?;
+                }
+                let entry = Entry { project_id: project_id.clone(), hash, size_bytes };
+                index.push_str(&serde_json::to_string(&entry).map_err(|e| Error::Invalid(e.to_string()))?);
+                index.push('\n');
+                fetched.stored += 1;
+                octets += size_bytes;
+                let records = fetched.stored;
+                progress(&Progress { step: "contents", project: Some(project_id), records, octets });
+                continue;
+            }
+            Err(Error::Refused(refused)) if matches!(refused.status, 404 | 500) => {
+                (refused.code, refused.message)
+            }
+            // A large content that is damaged breaks off before its end.
+            Err(Error::Network(fault)) if fault.kind == FaultKind::Lost => {
+                ("connection_lost".to_owned(), fault.to_string())
+            }
+            Err(Error::Unreadable(message)) => ("hash_mismatch".to_owned(), message),
+            Err(error) => return Err(error),
+        };
+        fetched.errors.push(MissingContent { project_id: project_id.clone(), hash, code, message });
+    }
+    write(&dir.join(INDEX), index.as_bytes())?;
+    let synced =
+        [shelf.as_path(), dir].into_iter().try_for_each(|dir| File::open(dir).and_then(|dir| dir.sync_all()));
+    synced.map_err(fault(dir))?;
+    Ok(fetched)
+}
+
+/// The list of a directory, by project; none where it has no list.
+fn read(dir: &Path) -> Result<Option<BTreeMap<String, Vec<Entry>>>> {
+    let path = dir.join(INDEX);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(fault(&path)(error)),
+    };
+    let mut entries = BTreeMap::<String, Vec<Entry>>::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let entry: Entry = serde_json::from_str(line)
+            .map_err(|error| Error::Invalid(format!("{}: {error}", path.display())))?;
+        entries.entry(entry.project_id.clone()).or_default().push(entry);
+    }
+    Ok(Some(entries))
+}
+
+/// A content as it is kept, held against its name; the code and the words where it is not that.
+fn kept(dir: &Path, entry: &Entry) -> std::result::Result<Bytes, (&'static str, String)> {
+    let wrong = |why: String| ("hash_mismatch", why);
+    let id: BlobId = entry.hash.parse().map_err(|error: Error| wrong(error.to_string()))?;
+    let path = file_of(dir, id);
+    let content =
+        fs::read(&path).map_err(|error| ("blob_not_found", format!("{}: {error}", path.display())))?;
+    match BlobId::of(&content) {
+        found if found == id => Ok(Bytes::from(content)),
+        found => Err(wrong(format!("{} hashes to sha256:{found}", path.display()))),
+    }
+}
+
+/// One line as an import.
+struct Once(Option<Bytes>);
+
+impl Pieces for Once {
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        Ok(self.0.take())
+    }
+}
+
+impl Client {
+    /// The contents beside an export, where there are any. Asked for before the import.
+    ///
+    /// # Errors
+    /// As every call; [`Error::Invalid`] for a list that can't be read.
+    pub async fn contents_beside(&self, dir: &Path) -> Result<Option<ContentsBeside>> {
+        let Some(entries) = read(dir)? else { return Ok(None) };
+        let mut projects_before = BTreeSet::new();
+        for project_id in entries.keys() {
+            match self.project(project_id).await {
+                Ok(_) => drop(projects_before.insert(project_id.clone())),
+                Err(Error::Refused(refused)) if refused.status == 404 => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Some(ContentsBeside { dir: dir.to_owned(), projects_before }))
+    }
+
+    /// Puts contents back into their projects, after the import. Each is held against its name first. May be repeated.
+    ///
+    /// # Errors
+    /// As every call. What was put by then stays.
+    pub async fn restore_contents(
+        &self,
+        beside: &ContentsBeside,
+        dry_run: bool,
+        progress: OnProgress<'_>,
+    ) -> Result<RestoredContents> {
+        let mut restored = RestoredContents::default();
+        for (project_id, entries) in read(&beside.dir)?.unwrap_or_default() {
+            let may_open = !beside.projects_before.contains(&project_id);
+            let mut putting = Putting { client: self, dry_run, may_open, opened: None, restored };
+            let put = putting.all(&beside.dir, &entries, progress).await;
+            putting.close(&project_id).await?;
+            restored = putting.restored;
+            put?;
+        }
+        Ok(restored)
+    }
+}
+
+/// Contents on their way into one project.
+struct Putting<'a> {
+    client: &'a Client,
+    dry_run: bool,
+    /// Whether the import made the project: then it takes contents, also where it came archived.
+    may_open: bool,
+    /// The project as it came, where it was opened for its contents.
+    opened: Option<String>,
+    restored: RestoredContents,
+}
+
+impl Putting<'_> {
+    async fn all(&mut self, dir: &Path, entries: &[Entry], progress: OnProgress<'_>) -> Result<()> {
+        let mut octets = 0;
+        for (nth, entry) in entries.iter().enumerate() {
+            match kept(dir, entry) {
+                Ok(_) if self.dry_run => self.restored.restored += 1,
+                Ok(content) => self.one(entry, content).await?,
+                Err((code, message)) => self.refused(entry, code, message),
+            }
+            octets += entry.size_bytes;
+            let (project, records) = (Some(entry.project_id.as_str()), nth as u64 + 1);
+            progress(&Progress { step: "contents", project, records, octets });
+        }
+        Ok(())
+    }
+
+    async fn one(&mut self, entry: &Entry, content: Bytes) -> Result<()> {
+        let id = BlobId::of(&content);
+        let mut put = self.client.put_blob(&entry.project_id, content.clone()).await;
+        if self.may_open && self.opened.is_none() && is_archived(&put) {
+            self.opened = Some(self.client.project(&entry.project_id).await?.json().to_owned());
+            self.client.archive_project(&entry.project_id, false).await?;
+            put = self.client.put_blob(&entry.project_id, content).await;
+        }
+        if is_archived(&put) && self.client.has_blob(&entry.project_id, id).await? {
+            self.restored.known += 1;
+            return Ok(());
+        }
+        match put {
+            Ok(reply) if reply.status == 201 => self.restored.restored += 1,
+            Ok(_) => self.restored.known += 1,
+            Err(Error::Refused(refused)) if matches!(refused.status, 400 | 403 | 404 | 413 | 501) => {
+                self.refused(entry, &refused.code, refused.message);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn refused(&mut self, entry: &Entry, code: &str, message: String) {
+        let (record, id, code) = ("blob".to_owned(), entry.hash.clone(), code.to_owned());
+        self.restored.refused_count += 1;
+        self.restored.refused.push(RefusedLine { line: 0, record, id, code, message });
+    }
+
+    /// Archives the project again, since when it was.
+    async fn close(&mut self, project_id: &str) -> Result<()> {
+        let Some(project) = self.opened.take() else { return Ok(()) };
+        let options = ImportOptions { conflict: Conflict::Overwrite, dry_run: false };
+        let mut line = Once(Some(enveloped("project", &project, None, None)));
+        let report = send(self.client, &options, &mut line, |_| {}).await?.value;
+        if report.overwritten == 1 {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "the project `{project_id}` was opened for its contents and is not archived again"
+        )))
+    }
+}
+
+fn is_archived<T>(put: &Result<T>) -> bool {
+    matches!(put, Err(Error::Refused(refused)) if refused.code == "project_archived")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ap_34_deliverables_name_contents_once_for_each_project() {
+        let (one, two) = (BlobId::of(b"1"), BlobId::of(b"2"));
+        let package = |project: &str, hashes: &[String]| {
+            let deliverables: Vec<_> = hashes
+                .iter()
+                .map(|hash| serde_json::json!({"path": "a", "type": "b", "hash": hash}))
+                .collect();
+            let data = serde_json::json!({"project_id": project, "deliverables": deliverables, "x": 1});
+            enveloped("package", &data.to_string(), None, None)
+        };
+        let mut named = Named::default();
+        let first = [format!("sha256:{one}"), format!("sha256:{one}"), "md5:ab".into(), "sha256:ab".into()];
+        for line in [
+            package("p", &first),
+            package("p", &[format!("sha256:{two}")]),
+            package("q", &[format!("sha256:{one}")]),
+            enveloped("package", "{\"project_id\":\"p\"}", None, None),
+            enveloped("fact", "{}", None, None),
+        ] {
+            named.take(&Record::read(&line).unwrap()).unwrap();
+        }
+        let mut expected = vec![("p".to_owned(), one), ("p".to_owned(), two), ("q".to_owned(), one)];
+        expected.sort();
+        assert_eq!(named.0.into_iter().collect::<Vec<_>>(), expected);
+    }
+}

@@ -1,0 +1,52 @@
+//! Where a page of a list ended, as clients give it back: told from text that never was a cursor of such a list.
+//! Must not know: what is listed.
+
+use crate::moment::Moment;
+
+/// Whether a text is a key part as `key::part` makes them.
+fn is_part(text: &str) -> bool {
+    let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || b"_-.%~".contains(&octet);
+    !text.is_empty() && text.bytes().all(is_plain)
+}
+
+/// Whether it is a moment in the form in which keys have it.
+fn is_moment(text: &str) -> bool {
+    Moment::parse(&format!("{text}Z")).is_some_and(|moment| moment.as_str() == text)
+}
+
+/// A cursor of packages or sessions: `<moment>/<id>`.
+pub(crate) fn is_by_time(cursor: &str) -> bool {
+    cursor.split_once('/').is_some_and(|(at, id)| is_moment(at) && is_part(id))
+}
+
+/// A cursor of current facts: `<subject>/<predicate>`.
+pub(crate) fn is_of_current_facts(cursor: &str) -> bool {
+    cursor.split_once('/').is_some_and(|(subject, predicate)| is_part(subject) && is_part(predicate))
+}
+
+/// A cursor of facts that may have ended: `<subject>/<predicate>/<moment>`, perhaps with `/end`.
+pub(crate) fn is_of_all_facts(cursor: &str) -> bool {
+    let fact = cursor.strip_suffix("/end").unwrap_or(cursor);
+    fact.rsplit_once('/').is_some_and(|(of, since)| is_of_current_facts(of) && is_moment(since))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_told_from_other_text() {
+        let at = "2026-04-18T20:00:00.000000000";
+        let (by_time, fact) = (format!("{at}/pkg%2F1"), format!("lexer/status/{at}"));
+        assert!(is_by_time(&by_time) && is_of_all_facts(&fact) && is_of_all_facts(&format!("{fact}/end")));
+        assert!(is_of_current_facts("lexer/status") && is_of_current_facts("~a1/%C3%A9"));
+        for text in ["", "zzz", "/", "a/", "/b", "a b/c", &format!("{at}/"), "2026-04-18T20:00:00Z/p", "é/p"]
+        {
+            assert!(!is_by_time(text) && !is_of_all_facts(text), "{text}");
+        }
+        for text in ["", "zzz", "/", "a/", "/b", "a b/c", &fact] {
+            assert!(!is_of_current_facts(text), "{text}");
+        }
+        assert!(!is_of_all_facts("lexer/status"));
+    }
+}

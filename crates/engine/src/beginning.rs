@@ -1,0 +1,92 @@
+//! A command that is usually the first on its stream: decided on the empty state without asking the store whether there
+//! is such a stream. What was decided so is kept out of everybody's sight until the append, which is held to there being
+//! none, has shown that it was right. Must not know: what is decided.
+
+use plenary_kernel::{Stamp, Version};
+use plenary_log::{Batch, Condition, Outcome};
+
+use crate::{
+    Command, Done, ExecuteError, Facts, KeyUse, Room, Streams, batch,
+    entry::{Entry, Loaded},
+    snapshot,
+    streams::{evolve, replayed},
+};
+
+impl<R: Room> Streams<R> {
+    /// Carries out a command on the stream `id` as [`Streams::execute`] does, and answers the same. Where nothing is in
+    /// memory of the stream, the store is not read first: for commands on ids that are usually new. Where there is such a
+    /// stream after all, an append is lost before it is read.
+    pub async fn begin<C: Command<R>>(
+        &self,
+        id: &str,
+        command: &C,
+        key: Option<&KeyUse>,
+    ) -> Result<Done<C::Reply>, ExecuteError<C::Rejection>> {
+        if self.is_unknown(id)
+            && let Some(done) = self.begun(id, command, key).await?
+        {
+            return Ok(done);
+        }
+        self.execute(id, command, key).await
+    }
+
+    /// Whether nothing is in memory of a stream, and nobody is about to read it.
+    fn is_unknown(&self, id: &str) -> bool {
+        let is_empty = |entry: &Entry<R::State>| entry.loaded.try_lock().is_ok_and(|loaded| loaded.is_none());
+        self.cache.peek(id).is_none_or(|entry| is_empty(&entry))
+    }
+
+    /// Carries it out if the stream is new; `None` when it is not, or when what came of it would rest on that alone.
+    async fn begun<C: Command<R>>(
+        &self,
+        id: &str,
+        command: &C,
+        key: Option<&KeyUse>,
+    ) -> Result<Option<Done<C::Reply>>, ExecuteError<C::Rejection>> {
+        let slot = self.log().reserve().await?;
+        // There before the append, so that no event of the stream goes unobserved from then on.
+        let entry = self.entry(id);
+        let state = R::State::default();
+        let Facts { value: facts, mut conditions } = command.facts(&state).await?;
+        conditions.push(Condition { stream: entry.stream.clone(), expected: Version::ZERO });
+        let stamp = self.clock().stamp();
+        // Nothing would hold a refusal to what it rests on.
+        let Ok(decision) = command.decide(&state, Version::ZERO, &facts, &stamp) else { return Ok(None) };
+        let place = (id, Version::ZERO);
+        let batch =
+            Batch { conditions, ..batch::of::<R, C>(place, &entry.stream, command, key, &decision, &stamp)? };
+        let writes = !batch.events.is_empty();
+        match slot.submit(batch).await? {
+            Outcome::Appended(appended) => {
+                if !decision.events.is_empty() {
+                    self.keep(&entry, state, &decision.events, &stamp);
+                }
+                let position = writes.then_some(appended.last);
+                Ok(Some(Done { reply: decision.reply, replayed: false, position }))
+            }
+            Outcome::AlreadyDone { outcome } => Ok(Some(replayed(&outcome)?)),
+            Outcome::KeyReused => Err(ExecuteError::KeyReused),
+            Outcome::Conflict { .. } | Outcome::RowConflict { .. } => Ok(None),
+        }
+    }
+
+    /// Keeps the state that a stream began with, now that it is on disk, unless somebody has read the stream meanwhile
+    /// or is about to: then it is as it was read, or further.
+    fn keep(&self, entry: &Entry<R::State>, state: R::State, events: &[R::Event], stamp: &Stamp) {
+        let Ok(mut guard) = entry.loaded.try_lock() else { return };
+        let mut loaded = Loaded::on_disk(&entry.stream, state, Version::ZERO);
+        let snapshot = evolve::<R>(&mut loaded, events, stamp);
+        let version = loaded.version;
+        // What this process committed behind that, it decided on a state that it had read.
+        if guard.is_some() || entry.ahead() >= version {
+            return;
+        }
+        loaded.confirm(version);
+        entry.mark_ahead(version);
+        *guard = Some(loaded);
+        drop(guard);
+        if let Some(state) = snapshot {
+            snapshot::keep::<R>(self.log(), &entry.stream, state, version);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The events of the last commits as they were written, so that who follows a stream that has just begun need not ask
+//! the file for what it was just told of. Must not know: which streams there are, SQLite.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use plenary_log::StoredEvent;
+
+/// Octets of events that are kept, but for one commit that is larger.
+const OCTETS_MAX: usize = 2 << 20;
+/// What an event takes beside its octets.
+const EVENT_OCTETS: usize = 256;
+
+/// Commits, whose events follow each other by position.
+#[derive(Debug, Default)]
+pub(crate) struct Recent {
+    commits: VecDeque<(Arc<[StoredEvent]>, usize)>,
+    octets: usize,
+}
+
+impl Recent {
+    /// Takes a commit in; what is let go for it.
+    pub(crate) fn push(&mut self, events: &Arc<[StoredEvent]>) -> Vec<Arc<[StoredEvent]>> {
+        let mut gone = Vec::new();
+        if events.is_empty() {
+            return gone;
+        }
+        let octets =
+            events.iter().map(|event| EVENT_OCTETS + event.envelope.len() + event.payload.len()).sum();
+        self.commits.push_back((events.clone(), octets));
+        self.octets += octets;
+        while self.octets > OCTETS_MAX
+            && self.commits.len() > 1
+            && let Some((events, octets)) = self.commits.pop_front()
+        {
+            self.octets -= octets;
+            gone.push(events);
+        }
+        gone
+    }
+
+    /// The event at a position.
+    pub(crate) fn at(&self, position: i64) -> Option<&StoredEvent> {
+        let position = position.cast_unsigned();
+        let first = |events: &Arc<[StoredEvent]>| events.first().map_or(0, |event| event.position.0);
+        let behind = self.commits.partition_point(|(events, _)| first(events) <= position);
+        let (events, _) = self.commits.get(behind.checked_sub(1)?)?;
+        events.get(usize::try_from(position - first(events)).ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use plenary_kernel::{Position, TimestampMs, Version};
+    use plenary_log::StreamName;
+
+    use super::*;
+
+    fn commit(positions: std::ops::Range<u64>, octets: usize) -> Arc<[StoredEvent]> {
+        let event = |position| StoredEvent {
+            position: Position(position),
+            stream: StreamName::new("t.t", "a"),
+            version: Version(position),
+            kind: "K".into(),
+            form: 1,
+            at: TimestampMs(0),
+            envelope: Bytes::new(),
+            payload: vec![0; octets].into(),
+        };
+        positions.map(event).collect()
+    }
+
+    fn kept(recent: &Recent) -> Vec<u64> {
+        (0..200).filter_map(|at| Some(recent.at(at)?.position.0)).collect()
+    }
+
+    #[test]
+    fn events_are_found_by_their_positions() {
+        let mut recent = Recent::default();
+        for positions in [7..8, 8..8, 8..11, 11..12] {
+            assert!(recent.push(&commit(positions, 1)).is_empty());
+        }
+        assert_eq!(kept(&recent), [7, 8, 9, 10, 11]);
+        for at in 7..12 {
+            assert_eq!(recent.at(at).unwrap().position.0, at.cast_unsigned());
+        }
+    }
+
+    #[test]
+    fn past_their_octets_the_oldest_commits_go() {
+        let mut recent = Recent::default();
+        let quarter = OCTETS_MAX / 4;
+        for at in 1..=9 {
+            recent.push(&commit(at..at + 1, quarter));
+        }
+        assert_eq!(kept(&recent), [7, 8, 9]);
+        let gone = recent.push(&commit(10..12, OCTETS_MAX));
+        assert_eq!((gone.len(), kept(&recent)), (3, vec![10, 11]), "one commit is kept however large");
+    }
+}
