@@ -98,7 +98,7 @@ async fn submit(log: Log, n: usize, done: Arc<AtomicU64>, ends: Arc<AtomicBool>)
             outcome: Bytes::from_static(b"12345678"),
         };
         let batch = Batch {
-            conditions: vec![Condition { stream: stream.clone(), expected: Version(version) }],
+            conditions: vec![Condition::at(stream.clone(), Version(version))],
             events: vec![(stream.clone(), event)],
             at: TimestampMs(1_700_000_000_000),
             key: Some(key),
