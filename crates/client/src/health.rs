@@ -19,6 +19,9 @@ pub struct Health {
     /// The server's version.
     #[serde(default)]
     pub version: String,
+    /// Which log it serves, whatever its address; absent until something is on it, and at older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_id: Option<String>,
     /// Since its start, in milliseconds.
     #[serde(default)]
     pub uptime_ms: u64,

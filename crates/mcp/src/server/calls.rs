@@ -8,8 +8,8 @@ use super::TEXT_OCTETS_MAX;
 use crate::tool::{Called, Hints, Tool};
 
 /// A tool as clients are told of it. Only what differs from what clients take for granted is said: lists are read by
-/// models, and each word of them costs.
-pub(super) fn described(tool: &Tool) -> Described {
+/// models, and each word of them costs; so the list of every tool has no schemas of results.
+pub(super) fn described(tool: &Tool, with_results: bool) -> Described {
     let Hints { read_only, destructive, idempotent } = tool.hints;
     let mut hints = ToolAnnotations::new();
     hints.read_only_hint = read_only.then_some(true);
@@ -18,7 +18,7 @@ pub(super) fn described(tool: &Tool) -> Described {
     let mut described = Described::new(tool.name.clone(), tool.description.clone(), tool.input.clone());
     described.title = Some(tool.title.clone()).filter(|title| !title.is_empty());
     described.annotations = Some(hints).filter(|hints| *hints != ToolAnnotations::new());
-    described.output_schema = tool.output.clone();
+    described.output_schema = tool.output.clone().filter(|_| with_results);
     described
 }
 

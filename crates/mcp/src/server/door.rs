@@ -16,7 +16,7 @@ use plenary_kernel::{Class, Refusal};
 use super::{
     MESSAGE_OCTETS_MAX, Mcp,
     changes::{Follower, Mark},
-    envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal},
+    envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal, worded},
     held::Held,
     metadata::challenge,
     registry::Lease,
@@ -61,7 +61,9 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
         _ => bytes::Bytes::new(),
     };
     let envelope = (parts.method == Method::POST).then(|| Envelope::read(&octets)).transpose()?;
-    let begins = envelope.as_ref().is_some_and(Envelope::is_initialize);
+    let begins = envelope.as_ref().map(Envelope::begins).transpose()?.unwrap_or(false);
+    let id = envelope.as_ref().and_then(|envelope| envelope.id).map(ToOwned::to_owned);
+    accepting(&mut parts);
     // A session of somebody else is like none.
     if let Some(id) = session.as_deref().filter(|id| !begins && !mcp.0.registry.is_of(id, &who)) {
         tracing::debug!(known = !id.is_empty(), "a message to a session that is not the caller's");
@@ -88,8 +90,8 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     // The token goes with the caller, and no further.
     parts.headers.remove(header::AUTHORIZATION);
     parts.extensions.insert(asking);
-    let mut answer =
-        mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(octets))).await;
+    let answer = mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(octets))).await;
+    let mut answer = worded(answer.map(Body::new), id.as_deref()).await;
     if let Some(id) = answer.headers().get(&SESSION).and_then(|id| id.to_str().ok()).filter(|_| begins) {
         mcp.0.registry.opened(id, &who);
     }
@@ -100,7 +102,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
             *answer.status_mut() = StatusCode::NO_CONTENT;
         }
     }
-    Ok(held(answer.map(Body::new), lease))
+    Ok(held(answer, lease))
 }
 
 /// The bearer of the request's token.
@@ -117,6 +119,17 @@ async fn identified(mcp: &Mcp, peer: Peer, parts: &Parts) -> Outcome<Principal> 
         }
         boxed(answer)
     })
+}
+
+/// Whoever takes anything takes what is sent here: the protocol wants both named, and not every client names them.
+fn accepting(parts: &mut Parts) {
+    let named = parts.headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let ranges: Vec<&str> = named.flat_map(|value| value.split(',')).map(str::trim).collect();
+    let takes = |wanted: &str| ranges.iter().any(|range| range.split(';').next() == Some(wanted));
+    if !parts.headers.contains_key(header::ACCEPT) || takes("*/*") {
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        parts.headers.insert(header::ACCEPT, both);
+    }
 }
 
 /// The toolsets that the query names.

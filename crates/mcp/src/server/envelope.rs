@@ -2,9 +2,13 @@
 //! there.
 //! Must not know: methods, or who asks.
 
-use axum::response::{IntoResponse as _, Response};
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
 use http::{HeaderValue, StatusCode, header};
-use serde::{Deserialize, Serialize};
+use http_body_util::BodyExt as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
 /// The octets are no JSON.
@@ -16,12 +20,15 @@ pub(super) const INVALID_PARAMS: i64 = -32_602;
 /// The request is well formed and refused: no or another's token, too many at once.
 pub(super) const REFUSED: i64 = -32_000;
 
+/// The member of `_meta` by which a request that stands alone names its revision.
+const REVISION: &str = "\"io.modelcontextprotocol/protocolVersion\"";
+
 /// What is read of every message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope<'a> {
     jsonrpc: Option<Value>,
-    /// Absent in a notification.
-    #[serde(borrow)]
+    /// Absent in a notification; null is no absence.
+    #[serde(borrow, default, deserialize_with = "present")]
     pub(super) id: Option<&'a RawValue>,
     pub(super) method: Option<Value>,
     #[serde(borrow)]
@@ -30,6 +37,25 @@ pub(super) struct Envelope<'a> {
     error: Option<&'a RawValue>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
+}
+
+/// What `initialize` must say.
+#[derive(Debug, Deserialize)]
+struct Beginning {
+    #[serde(rename = "protocolVersion")]
+    _protocol_version: String,
+    #[serde(rename = "capabilities")]
+    _capabilities: serde_json::Map<String, Value>,
+    #[serde(rename = "clientInfo")]
+    _client_info: Client,
+}
+
+#[derive(Debug, Deserialize)]
+struct Client {
+    #[serde(rename = "name")]
+    _name: String,
+    #[serde(rename = "version")]
+    _version: String,
 }
 
 /// What is read of a request for notices.
@@ -63,7 +89,8 @@ impl<'a> Envelope<'a> {
         })?;
         let is_reply = envelope.result.is_some() || envelope.error.is_some();
         let is_known = envelope.method.as_ref().is_some_and(Value::is_string) || is_reply;
-        let has_id = envelope.id.is_none_or(|id| is_id(id.get()));
+        // A reply to what could not be read has no id to name.
+        let has_id = envelope.id.is_none_or(|id| is_id(id.get()) || is_reply && id.get() == "null");
         if envelope.jsonrpc.as_ref().is_none_or(|version| version != "2.0") || !is_known || !has_id {
             return Err(bad(
                 INVALID_REQUEST,
@@ -85,6 +112,30 @@ impl<'a> Envelope<'a> {
             .unwrap_or_default()
     }
 
+    /// Why it begins no session, where it says that it begins one.
+    ///
+    /// # Errors
+    /// The answer to one that lacks something.
+    pub(super) fn begins(&self) -> Result<bool, Box<Response>> {
+        if !self.is_initialize() {
+            return Ok(false);
+        }
+        let params = self.params.map_or("{}", RawValue::get);
+        match serde_json::from_str::<Beginning>(params) {
+            Ok(_) => Ok(true),
+            // The revision that it names has no such method, and that is for others to say.
+            Err(_) if params.contains(REVISION) => Ok(true),
+            Err(error) => {
+                let text = format!(
+                    "Invalid params for initialize: it takes `protocolVersion`, `capabilities`, and `clientInfo` with \
+                     `name` and `version` ({}).",
+                    plainly(&error)
+                );
+                Err(Box::new(refusal(StatusCode::BAD_REQUEST, self.id, INVALID_PARAMS, &text)))
+            }
+        }
+    }
+
     /// Whether it begins a session of the initialize era.
     pub(super) fn is_initialize(&self) -> bool {
         self.method.as_ref().is_some_and(|method| method == "initialize")
@@ -93,6 +144,41 @@ impl<'a> Envelope<'a> {
 
 fn is_id(raw: &str) -> bool {
     raw.starts_with('"') || raw.trim_start_matches('-').chars().all(|digit| digit.is_ascii_digit())
+}
+
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(reader: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(reader).map(Some)
+}
+
+/// What a reader of JSON found, without where: the message is one line.
+fn plainly(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+/// Most octets of a refusal that is put into words of JSON-RPC.
+const REFUSAL_OCTETS_MAX: usize = 4 << 10;
+
+/// A refusal in plain words as JSON-RPC has it; anything else as it is.
+pub(super) async fn worded(answer: Response, id: Option<&RawValue>) -> Response {
+    let status = answer.status();
+    let is_json = answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
+    if !(status.is_client_error() || status.is_server_error()) || is_json {
+        return answer;
+    }
+    let (parts, body) = answer.into_parts();
+    let limited = http_body_util::Limited::new(body, REFUSAL_OCTETS_MAX);
+    let said = limited.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let code = if status == StatusCode::BAD_REQUEST { INVALID_REQUEST } else { REFUSED };
+    let mut worded = refusal(status, id, code, said.trim());
+    for (name, value) in parts.headers {
+        if let Some(name) = name.filter(|name| ![header::CONTENT_TYPE, header::CONTENT_LENGTH].contains(name))
+        {
+            worded.headers_mut().insert(name, value);
+        }
+    }
+    worded.map(Body::new)
 }
 
 #[derive(Serialize)]
@@ -121,6 +207,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":{}}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
             r#"{"jsonrpc":"2.0","id":-1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}"#,
         ] {
             assert!(Envelope::read(good.as_bytes()).is_ok(), "{good}");
         }
@@ -135,6 +222,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1}"#,
             r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
             r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
         ] {
             let refused = Envelope::read(bad.as_bytes()).err().map(|answer| answer.status());

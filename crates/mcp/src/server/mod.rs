@@ -4,6 +4,7 @@
 
 mod calls;
 mod changes;
+mod completing;
 mod door;
 mod envelope;
 mod fixture;

@@ -1,6 +1,7 @@
 //! The tools that models get, all of them made of operations: the few of the daily work, the verbs of each protocol, and
 //! each operation as it is. Must not know: over which transport a call comes.
 
+mod arguments;
 mod asking;
 pub mod bounds;
 mod core;
@@ -59,6 +60,7 @@ struct Card {
 /// A tool that works with several operations, with arguments of its own.
 struct Composed<A, F> {
     operations: Operations,
+    takes: Arc<Map<String, Value>>,
     repeatable: bool,
     work: F,
     arguments: PhantomData<fn() -> A>,
@@ -73,12 +75,14 @@ where
 {
     let Card { name, says, hints, sets } = card;
     let operations = operations.clone();
-    let action = Composed { operations, repeatable: hints.idempotent, work, arguments: PhantomData };
+    let input = schema::of::<A>();
+    let takes = input.clone();
+    let action = Composed { operations, takes, repeatable: hints.idempotent, work, arguments: PhantomData };
     Tool {
         name: name.to_owned(),
         title: String::new(),
         description: says.to_owned(),
-        input: schema::of::<A>(),
+        input,
         output: None,
         hints,
         sets: sets.to_vec(),
@@ -98,6 +102,9 @@ where
                 Ok(offset) => offset,
                 Err(refusal) => return refusal.into(),
             };
+            if let Some(misfits) = arguments::misfits(&self.takes, &arguments) {
+                return Refusal::arguments(misfits).into();
+            }
             let read = match serde_json::from_value(arguments.clone().into()) {
                 Ok(read) => read,
                 Err(error) => return Refusal::arguments(format!("The arguments don't fit: {error}.")).into(),

@@ -9,8 +9,9 @@ use crate::house::House;
 const CORE_TOKENS_MAX: usize = 1_800;
 const ALL_TOKENS_MAX: usize = 6_000;
 
-/// A tool as `tools/list` shows it; hints that are the protocol's defaults are left out.
-fn listed(tool: &Tool) -> Value {
+/// A tool as `tools/list` shows it; hints that are the protocol's defaults are left out, and schemas of results where
+/// every tool is listed.
+fn listed(tool: &Tool, with_results: bool) -> Value {
     let mut annotations = Map::new();
     for (name, value, default) in [
         ("readOnlyHint", tool.hints.read_only, false),
@@ -23,6 +24,9 @@ fn listed(tool: &Tool) -> Value {
         }
     }
     let mut shown = json!({"name": tool.name, "description": tool.description, "inputSchema": *tool.input});
+    if let Some(output) = tool.output.as_ref().filter(|_| with_results) {
+        shown["outputSchema"] = (**output).clone().into();
+    }
     if !annotations.is_empty() {
         shown["annotations"] = annotations.into();
     }
@@ -36,7 +40,8 @@ pub(crate) fn count(text: &str) -> usize {
 }
 
 fn cost(tools: &Tools, sets: &[Toolset]) -> usize {
-    let list: Vec<Value> = tools.of(sets).map(listed).collect();
+    let with_results = sets.len() < Toolset::ALL.len();
+    let list: Vec<Value> = tools.of(sets).map(|tool| listed(tool, with_results)).collect();
     for tool in &list {
         println!("{:5} {}", count(&tool.to_string()), tool["name"]);
     }

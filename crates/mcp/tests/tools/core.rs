@@ -1,5 +1,6 @@
 //! Two agents with nothing but the tools of the daily work.
 
+use plenary_mcp::tool::Called;
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -131,4 +132,46 @@ async fn agents_of_the_server_run_and_channels_carry_what_is_posted() {
     assert_eq!(alice.call("channel", json!({"action": "list"})).await["channels"][0]["id"], id);
     assert_eq!(alice.refused("channel", json!({"action": "read"})).await, "invalid_arguments");
     assert_eq!(alice.refused("channel", json!({"action": "read", "id": "ZZZZ"})).await, "no_such_channel");
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_said_so_that_the_call_can_be_mended() {
+    let house = House::new().await;
+    let (alice, _bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
+    for (tool, arguments, words) in [
+        ("send", json!({"to": "@nick.bob"}), "`text` is missing; `to` must be a list, each of it a text"),
+        (
+            "send",
+            json!({"to": ["@nick.bob"], "text": "x", "zap": 1}),
+            "there is no argument `zap`; there are",
+        ),
+        ("send", json!({"to": ["@nick.alice"], "text": "x"}), "You are @nick.alice"),
+        ("send", json!({"to": ["@nick.nobody"], "text": "x"}), "whoami lists whom you reach"),
+        ("read", json!({"session_id": "sess_none"}), "You take part in no such session"),
+        ("inbox", json!({"limit": "5"}), "`limit` must be a whole number"),
+        ("lock", json!({"release": true}), "Name the `resource`"),
+        ("lock", json!({"resource": "a", "ttl_s": 0}), "`ttl_s` must be 1 or more"),
+        ("channel", json!({"action": "zap"}), "`action` must be one of"),
+        ("run_agent", json!({"run_id": "x"}), "Name the `agent` too"),
+        ("run_agent", json!({"agent": "nobody", "input": "x"}), "run_agent without `agent` lists them"),
+        ("agent_send", json!({"kind": "agent_advisory"}), "`payload` is missing"),
+    ] {
+        let Called::Refused { message, .. } = alice.called(tool, &arguments).await else {
+            panic!("{tool} took {arguments}")
+        };
+        assert!(message.contains(words), "{tool} {arguments}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn a_first_message_stands_before_the_invitation() {
+    let house = House::new().await;
+    let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
+    let sent = alice.call("send", json!({"to": ["@nick.bob"], "text": "Hello"})).await;
+    assert_eq!((&sent["sequence"], &sent["to"]), (&json!(1), &json!(["@nick.bob"])));
+    let waiting = bob.call("inbox", json!({"wait_s": 5})).await;
+    assert_eq!(waiting["items"][0]["ref"]["sequence"], 2);
+    let key = json!({"to": ["@nick.bob"], "text": "Once", "topic": "Keys", "idempotency_key": "k"});
+    let once = alice.call("send", key.clone()).await;
+    assert_eq!(alice.call("send", key).await, once, "a retry says nothing twice");
 }

@@ -186,7 +186,11 @@ pub(crate) fn docs() -> Vec<OperationDoc> {
 impl Hand<'_> {
     pub(crate) async fn called(&self, tool: &str, arguments: &Value) -> Called {
         let tool = self.house.tools.get(tool).unwrap_or_else(|| panic!("there is no tool {tool}"));
-        tool.action.call(&self.caller, arguments.as_object().unwrap().clone()).await
+        let called = tool.action.call(&self.caller, arguments.as_object().unwrap().clone()).await;
+        if let (Called::Done(value), Some(schema)) = (&called, &tool.output) {
+            conforms(&tool.name, value, &Value::from((**schema).clone()));
+        }
+        called
     }
 
     /// What a call that succeeds brings.
@@ -210,6 +214,24 @@ impl Hand<'_> {
             }
             Called::Done(value) => panic!("{tool} came to {value}"),
         }
+    }
+}
+
+/// Clients hold every result to the schema that its tool names.
+fn conforms(tool: &str, value: &Value, schema: &Value) {
+    assert_eq!(schema["type"], "object", "{tool}");
+    let members = value.as_object().unwrap_or_else(|| panic!("{tool} gives no object: {value}"));
+    for (name, member) in members {
+        let Some(kind) = schema["properties"][name]["type"].as_str() else { continue };
+        let is_it = match kind {
+            "string" => member.is_string(),
+            "integer" => member.is_u64() || member.is_i64(),
+            "boolean" => member.is_boolean(),
+            "array" => member.is_array(),
+            "object" => member.is_object(),
+            other => panic!("{tool} names the type {other}"),
+        };
+        assert!(is_it, "{tool}: `{name}` is no {kind}: {value}");
     }
 }
 

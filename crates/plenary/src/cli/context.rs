@@ -145,6 +145,11 @@ impl Context {
         Ok(client)
     }
 
+    /// Where copies of settings are kept that a command changes; none without a home.
+    pub(crate) fn copies(&self) -> Option<PathBuf> {
+        Some(paths::state_dir(&|name| self.around.var(name))?.join("copies"))
+    }
+
     /// A client that configures.
     pub(crate) fn configuring_client(&self, realm: Realm<'_>) -> Result<Client, Failure> {
         let file = self.tokens_file();

@@ -212,8 +212,8 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Completions(args) => completions::run(context, &args),
         Command::Teach(args) => teach::run(context, &args),
         Command::Hook(args) => {
-            hook::run(context, &args);
-            Ok(())
+            let is_woken = hook::run(context, &args);
+            if is_woken { Err(Failure::Said(Exit::Command(hook::WOKEN))) } else { Ok(()) }
         }
         Command::Connect(args) => wait(connect::connect(context, args)),
         Command::Doctor(args) => wait(doctor::run(context, args)),

@@ -1,6 +1,9 @@
 //! The whole router, and the operations that belong to no protocol: health, readiness, metrics, the description.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
+};
 
 use anyhow::Context as _;
 use axum::{
@@ -15,17 +18,23 @@ use plenary_edge::{
     with_fallbacks,
 };
 use plenary_hosts::connected::Door;
+use plenary_kernel::{Position, json::digest};
 use plenary_log::Log;
 use plenary_mcp::{operations::Operations, server::Mcp};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{OwnTools, Parts};
 
 /// Of the text for agents.
 const GUIDE_CONTENT_TYPE: &str = "text/markdown; charset=utf-8";
+/// How long health looks for the server's id, the first time.
+const ID_WITHIN: Duration = Duration::from_millis(250);
+/// Octets of the digest that is the id.
+const ID_OCTETS: usize = 16;
 
 #[derive(Clone)]
 struct Surface(Arc<Inner>);
@@ -33,6 +42,7 @@ struct Surface(Arc<Inner>);
 struct Inner {
     started: Instant,
     log: Log,
+    id: OnceLock<String>,
     metrics: Metrics,
     stop: CancellationToken,
     description: Value,
@@ -49,6 +59,10 @@ struct Health {
     network: &'static str,
     /// The server's version.
     version: &'static str,
+    /// Which log it serves, whatever its address: the same at every process on it, and after a restart or a restore. Absent
+    /// until something is on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_id: Option<String>,
     /// Milliseconds since the start.
     uptime_ms: u64,
 }
@@ -80,6 +94,7 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
     let surface = Surface(Arc::new(Inner {
         started: Instant::now(),
         log: parts.log.clone(),
+        id: OnceLock::new(),
         metrics: metrics.clone(),
         stop: stop.clone(),
         description: openapi(
@@ -185,7 +200,20 @@ fn operations() -> Vec<Operation<Surface>> {
 
 async fn health(State(Surface(inner)): State<Surface>) -> Json<Health> {
     let uptime_ms = u64::try_from(inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Json(Health { ok: true, status: "ok", network: "local", version: env!("CARGO_PKG_VERSION"), uptime_ms })
+    let version = env!("CARGO_PKG_VERSION");
+    Json(Health { ok: true, status: "ok", network: "local", version, server_id: id(&inner).await, uptime_ms })
+}
+
+/// What nobody else's log begins with. Health waits for no store.
+async fn id(inner: &Inner) -> Option<String> {
+    if let Some(known) = inner.id.get() {
+        return Some(known.clone());
+    }
+    let first = timeout(ID_WITHIN, inner.log.read_log(Position(0), 1)).await.ok()?.ok()?.pop()?;
+    let (stream, at) = (first.stream.to_string(), first.at.0.to_be_bytes());
+    let octets = [stream.as_bytes(), &at[..], &first.envelope[..]].concat();
+    let id = digest(&octets)[..ID_OCTETS].iter().map(|octet| format!("{octet:02x}")).collect();
+    Some(inner.id.get_or_init(|| id).clone())
 }
 
 async fn guide() -> Response {

@@ -20,6 +20,23 @@ async fn health_answers_on_both_names() {
     assert_eq!(ready.status, 200, "{ready}");
 }
 
+/// The id is of what is on the log, so an address and a start are no matter to it, and another server has another one.
+#[tokio::test]
+async fn a_server_is_known_by_what_it_serves() {
+    let (mut server, other) = (Server::start().await, Server::start().await);
+    assert!(server.stranger().get("/healthz").await.ok(200).get("server_id").is_none(), "nothing is on it");
+    server.agent("@nick.bot").await;
+    other.agent("@nick.bot").await;
+    let id = server.stranger().get("/healthz").await.ok(200)["server_id"].clone();
+    assert!(id.as_str().is_some_and(|id| id.len() == 32), "{id}");
+    assert_ne!(other.stranger().get("/healthz").await.ok(200)["server_id"], id);
+    let before = server.url();
+    server.crash().await;
+    server.agent("@nick.later").await;
+    assert_ne!(server.url(), before);
+    assert_eq!(server.stranger().get("/healthz").await.ok(200)["server_id"], id);
+}
+
 /// Prometheus text: comment lines and samples.
 #[tokio::test]
 async fn metrics_are_prometheus_text() {

@@ -38,6 +38,14 @@ pub(super) struct Locking {
 }
 
 pub(super) async fn lock(asking: Asking, wanted: Locking) -> Answer {
+    if wanted.resource.is_none() && wanted.release == Some(true) {
+        return Err(Refusal::arguments(
+            "Name the `resource` to release; without both the claims are listed.",
+        ));
+    }
+    if wanted.ttl_s == Some(0) {
+        return Err(Refusal::arguments("`ttl_s` must be 1 or more; `release` gives a claim up."));
+    }
     let me = Me::of(&asking).await?;
     let claims = claims(&asking, &me).await?;
     let Some(resource) = wanted.resource else {

@@ -10,6 +10,7 @@ mod inbox;
 pub(super) mod me;
 pub(super) mod project;
 pub(super) mod recall;
+pub(super) mod results;
 mod run;
 mod session;
 mod talk;
@@ -46,6 +47,9 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
     ];
     if has(operations, &inbox::LIST) {
         tools.push(composed(operations, card("inbox", inbox::SAYS, SETTLES), inbox::inbox));
+    }
+    for tool in &mut tools {
+        tool.output = Some(results::of(&tool.name));
     }
     tools
 }

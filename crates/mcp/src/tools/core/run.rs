@@ -40,6 +40,9 @@ pub(super) struct Wanted {
 
 pub(super) async fn run_agent(asking: Asking, wanted: Wanted) -> Answer {
     let Some(agent) = wanted.agent.as_deref() else {
+        if wanted.input.is_some() || wanted.run_id.is_some() {
+            return Err(Refusal::arguments("Name the `agent` too; without it the agents are listed."));
+        }
         return Ok(json!({"agents": names(&asking).await?}));
     };
     let run = match (&wanted.input, &wanted.run_id) {
@@ -49,7 +52,7 @@ pub(super) async fn run_agent(asking: Asking, wanted: Wanted) -> Answer {
                 body["thread_id"] = thread.clone().into();
             }
             let path = RUN.at(&[agent], &[]);
-            let begun = asking.reply(RUN.method, &path, Some(&body)).await?;
+            let begun = asking.reply(RUN.method, &path, Some(&body)).await.map_err(unknown)?;
             let id = begun.headers.get("x-run-id").and_then(|id| id.to_str().ok());
             id.ok_or_else(|| Refusal::new("internal", "The run has no id."))?.to_owned()
         }
@@ -66,6 +69,16 @@ pub(super) async fn run_agent(asking: Asking, wanted: Wanted) -> Answer {
     };
     let seconds = wanted.wait_s.unwrap_or(WAIT_S_DEFAULT).min(WAIT_S_MAX);
     finished(&asking, agent, &run, Duration::from_secs(seconds), wanted.answer.is_some()).await
+}
+
+/// A refusal in the words of the tool.
+fn unknown(refused: Refusal) -> Refusal {
+    match refused.code.as_str() {
+        "agent_not_found" => {
+            Refusal::new("agent_not_found", "There is no such agent; run_agent without `agent` lists them.")
+        }
+        _ => refused,
+    }
 }
 
 /// The names of the agents that there are.

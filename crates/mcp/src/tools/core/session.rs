@@ -16,6 +16,8 @@ pub(super) const EVENTS: Route = get("/sessions/{id}/events");
 /// How many sessions a page of the search has, and how many pages are looked at; past them a new session is made.
 const PAGE: &str = "100";
 const PAGES_MAX: usize = 5;
+/// The place of the message that a session is made with: it is written first.
+const FIRST: u64 = 1;
 /// How much of a message stands for a topic.
 const OPENING_CHARS_MAX: usize = 80;
 
@@ -45,7 +47,10 @@ pub(super) fn others(session: &Value, me: &AgentHandle) -> Vec<String> {
 
 /// The session, joined where the agent was only invited.
 pub(super) async fn joined(asking: &Asking, me: &AgentHandle, id: &str) -> Answer {
-    let session = asking.read(&SHOW, &[id], &[]).await?;
+    let session = asking.read(&SHOW, &[id], &[]).await.map_err(|refused| match refused.code.as_str() {
+        "not_found" => Refusal::new("not_found", "You take part in no such session; the inbox names yours."),
+        _ => refused,
+    })?;
     if session["state"] == "active" && standing(&session, me) == Some("invited") {
         asking.write(&JOIN, &[id], &json!({})).await?;
     }
@@ -101,15 +106,32 @@ pub(super) async fn send_to(
             body.insert("invite".into(), to.iter().map(|handle| handle.as_str()).collect());
             let topic = message.topic.map(str::to_owned).or_else(|| opening(&message.content));
             body.extend(topic.map(|topic| ("topic".to_owned(), topic.into())));
-            // A retry that does not see the session yet gets the same one.
-            if let Some(key) = message.key {
-                body.insert("idempotency_key".into(), key.into());
+            match message.key {
+                // A retry that does not see the session yet gets the same one.
+                Some(key) => drop(body.insert("idempotency_key".into(), key.into())),
+                // Who is invited and joins is told at once of what stands before the invitation.
+                None => drop(body.insert("initial_message".into(), json!({"content": message.content}))),
             }
-            let made = asking.write(&CREATE, &[], &body.into()).await?;
-            made["session_id"].as_str().unwrap_or_default().to_owned()
+            let made = asking.write(&CREATE, &[], &body.into()).await.map_err(|no| unreached(no, to))?;
+            let id = made["session_id"].as_str().unwrap_or_default().to_owned();
+            if message.key.is_none() {
+                let to: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
+                return Ok(json!({"session_id": id, "sequence": FIRST, "to": to, "state": "accepted"}));
+            }
+            id
         }
     };
     send(asking, me, &id, message).await
+}
+
+/// A refusal that is the same for an agent that there is not and for one out of reach, so that it tells of neither.
+fn unreached(refused: Refusal, to: &[AgentHandle]) -> Refusal {
+    if refused.code != "not_found" {
+        return refused;
+    }
+    let named: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
+    let text = format!("You reach none or not all of {}; whoami lists whom you reach.", named.join(", "));
+    Refusal::new(&refused.code, text)
 }
 
 /// How a message begins: the topic of a session that was given none, since whoever is invited sees no more before it joins.

@@ -45,6 +45,9 @@ pub(super) async fn send(asking: Asking, wanted: Sending) -> Answer {
         (Some(id), None) => session::send(&asking, &me.handle, &id, &message).await,
         (None, Some(to)) => {
             let to = to.iter().map(|text| handle(text)).collect::<Result<Vec<_>, _>>()?;
+            if to.contains(&me.handle) {
+                return Err(Refusal::arguments(format!("You are {}; name others in `to`.", me.handle)));
+            }
             session::send_to(&asking, &me.handle, &to, &message).await
         }
         _ => Err(Refusal::arguments("Name either `to` or `session_id`.")),

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use super::{ADDS, Card, READS, asking::has, composed, frame::SUBMIT, schema};
+use super::{ADDS, Card, READS, asking::has, composed, core::results, frame::SUBMIT, schema};
 use crate::{
     operations::Operations,
     tool::{Action, Hints, Tool, Toolset},
@@ -43,6 +43,14 @@ const VERBS: [Verb; 7] = [
     },
 ];
 
+/// What a frame that was submitted came to.
+const SUBMITTED: [(&str, &str); 4] = [
+    ("frame_id", "string"),
+    ("event_id", "string"),
+    ("delivered_count", "integer"),
+    ("recipient_count", "integer"),
+];
+
 /// The tools of this set.
 pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
     let Some(doc) = operations.docs().iter().find(|doc| SUBMIT.is(doc)) else { return Vec::new() };
@@ -69,7 +77,15 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
         let says = "Get a URL at which to follow your handle's frames (SSE).";
         tools.push(composed(operations, card("agent_subscribe", says, ADDS), verbs::subscribe));
     }
+    for tool in &mut tools {
+        tool.output = Some(results::with(if has_frame(&tool.name) { &SUBMITTED } else { &[] }));
+    }
     tools
+}
+
+/// Whether a tool submits a frame.
+fn has_frame(tool: &str) -> bool {
+    tool == "agent_send" || VERBS.iter().any(|verb| verb.name == tool)
 }
 
 fn tool(name: &str, says: &str, hints: Hints, input: Map<String, Value>, action: impl Action) -> Tool {

@@ -9,7 +9,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use plenary_edge::{Exposed, OperationDoc};
 use serde_json::{Map, Value, json};
 
-use super::asking::{Asking, Refusal};
+use super::{
+    asking::{Asking, Refusal},
+    core::results,
+};
 use crate::{
     operations::{Caller, Operations},
     tool::{Action, Called, Calling, Hints, Tool, Toolset},
@@ -112,7 +115,7 @@ fn tool(
         title: String::new(),
         description,
         input: Arc::new(input),
-        output: None,
+        output: Some(results::with(&[])),
         hints,
         sets: vec![set],
         action: Arc::new(action),

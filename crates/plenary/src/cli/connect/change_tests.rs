@@ -17,6 +17,7 @@ fn told() -> Told {
         variables: vec![("PLENARY_DATA".into(), "/d".into())],
         arguments: vec!["--url".into(), "http://127.0.0.1:1".into()],
         agent: "@nick.claude-x".into(),
+        wake: false,
         http: None,
     }
 }

@@ -130,7 +130,7 @@ pub(super) fn carry_out(
         let mut backup = None;
         if !is_same && !dry_run {
             match after {
-                Some(text) => backup = file.write(text)?,
+                Some(text) => backup = file.write(text, context.copies().as_deref())?,
                 None => file.remove()?,
             }
         }

@@ -27,7 +27,7 @@ pub(crate) use coding::CodingAgent;
 use coding::{Places, Scope};
 use edits::{carry_out, put_in, remove_directories, take_out};
 use naming::Named;
-pub(crate) use naming::{make as make_agent, speaks};
+pub(crate) use naming::{hold, speaks};
 use plan::{Planned, Told, plan};
 pub(crate) use written::{Written, written};
 
@@ -55,6 +55,9 @@ pub(crate) struct Connect {
     /// Let it speak HTTP to the server itself, with the token it finds in PLENARY_TOKEN
     #[arg(long)]
     http: bool,
+    /// Wake a session of Claude Code that waits for its person when something is new, five times in a row at most
+    #[arg(long, conflicts_with = "identity_only")]
+    wake: bool,
     /// Say only which agent it is here, and change no settings: for the plugin, which brings them
     #[arg(long, conflicts_with_all = ["user", "http"])]
     identity_only: bool,
@@ -92,12 +95,19 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
             format!("take that back first: `plenary disconnect {}`", args.coding.as_str()),
         ));
     }
+    if args.wake && args.coding != CodingAgent::Claude {
+        return Err(Failure::usage(
+            format!("{} cannot be woken while it waits for its person", args.coding.title()),
+            "leave --wake out: what is new comes with its next event",
+        ));
+    }
+    let wake = args.wake || known.as_ref().is_some_and(|known| known.wake);
     let old = known.as_ref().map(|known| known.made.clone()).unwrap_or_default();
     let edited = |agent: &Named| {
         if args.identity_only {
             return Ok((Vec::new(), Vec::new()));
         }
-        let told = told(context, &agent.handle.to_string(), args.http)?;
+        let told = told(context, &agent.handle.to_string(), wake, args.http)?;
         let planned = planned(context, args.coding, scope, &directory, &told)?;
         put_in(args.coding, &directory, &planned, &old)
     };
@@ -114,8 +124,10 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         (agent, edits)
     };
     if !args.dry_run {
+        let server = context.client()?.health().await?.value.server_id;
         // Before anything is written into foreign settings: what cannot be remembered cannot be taken out again.
-        let connected = Connected { agent: agent.handle.clone(), scope: scope.as_str().to_owned(), made };
+        let scope = scope.as_str().to_owned();
+        let connected = Connected { agent: agent.handle.clone(), scope, server, wake, made };
         if known.as_ref() != Some(&connected) {
             clients.0.insert(args.coding.as_str().to_owned(), connected);
             clients.save(&directory)?;
@@ -158,6 +170,7 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
         variables: Vec::new(),
         arguments: Vec::new(),
         agent: known.agent.to_string(),
+        wake: known.wake,
         http: None,
     };
     let planned = planned(context, args.coding, scope, &directory, &told)?;
@@ -196,7 +209,7 @@ fn working_directory(context: &Context) -> Result<PathBuf, Failure> {
 }
 
 /// What a program that is started elsewhere must be told to find what this command found.
-fn told(context: &Context, agent: &str, http: bool) -> Result<Told, Failure> {
+fn told(context: &Context, agent: &str, wake: bool, http: bool) -> Result<Told, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::local(format!("where this program is cannot be told: {error}")))?;
     let found = context.whereabouts()?;
@@ -211,6 +224,7 @@ fn told(context: &Context, agent: &str, http: bool) -> Result<Told, Failure> {
         variables: variables.collect(),
         arguments,
         agent: agent.to_owned(),
+        wake,
         http: http.then(|| format!("{}/mcp", found.url)),
     })
 }

@@ -57,9 +57,19 @@ pub(crate) async fn agent(
     }
     if let Some(before) = before
         && owner.is_none_or(|owner| *owner == before.agent.owner_name())
-        && speaks(context, &before.agent).await?
     {
-        return Ok(Named { handle: before.agent.clone(), is_new: false });
+        let handle = before.agent.clone();
+        if speaks(context, &handle).await? {
+            return Ok(Named { handle, is_new: false });
+        }
+        // On another server an agent of that name may be somebody else's.
+        let server = context.client()?.health().await?.value.server_id;
+        if server.is_some()
+            && server == before.server
+            && let Some(is_new) = hold(context, &handle).await?
+        {
+            return Ok(Named { handle, is_new });
+        }
     }
     for number in 1..=NAMES_MAX {
         let handle = proposed(context, coding, directory, owner, number)?;
@@ -131,6 +141,27 @@ pub(crate) async fn speaks(context: &Context, handle: &AgentHandle) -> Result<bo
     match context.client_of(server)?.with_token(token).expecting(handle.clone()).me().await {
         Ok(_) => Ok(true),
         Err(Error::Refused(refused)) if refused.status == 401 => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Sees to it that a token of this agent is saved that holds; an agent that is there already gets a new one. Whether it was made for that; nothing where it was removed for good.
+pub(crate) async fn hold(context: &Context, handle: &AgentHandle) -> Result<Option<bool>, Failure> {
+    if speaks(context, handle).await? {
+        return Ok(Some(false));
+    }
+    let holder = Holder::Agent(handle.clone());
+    if let Some(made) = make(context, handle).await? {
+        context.keep_token(&holder, &made.token)?;
+        return Ok(Some(true));
+    }
+    let owner = handle.owner_name();
+    match context.configuring_client(Realm::Owner(&owner))?.rotate_token(handle).await {
+        Ok(new) => {
+            context.keep_token(&holder, &new.token)?;
+            Ok(Some(false))
+        }
+        Err(Error::Refused(refused)) if refused.status == 404 => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

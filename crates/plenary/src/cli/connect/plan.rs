@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::coding::{CodingAgent, Places, Scope};
-use crate::cli::{hook::STOPS_MAX, identity::CLIENT_VAR};
+use crate::cli::{
+    hook::{STOPS_MAX, WAIT, WAIT_SECONDS},
+    identity::CLIENT_VAR,
+};
 
 /// Our server's name in the settings of every coding agent.
 pub(crate) const SERVER: &str = "plenary";
@@ -14,6 +17,9 @@ pub(crate) const SERVER: &str = "plenary";
 const TOKEN_VAR: &str = "PLENARY_TOKEN";
 /// Longest run of a hook; it answers long before.
 const HOOK_SECONDS: u64 = 10;
+
+/// Codex gives a call up after 60 s unless it is told otherwise; a tool waits for 110 s at most.
+const CODEX_CALL_SECONDS: u64 = 120;
 
 /// How this program is run by a coding agent.
 #[derive(Debug, Clone)]
@@ -26,6 +32,8 @@ pub(crate) struct Told {
     pub(crate) arguments: Vec<String>,
     /// The agent.
     pub(crate) agent: String,
+    /// Whether a session is woken while it waits for its person.
+    pub(crate) wake: bool,
     /// The server's MCP endpoint, where the coding agent speaks HTTP itself.
     pub(crate) http: Option<String>,
 }
@@ -65,7 +73,10 @@ pub(crate) fn plan(
     told: &Told,
 ) -> Option<Vec<Planned>> {
     let servers = agent.servers_file(scope, places)?;
-    let server = server(agent, scope, told);
+    let mut server = server(agent, scope, told);
+    if agent == CodingAgent::Codex {
+        server["tool_timeout_sec"] = json!(CODEX_CALL_SECONDS);
+    }
     let mut planned = vec![match agent {
         CodingAgent::Codex => Planned { path: servers, form: Form::Toml(codex_block(&server)) },
         CodingAgent::Vscode => json_file(servers, Entry::Member(vec!["servers", SERVER], server)),
@@ -148,6 +159,11 @@ fn hook(agent: CodingAgent, event: &str, told: &Told) -> Value {
         CodingAgent::Cursor => json!({"command": command}),
         CodingAgent::Gemini => json!({"hooks": [
             {"name": SERVER, "type": "command", "command": command, "timeout": HOOK_SECONDS * 1000}
+        ]}),
+        CodingAgent::Claude if told.wake && event == "Stop" => json!({"hooks": [
+            {"type": "command", "command": command, "timeout": HOOK_SECONDS},
+            {"type": "command", "command": self::command(agent, WAIT, told), "timeout": WAIT_SECONDS,
+                "asyncRewake": true},
         ]}),
         CodingAgent::Claude | CodingAgent::Codex | CodingAgent::Vscode => {
             json!({"hooks": [{"type": "command", "command": command, "timeout": HOOK_SECONDS}]})

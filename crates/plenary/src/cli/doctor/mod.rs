@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    connect::{self, CodingAgent, Written},
+    connect::{self, CodingAgent},
     context::Context,
     failure::{Exit, Failure},
     hook,
@@ -118,22 +118,26 @@ async fn examine(
     directory: &std::path::Path,
 ) -> Result<(), Failure> {
     let (context, about) = (report.context, coding.as_str());
-    let written = connect::written(context, coding, &connected.scope, directory);
-    let found = written.as_ref().map(Written::told).map_err(|failure| Failure::local(report_words(failure)));
-    if !report.found("settings", about, found.and_then(|told| told))? {
+    if connected.made.is_empty() {
+        // A plugin brings them.
+        report.found("settings", about, Ok("none of its own were written".to_owned()))?;
+        report.found("token", about, server::accepts(context, coding, &connected.agent).await)?;
         return Ok(());
     }
-    let Ok(written) = written else { return Ok(()) };
-    if !report.found("token", about, server::accepts(context, &connected.agent).await)? {
+    let written = match connect::written(context, coding, &connected.scope, directory) {
+        Ok(written) => written,
+        Err(failure) => return report.found("settings", about, Err(failure)).map(drop),
+    };
+    if !report.found("settings", about, written.told())? {
+        return Ok(());
+    }
+    if !report.found("token", about, server::accepts(context, coding, &connected.agent).await)? {
         return Ok(());
     }
     report.found("tools", about, server::offers_tools(context, &connected.agent, &written).await)?;
-    if !written.hooks.is_empty() {
+    // Where all of them are lost, that is to be said too.
+    if !coding.events().is_empty() {
         report.found("hook", about, trip::round(context, coding, connected, &written, directory).await)?;
     }
     Ok(())
-}
-
-fn report_words(failure: &Failure) -> String {
-    hook::words(failure)
 }

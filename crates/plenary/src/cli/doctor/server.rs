@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use crate::cli::{
-    connect::{Written, speaks},
+    connect::{CodingAgent, Written, speaks},
     context::Context,
     failure::Failure,
 };
@@ -37,13 +37,17 @@ pub(super) async fn answers(context: &Context) -> Result<String, Failure> {
 }
 
 /// That the saved token is taken, as the agent's.
-pub(super) async fn accepts(context: &Context, handle: &AgentHandle) -> Result<String, Failure> {
+pub(super) async fn accepts(
+    context: &Context,
+    coding: CodingAgent,
+    handle: &AgentHandle,
+) -> Result<String, Failure> {
     if speaks(context, handle).await? {
         return Ok(format!("the server takes it as {handle}"));
     }
     Err(Failure::auth(
         format!("no token of {handle} that holds is saved here"),
-        format!("`plenary agent rotate-token {handle}` makes and saves a new one"),
+        format!("`plenary connect {}` makes and saves a new one, for the same agent", coding.as_str()),
     ))
 }
 

@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
 use crate::cli::{
-    connect::{CodingAgent, Written, make_agent, speaks},
+    connect::{CodingAgent, Written, hold},
     context::Context,
     failure::Failure,
     identity::{Connected, Holder},
@@ -145,15 +145,11 @@ async fn sibling(context: &Context, owner: &str) -> Result<Client, Failure> {
     let handle: AgentHandle = format!("@{owner}.{SIBLING}")
         .parse()
         .map_err(|error| Failure::local(format!("the sibling's name: {error}")))?;
-    if !speaks(context, &handle).await? {
-        let made = make_agent(context, &handle).await?;
-        let made = made.ok_or_else(|| {
-            Failure::auth(
-                format!("{handle} is there already, and no token of it is saved here"),
-                format!("`plenary agent rotate-token {handle}` makes and saves a new one"),
-            )
-        })?;
-        context.keep_token(&Holder::Agent(handle.clone()), &made.token)?;
+    if hold(context, &handle).await?.is_none() {
+        return Err(Failure::local_with(
+            format!("{handle}, who sends the message, was removed for good"),
+            "nothing else depends on it; what comes before this holds",
+        ));
     }
     client_of(context, &handle)
 }

@@ -12,7 +12,11 @@ pub(super) const ANSWER_CHARS_MAX: usize = 10_000;
 /// The answer with this text; none where this coding agent takes no text at this moment.
 pub(super) fn answer(event: &Event, text: &str) -> Option<Value> {
     Some(match (event.coding, event.moment) {
-        (_, Moment::Compact | Moment::End) | (CodingAgent::Cursor, Moment::Prompt) => return None,
+        // What wakes a session is read as it is.
+        (CodingAgent::Claude, Moment::Wait) => text.into(),
+        (_, Moment::Compact | Moment::End | Moment::Wait) | (CodingAgent::Cursor, Moment::Prompt) => {
+            return None;
+        }
         (CodingAgent::Cursor, Moment::Start | Moment::Tool) => json!({"additional_context": text}),
         (CodingAgent::Cursor, Moment::Stop) => json!({"followup_message": text}),
         (CodingAgent::Gemini, Moment::Stop) => json!({"decision": "deny", "reason": text}),

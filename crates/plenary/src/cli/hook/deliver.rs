@@ -6,14 +6,16 @@ use std::{
     os::fd::AsFd,
 };
 
-use plenary_client::Client;
-use plenary_kernel::AgentHandle;
+use plenary_client::{Client, Error, inbox::digest};
+use plenary_kernel::{AgentHandle, SessionId};
+use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
     answer::is_heard,
     event::{Event, Moment, STOPS_MAX},
     inbox::{self, ITEMS_MAX, fitted},
+    invitations::{self, Invited},
     journal,
     kept::Turn,
 };
@@ -36,13 +38,16 @@ pub(super) async fn run(
     peek: bool,
     (answered, ended): (std::time::Instant, std::time::Instant),
 ) -> Result<(), String> {
-    if !is_heard(event) || event.broken_off || !somebody_reads() {
+    if !is_heard(event) || event.broken_off || event.within || !somebody_reads() {
         return Ok(());
     }
     let (answered, ended) = (Instant::from_std(answered), Instant::from_std(ended));
     // A briefing that is late costs no message.
     let briefed = Instant::now() + answered.saturating_duration_since(Instant::now()).mul_f64(BRIEFING_SHARE);
     let turn = Turn::take(&context.around, handle, answered).await?;
+    if event.moment == Moment::Prompt && !peek {
+        turn.spoken(&event.session)?;
+    }
     let before = turn.stops(&event.session);
     let stops = if event.continued { before } else { 0 };
     if event.moment == Moment::Stop && stops >= STOPS_MAX {
@@ -50,8 +55,8 @@ pub(super) async fn run(
     }
     let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
     let late = |_| "the server did not answer in time".to_owned();
-    let work = compose(context, event, handle, &client, briefed);
-    let Some((text, cursor)) = timeout_at(answered, work).await.map_err(late)?? else {
+    let work = compose(context, event, handle, &client, (briefed, peek));
+    let Some(composed) = timeout_at(answered, work).await.map_err(late)?? else {
         return if event.moment == Moment::Stop && before > 0 && !peek {
             turn.set_stops(&event.session, 0)
         } else {
@@ -61,22 +66,43 @@ pub(super) async fn run(
     if event.moment == Moment::Stop && !peek {
         turn.set_stops(&event.session, stops + 1)?;
     }
-    print(&text).map_err(|error| format!("the answer cannot be printed: {error}"))?;
-    let Some(cursor) = cursor.filter(|_| !peek) else { return Ok(()) };
-    let seen = timeout_at(ended, inbox::seen(&client, &cursor)).await;
+    print(&composed.text).map_err(|error| format!("the answer cannot be printed: {error}"))?;
+    if peek {
+        return Ok(());
+    }
+    let seen = timeout_at(ended, composed.seen(&client)).await;
     seen.map_err(|_| "what was printed could not be marked in time, and comes again".to_owned())?
         .map_err(|error| journal::words(&error.into()))
 }
 
-/// The answer, and how far it goes; none where there is nothing to say.
-async fn compose(
+/// What is printed, and what is done when it was.
+pub(super) struct Composed {
+    pub(super) text: String,
+    /// How far it goes; nothing where it tells of no item.
+    cursor: Option<String>,
+    /// Sessions it tells of that are joined then.
+    open: Vec<SessionId>,
+}
+
+impl Composed {
+    /// Says that it was printed.
+    pub(super) async fn seen(self, client: &Client) -> Result<(), Error> {
+        let Some(cursor) = self.cursor else { return Ok(()) };
+        inbox::seen(client, &cursor).await?;
+        // What is said there from now on comes by itself.
+        invitations::join(client, &self.open).await
+    }
+}
+
+/// The answer; none where there is nothing to say.
+pub(super) async fn compose(
     context: &Context,
     event: &Event,
     handle: &AgentHandle,
     client: &Client,
-    briefed: Instant,
-) -> Result<Option<(String, Option<String>)>, String> {
-    let failed = |error: plenary_client::Error| journal::words(&error.into());
+    (briefed, peek): (Instant, bool),
+) -> Result<Option<Composed>, String> {
+    let failed = |error: Error| journal::words(&error.into());
     let is_start = event.moment == Moment::Start;
     let (page, head) = if is_start {
         tokio::join!(inbox::read(client, ITEMS_MAX), opening(context, handle, client, briefed))
@@ -84,14 +110,25 @@ async fn compose(
         (inbox::read(client, ITEMS_MAX).await, String::new())
     };
     let mut page = page.map_err(failed)?;
+    let mut head = head;
+    let mut told_apart = false;
+    let entered = if peek { Vec::new() } else { Invited::with_words(&page) };
+    if !entered.is_empty() {
+        invitations::join(client, &Invited::sessions(&entered)).await.map_err(failed)?;
+        page = inbox::read(client, ITEMS_MAX).await.map_err(failed)?;
+        let silent = Invited::silent(entered, &page);
+        told_apart = !silent.is_empty();
+        head.push_str(&digest(handle, &json!({"items": silent, "unread": silent.len()})));
+    }
     loop {
-        if page.items.is_empty() && !is_start {
+        if page.items.is_empty() && !is_start && !told_apart {
             return Ok(None);
         }
         let Some((text, shown)) = fitted(event, &head, &page, handle) else { return Ok(None) };
         if shown == page.items.len() || shown == 0 {
+            let open = if shown > 0 { Invited::sessions(&Invited::of_siblings(&page)) } else { Vec::new() };
             let cursor = (shown > 0).then_some(page.cursor);
-            return Ok((shown > 0 || is_start).then_some((text, cursor)));
+            return Ok((shown > 0 || is_start || told_apart).then_some(Composed { text, cursor, open }));
         }
         // The mark may rise over what was printed and no further.
         page = inbox::read(client, shown).await.map_err(failed)?;

@@ -5,11 +5,15 @@ use std::path::PathBuf;
 
 use clap::ValueEnum as _;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::cli::connect::CodingAgent;
 
 /// So often in a row new messages continue a turn that was about to end.
 pub(crate) const STOPS_MAX: u32 = 5;
+
+/// No event of a coding agent, but a process beside its session.
+pub(crate) const WAIT: &str = "Wait";
 
 /// The moments that something is done at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub(super) enum Moment {
     Compact,
     /// The session has ended.
     End,
+    /// The session waits for its person, and this process for what is new.
+    Wait,
 }
 
 /// One moment.
@@ -45,20 +51,28 @@ pub(super) struct Event {
     pub(super) continued: bool,
     /// Whether the turn was broken off by a person or an error.
     pub(super) broken_off: bool,
+    /// Whether it is of an agent within the session: what is put before that one, the session never sees.
+    pub(super) within: bool,
 }
 
-/// The members that are looked at; every coding agent tells more.
+/// The members that are looked at, each whatever it is; every coding agent tells more.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Input {
-    hook_event_name: Option<String>,
-    session_id: Option<String>,
-    conversation_id: Option<String>,
-    cwd: Option<PathBuf>,
-    workspace_roots: Vec<PathBuf>,
-    stop_hook_active: bool,
-    loop_count: u64,
-    status: Option<serde_json::Value>,
+    hook_event_name: Value,
+    session_id: Value,
+    conversation_id: Value,
+    cwd: Value,
+    workspace_roots: Value,
+    stop_hook_active: Value,
+    loop_count: Value,
+    status: Value,
+    agent_id: Value,
+}
+
+/// A text that is one; an odd member is none, and never the end of a hook.
+fn text(value: &Value) -> Option<&str> {
+    value.as_str().filter(|text| !text.is_empty())
 }
 
 /// Reads an event; an argument wins over what the JSON says.
@@ -69,7 +83,8 @@ pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> R
         // The text itself may be private, and an error of the parser could quote it.
         serde_json::from_slice(octets).map_err(|_| "standard input is not the JSON of a hook".to_owned())?
     };
-    let name = told.or(input.hook_event_name.as_deref()).ok_or("no event is named")?;
+    let said = text(&input.hook_event_name);
+    let name = told.or(said).ok_or("no event is named")?;
     let moment = moment(name).ok_or_else(|| format!("there is no answer to the event `{}`", shown(name)))?;
     let coding = match coding {
         Some(word) => {
@@ -77,16 +92,20 @@ pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> R
         }
         None => looks_like(&input, name),
     };
-    let said = input.hook_event_name.filter(|said| self::moment(said) == Some(moment));
-    let directory = input.cwd.or_else(|| input.workspace_roots.into_iter().next());
+    let said = said.filter(|said| self::moment(said) == Some(moment));
+    let root = || input.workspace_roots.as_array()?.iter().find_map(text);
+    let directory = text(&input.cwd).or_else(root).map(PathBuf::from);
+    let session = text(&input.session_id).or(text(&input.conversation_id));
+    let loops = input.loop_count.as_f64().is_some_and(|count| count > 0.0);
     Ok(Event {
-        name: said.unwrap_or_else(|| own_name(coding, moment).to_owned()),
+        name: said.unwrap_or_else(|| own_name(coding, moment)).to_owned(),
         moment,
         coding,
-        session: input.session_id.or(input.conversation_id).unwrap_or_default(),
+        session: session.unwrap_or_default().to_owned(),
         directory: directory.filter(|path| path.is_absolute()),
-        continued: input.stop_hook_active || input.loop_count > 0,
-        broken_off: input.status.is_some_and(|status| status == "aborted" || status == "error"),
+        continued: input.stop_hook_active == true || loops,
+        broken_off: input.status == "aborted" || input.status == "error",
+        within: text(&input.agent_id).is_some(),
     })
 }
 
@@ -101,13 +120,14 @@ fn moment(name: &str) -> Option<Moment> {
         "stop" | "afteragent" => Moment::Stop,
         "precompact" | "precompress" => Moment::Compact,
         "sessionend" => Moment::End,
+        "wait" => Moment::Wait,
         _ => return None,
     })
 }
 
 fn looks_like(input: &Input, name: &str) -> CodingAgent {
     let is_lower = name.starts_with(|c: char| c.is_ascii_lowercase()) && !name.contains(['-', '_']);
-    if input.conversation_id.is_some() || (is_lower && name != "stop") {
+    if text(&input.conversation_id).is_some() || (is_lower && name != "stop") {
         CodingAgent::Cursor
     } else if ["BeforeAgent", "AfterAgent", "AfterTool", "PreCompress"].contains(&name) {
         CodingAgent::Gemini
@@ -125,6 +145,7 @@ const fn own_name(coding: CodingAgent, moment: Moment) -> &'static str {
         (CodingAgent::Cursor, Moment::Stop) => "stop",
         (CodingAgent::Cursor, Moment::Compact) => "preCompact",
         (CodingAgent::Cursor, Moment::End) => "sessionEnd",
+        (_, Moment::Wait) => WAIT,
         (_, Moment::Start) => "SessionStart",
         (_, Moment::End) => "SessionEnd",
         (CodingAgent::Gemini, Moment::Prompt) => "BeforeAgent",
@@ -185,6 +206,16 @@ mod tests {
         assert_eq!(event.name, "PostToolBatch");
         let event = read(br#"{"hook_event_name":"Stop"}"#, Some("posttooluse"), Some("cursor")).unwrap();
         assert_eq!(event.name, "postToolUse");
+    }
+
+    #[test]
+    fn an_odd_member_ends_no_hook() {
+        let event = of(
+            r#"{"hook_event_name":"Stop","session_id":7,"cwd":null,"workspace_roots":"/w","stop_hook_active":null,"loop_count":1.0,"status":{},"agent_id":null,"tool_response":"\ud83d"}"#,
+        );
+        assert_eq!((event.moment, event.session.as_str(), event.directory), (Moment::Stop, "", None));
+        assert!(event.continued && !event.broken_off && !event.within);
+        assert!(of(r#"{"hook_event_name":"PostToolUse","agent_id":"sub-1"}"#).within);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use plenary_client::{
     inbox::{AckState, InboxPage, InboxQuery, digest},
 };
 use plenary_kernel::AgentHandle;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     answer::{ANSWER_CHARS_MAX, answer},
@@ -42,10 +42,15 @@ pub(super) fn fitted(
         if !digest.contains(&format!("\n[{count}] ")) {
             continue;
         }
-        let text = answer(event, format!("{head}{digest}").trim_end())?.to_string();
+        let text = printed(&answer(event, format!("{head}{digest}").trim_end())?);
         if text.chars().count() <= ANSWER_CHARS_MAX {
             return Some((text, count));
         }
     }
-    Some((answer(event, head.trim_end())?.to_string(), 0))
+    Some((printed(&answer(event, head.trim_end())?), 0))
+}
+
+/// An answer as it is printed.
+fn printed(answer: &Value) -> String {
+    answer.as_str().map_or_else(|| answer.to_string(), str::to_owned)
 }

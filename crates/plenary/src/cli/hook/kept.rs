@@ -8,14 +8,17 @@ use std::{
     time::Duration,
 };
 
+use plenary_client::frames::now;
 use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::{cli::surroundings::Surroundings, paths};
 
-/// Sessions remembered, the latest of them.
-const SESSIONS_MAX: usize = 32;
+/// Counts remembered, the latest of them; a session has three at most.
+const COUNTS_MAX: usize = 96;
+/// So soon behind a waking no person has spoken.
+const OWN_WORD_SECONDS: u32 = 60;
 /// How long until a lock is tried again.
 const PAUSE: Duration = Duration::from_millis(3);
 
@@ -66,17 +69,55 @@ impl Turn {
 
     /// How often the session's turn was continued in a row.
     pub(super) fn stops(&self, session: &str) -> u32 {
-        self.load().0.iter().find(|(name, _)| name == session).map_or(0, |(_, count)| *count)
+        self.count(session)
     }
 
     /// Remembers it. What cannot be remembered must not be done.
     pub(super) fn set_stops(&self, session: &str, count: u32) -> Result<(), String> {
+        self.set_count(session, count)
+    }
+
+    /// Which process waits for the session: the last one that began to.
+    pub(super) fn waits(&self, session: &str) -> u32 {
+        self.count(&format!("waits {session}"))
+    }
+
+    /// The process that waits from now on.
+    pub(super) fn set_waits(&self, session: &str, process: u32) -> Result<(), String> {
+        self.set_count(&format!("waits {session}"), process)
+    }
+
+    /// How often the session was woken since its person spoke.
+    pub(super) fn wakings(&self, session: &str) -> u32 {
+        self.count(&format!("wakings {session}"))
+    }
+
+    /// One more.
+    pub(super) fn woken(&self, session: &str) -> Result<(), String> {
+        self.set_count(&format!("woken {session}"), seconds())?;
+        self.set_count(&format!("wakings {session}"), self.wakings(session) + 1)
+    }
+
+    /// The person spoke. What comes right behind a waking is the coding agent's own word.
+    pub(super) fn spoken(&self, session: &str) -> Result<(), String> {
+        let since = seconds().saturating_sub(self.count(&format!("woken {session}")));
+        if self.wakings(session) == 0 || since < OWN_WORD_SECONDS {
+            return Ok(());
+        }
+        self.set_count(&format!("wakings {session}"), 0)
+    }
+
+    fn count(&self, session: &str) -> u32 {
+        self.load().0.iter().find(|(name, _)| name == session).map_or(0, |(_, count)| *count)
+    }
+
+    fn set_count(&self, session: &str, count: u32) -> Result<(), String> {
         let mut counts = self.load();
         counts.0.retain(|(name, _)| name != session);
         if count > 0 {
             counts.0.push((session.to_owned(), count));
         }
-        let surplus = counts.0.len().saturating_sub(SESSIONS_MAX);
+        let surplus = counts.0.len().saturating_sub(COUNTS_MAX);
         counts.0.drain(..surplus);
         let text = serde_json::to_string(&counts).map_err(|error| error.to_string())?;
         fs::write(&self.path, text).map_err(|error| format!("{}: {error}", self.path.display()))
@@ -86,6 +127,11 @@ impl Turn {
         let text = fs::read(&self.path).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
+}
+
+/// Seconds of this century.
+fn seconds() -> u32 {
+    u32::try_from(now().0 / 1_000).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -108,9 +154,16 @@ mod tests {
         assert_eq!((turn.stops("s"), turn.stops("t")), (2, 0));
         turn.set_stops("s", 0).unwrap();
         assert_eq!(turn.load(), Counts::default());
-        for n in 0..50 {
+        turn.set_waits("s", 7).unwrap();
+        turn.woken("s").unwrap();
+        turn.spoken("s").unwrap();
+        assert_eq!((turn.waits("s"), turn.wakings("s")), (7, 1), "that was no person");
+        turn.set_count("woken s", seconds() - OWN_WORD_SECONDS).unwrap();
+        turn.spoken("s").unwrap();
+        assert_eq!((turn.wakings("s"), turn.stops("s")), (0, 0));
+        for n in 0..COUNTS_MAX + 18 {
             turn.set_stops(&format!("s{n}"), 1).unwrap();
         }
-        assert_eq!((turn.load().0.len(), turn.stops("s17"), turn.stops("s49")), (SESSIONS_MAX, 0, 1));
+        assert_eq!((turn.load().0.len(), turn.stops("s17"), turn.stops("s49")), (COUNTS_MAX, 0, 1));
     }
 }

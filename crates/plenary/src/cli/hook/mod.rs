@@ -4,10 +4,13 @@
 mod answer;
 mod deliver;
 mod deposit;
+mod ear;
 mod event;
 mod inbox;
+mod invitations;
 mod journal;
 mod kept;
+mod waiting;
 
 use std::{
     io::Read as _,
@@ -24,8 +27,10 @@ use super::{
     identity::{self, Identity},
 };
 pub(crate) use event::STOPS_MAX;
+pub(crate) use event::WAIT;
 use event::{Event, Moment};
 pub(crate) use journal::{file as journal_file, words};
+pub(crate) use waiting::{WAIT_SECONDS, WOKEN};
 
 /// What a coding agent tells is never larger; of what is, nothing is read.
 const INPUT_OCTETS_MAX: u64 = 16 << 20;
@@ -51,18 +56,23 @@ pub(crate) struct Hook {
     deadline_ms: Option<u64>,
 }
 
-/// Never fails and never says anything but the answer: what goes wrong is no concern of the coding agent.
-pub(crate) fn run(context: &Context, args: &Hook) {
+/// Never fails and never says anything but the answer: what goes wrong is no concern of the coding agent. Whether a
+/// session is to be woken.
+pub(crate) fn run(context: &Context, args: &Hook) -> bool {
     let begun = Instant::now();
     let told = || context.around.var("PLENARY_HOOK_DEADLINE_MS")?.parse().ok();
     let all = Duration::from_millis(args.deadline_ms.or_else(told).unwrap_or(DEADLINE_MS));
     let event = match listen(context, args, all) {
         Ok(event) => event,
-        Err(why) => return journal::note(&context.around, args.event.as_deref().unwrap_or("-"), &why),
+        Err(why) => {
+            journal::note(&context.around, args.event.as_deref().unwrap_or("-"), &why);
+            return false;
+        }
     };
-    if let Err(why) = respond(context, args, &event, begun, all) {
+    respond(context, args, &event, begun, all).unwrap_or_else(|why| {
         journal::note(&context.around, &event.name, &why);
-    }
+        false
+    })
 }
 
 /// Reads the event, for no longer than all of it may take.
@@ -89,26 +99,33 @@ fn respond(
     event: &Event,
     begun: Instant,
     all: Duration,
-) -> Result<(), String> {
-    let Some(directory) = directory(context, event) else { return Ok(()) };
+) -> Result<bool, String> {
+    let Some(directory) = directory(context, event) else { return Ok(false) };
     let Some(identity) = who(context, event, &directory).map_err(|failure| words(&failure))? else {
-        return Ok(());
+        return Ok(false);
     };
     let context = context.speaking_as(&identity.handle, &directory);
     match event.moment {
-        Moment::Compact | Moment::End => deposit::spawn(&context, &identity.handle, &directory),
-        Moment::Start | Moment::Prompt | Moment::Tool | Moment::Stop => {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .map_err(|error| format!("the runtime cannot start: {error}"))?;
-            let deadlines = (begun + all.mul_f64(ANSWER_SHARE), begun + all);
-            let done =
-                runtime.block_on(deliver::run(&context, event, &identity.handle, args.peek, deadlines));
-            runtime.shutdown_background();
-            done
+        Moment::Compact | Moment::End => {
+            deposit::spawn(&context, &identity.handle, &directory).map(|()| false)
         }
+        Moment::Start | Moment::Prompt | Moment::Tool | Moment::Stop => {
+            let deadlines = (begun + all.mul_f64(ANSWER_SHARE), begun + all);
+            let work = deliver::run(&context, event, &identity.handle, args.peek, deadlines);
+            wait_for(work).map(|()| false)
+        }
+        Moment::Wait => wait_for(waiting::run(&context, event, &identity.handle)),
     }
+}
+
+fn wait_for<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the runtime cannot start: {error}"))?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_background();
+    done
 }
 
 /// Where the session was begun; a coding agent may be elsewhere by now.

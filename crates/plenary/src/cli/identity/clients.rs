@@ -11,7 +11,6 @@ use std::{
 use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 
-use super::project::unusable;
 use crate::cli::{failure::Failure, settings::File};
 
 const DIRECTORY: &str = ".plenary";
@@ -28,6 +27,12 @@ pub(crate) struct Connected {
     pub agent: AgentHandle,
     /// Where its settings are: `project` or `user`.
     pub scope: String,
+    /// The `server_id` of the server on which it is that agent; the address is where it is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Whether its sessions are woken while they wait for their person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wake: bool,
     /// What was not there before, as `FILE` or `FILE#WAY`.
     #[serde(default)]
     pub made: Vec<String>,
@@ -89,6 +94,14 @@ pub(crate) fn find(directory: &Path, client: &str) -> Result<Option<(AgentHandle
     Ok(None)
 }
 
+/// What is said of a file that cannot be used.
+fn unusable(path: &Path, why: &str) -> Failure {
+    Failure::usage(
+        format!("{} cannot be used: {why}", path.display()),
+        "mend it, or move it away and run `plenary connect` anew for each coding agent of the directory",
+    )
+}
+
 fn read(path: &Path) -> Result<Option<Clients>, Failure> {
     match fs::read_to_string(path) {
         Ok(text) => toml::from_str(&text).map(Some).map_err(|error| unusable(path, error.message())),
@@ -102,7 +115,13 @@ mod tests {
     use super::*;
 
     fn connected(agent: &str) -> Connected {
-        Connected { agent: agent.parse().unwrap(), scope: "project".into(), made: vec!["a.json#/x".into()] }
+        Connected {
+            agent: agent.parse().unwrap(),
+            scope: "project".into(),
+            server: Some("5e".into()),
+            wake: false,
+            made: vec!["a.json#/x".into()],
+        }
     }
 
     #[test]

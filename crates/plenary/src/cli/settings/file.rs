@@ -2,8 +2,9 @@
 //! Must not know: what it holds.
 
 use std::{
-    fs,
+    fs::{self, DirBuilder},
     io::{ErrorKind, Write as _},
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
@@ -13,6 +14,8 @@ use crate::cli::failure::Failure;
 
 /// Settings are never larger; what is, is something else.
 const OCTETS_MAX: u64 = 16 << 20;
+/// Characters of a path in the name of its copy.
+const NAME_CHARS_MAX: usize = 100;
 
 /// A file, which need not exist.
 #[derive(Debug, Clone)]
@@ -48,9 +51,10 @@ impl File {
         }
     }
 
-    /// Replaces what it holds; the copy of what was there before, where there was anything.
-    pub(crate) fn write(&self, text: &str) -> Result<Option<PathBuf>, Failure> {
-        let backup = self.path.exists().then(|| self.backup()).transpose()?;
+    /// Replaces what it holds; the copy of what was there before, where there was anything. Copies lie in that directory,
+    /// away from the settings: a project is nobody's attic.
+    pub(crate) fn write(&self, text: &str, copies: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+        let backup = self.path.exists().then(|| self.backup(copies)).transpose()?;
         self.replace(text)?;
         Ok(backup)
     }
@@ -81,13 +85,19 @@ impl File {
         fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
     }
 
-    fn backup(&self) -> Result<PathBuf, Failure> {
+    fn backup(&self, copies: Option<&Path>) -> Result<PathBuf, Failure> {
+        let failed = |error: std::io::Error| self.unusable(&format!("no copy can be kept of it: {error}"));
         let target = self.target();
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let time: String = Frame::time(now()).chars().filter(char::is_ascii_alphanumeric).collect();
-        let copy = target.with_file_name(format!("{name}.plenary-backup-{time}"));
-        fs::copy(&target, &copy)
-            .map_err(|error| self.unusable(&format!("no copy can be kept of it: {error}")))?;
+        let copy = match copies {
+            Some(directory) => {
+                DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+                directory.join(format!("{}.{time}", flat(&target)))
+            }
+            None => target.with_file_name(format!("{name}.plenary-backup-{time}")),
+        };
+        fs::copy(&target, &copy).map_err(failed)?;
         Ok(copy)
     }
 
@@ -98,6 +108,13 @@ impl File {
             "nothing in it was changed; mend it or move it away, and run this again",
         )
     }
+}
+
+/// A path as the name of a file, its end where it is long.
+fn flat(path: &Path) -> String {
+    let flat = path.display().to_string().replace('/', "%");
+    let surplus = flat.chars().count().saturating_sub(NAME_CHARS_MAX);
+    flat.chars().skip(surplus).collect()
 }
 
 #[cfg(test)]
@@ -117,8 +134,11 @@ mod tests {
         symlink(&real, &link).unwrap();
         let file = File::at(&link);
         assert_eq!(file.read().unwrap().as_deref(), Some("old"));
-        let backup = file.write("new").unwrap().unwrap();
-        assert!(backup.display().to_string().contains("real.json.plenary-backup-20"), "{backup:?}");
+        let copies = root.join("copies");
+        let backup = file.write("new", Some(&copies)).unwrap().unwrap();
+        assert!(backup.starts_with(&copies), "{backup:?}");
+        assert!(backup.display().to_string().contains("%real.json.20"), "{backup:?}");
+        assert_eq!(fs::metadata(&copies).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(fs::read_to_string(&backup).unwrap(), "old");
         assert_eq!(fs::read_to_string(&real).unwrap(), "new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
@@ -127,11 +147,19 @@ mod tests {
     }
 
     #[test]
+    fn the_name_of_a_copy_is_bounded() {
+        let long = PathBuf::from(format!("/{}/settings.json", "ä".repeat(300)));
+        assert!(flat(&long).chars().count() == NAME_CHARS_MAX && flat(&long).ends_with("%settings.json"));
+    }
+
+    #[test]
     fn a_file_that_is_not_there_is_made_and_taken_away() {
         let root = Scratch::new("settings-absent");
         let file = File::at(root.join("a/b.json"));
         assert_eq!(file.read().unwrap(), None);
-        assert_eq!(file.write("{}").unwrap(), None);
+        assert_eq!(file.write("{}", None).unwrap(), None);
+        let beside = file.write("{ }", None).unwrap().unwrap();
+        assert!(beside.display().to_string().contains("a/b.json.plenary-backup-20"), "without a home");
         file.remove().unwrap();
         assert_eq!(file.read().unwrap(), None);
         let large = File::at(root.join("large"));

@@ -45,21 +45,20 @@ pub(crate) fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Every file below a directory but copies that were kept, and tokens.
+/// Every file below a directory but what is kept of this program's own: tokens, and copies.
 fn files(directory: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut left = vec![directory.to_owned()];
     while let Some(next) = left.pop() {
         for entry in std::fs::read_dir(&next).expect("a directory").map(|entry| entry.expect("an entry")) {
             let path = entry.path();
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if path.ends_with(".config/plenary") {
+            if path.ends_with(".config/plenary") || path.ends_with(".local/state/plenary") {
                 continue;
             }
             if path.is_dir() {
                 found.insert(path.clone(), String::new());
                 left.push(path);
-            } else if !name.contains(".plenary-backup-") {
+            } else {
                 found.insert(path.clone(), std::fs::read_to_string(&path).expect("a text"));
             }
         }
@@ -100,6 +99,7 @@ async fn what_a_person_has_stays_to_the_octet_and_a_second_time_changes_nothing(
             }
             std::fs::create_dir_all(&directory).expect("a directory");
             std::fs::create_dir_all(home.dir().join(".config")).expect("a directory");
+            std::fs::create_dir_all(home.dir().join(".local/state")).expect("a directory");
             let before = files(&base);
             let shown = home.run_in(&directory, &["connect", coding, flag, "--dry-run"]).await;
             assert!(done(&shown).contains("+ "), "{shown:?}");
@@ -244,8 +244,8 @@ async fn the_path_is_proven_link_by_link_and_a_broken_one_is_named() {
 
     home.done(&["token", "remove", &codex]).await;
     let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
-    assert!(ran.code == 1 && ran.out.contains("rotate-token @nick.codex-a"), "{ran:?}");
-    home.run_in(&directory, &["agent", "rotate-token", &codex]).await;
+    assert!(ran.code == 1 && ran.out.contains("`plenary connect codex`"), "{ran:?}");
+    assert_eq!(connected(&home, &directory, "codex").await, codex, "it stays who it is");
     let hooks = directory.join(".codex/hooks.json");
     let text = std::fs::read_to_string(&hooks).expect("it is there");
     std::fs::write(&hooks, text.replace(" hook UserPromptSubmit", " hook Nothing")).expect("a file");
@@ -255,6 +255,84 @@ async fn the_path_is_proven_link_by_link_and_a_broken_one_is_named() {
     std::fs::write(&hooks, text.replace("--client codex", "--client other")).expect("a file");
     let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
     assert!(ran.code == 0 || ran.out.contains("has no hook") || ran.out.contains("no hook at"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn an_agent_stays_who_it_is_whatever_became_of_its_token_and_of_the_servers_address() {
+    let mut server = server().await;
+    let home = home(&server);
+    let (directory, elsewhere) = (home.dir().join("a"), home.dir().join("b"));
+    let claude = connected(&home, &directory, "claude").await;
+    let codex = connected(&home, &elsewhere, "codex").await;
+    done(&home.run_in(&directory, &["doctor"]).await);
+    let tokens = home.dir().join(".config/plenary/tokens.toml");
+    let text = std::fs::read_to_string(&tokens).expect("saved");
+    std::fs::write(&tokens, text.replace("= \"pla_", "= \"pla_0")).expect("a file");
+    assert_eq!(connected(&home, &directory, "claude").await, claude, "with a token that does not hold");
+    done(&home.run_in(&directory, &["doctor"]).await);
+    let before = server.url();
+    server.crash().await;
+    assert_ne!(server.url(), before, "it listens elsewhere");
+    let broken = home.run_in(&directory, &["doctor"]).await;
+    assert!(broken.code == 1 && broken.out.contains("`plenary connect claude`"), "{broken:?}");
+    assert_eq!(connected(&home, &directory, "claude").await, claude, "at another address");
+    assert_eq!(connected(&home, &elsewhere, "codex").await, codex);
+    done(&home.run_in(&directory, &["doctor"]).await);
+    let list = home.done(&["agent", "list"]).await;
+    assert!(!list.contains("-2"), "no agent is made beside it: {list}");
+}
+
+#[tokio::test]
+async fn an_agent_of_the_same_name_on_another_server_is_left_alone() {
+    let (here, there) = (server().await, server().await);
+    let home = home(&here);
+    let directory = home.dir().join("a");
+    let claude = connected(&home, &directory, "claude").await;
+    let url = there.url();
+    let operator = std::fs::read_to_string(there.data().join("operator-token")).expect("a token");
+    let made = there
+        .bearer(operator.trim())
+        .post("/_admin/agents", json!({"handle": claude, "policy": "open"}))
+        .await
+        .ok(201);
+    let theirs = there.bearer(made["token"].as_str().expect("a token"));
+    let args = ["connect", "claude", "--url", &url, "--token", operator.trim(), "--json"];
+    let ran = home.run_in(&directory, &args).await;
+    assert_eq!(json_of(done(&ran))["agent"], json!(format!("{claude}-2")), "{ran:?}");
+    theirs.get("/agents/me").await.ok(200);
+}
+
+#[tokio::test]
+async fn who_is_connected_by_the_plugin_has_a_path_too() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    let connect = home.run_in(&directory, &["connect", "claude", "--identity-only"]).await;
+    assert_eq!(done(&connect), "Claude Code is connected here as @nick.claude-a\n");
+    let ran = home.run_in(&directory, &["doctor"]).await;
+    assert!(done(&ran).contains("the server takes it as @nick.claude-a"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn broken_settings_are_named_with_what_mends_them() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    connected(&home, &directory, "claude").await;
+    for (name, text, words) in [
+        (".mcp.json", "{", "mend it or move it away"),
+        (".mcp.json", "{\"mcpServers\": {}}", "`plenary connect claude`"),
+        (".claude/settings.local.json", "{}", "`plenary connect claude`"),
+        (".plenary/clients.toml", "[", "run `plenary connect` anew"),
+    ] {
+        let path = directory.join(name);
+        let kept = std::fs::read_to_string(&path).expect("it is there");
+        std::fs::write(&path, text).expect("a file");
+        let ran = home.run_in(&directory, &["doctor"]).await;
+        assert!(ran.code != 0 && format!("{}{}", ran.out, ran.err).contains(words), "{name}: {ran:?}");
+        std::fs::write(&path, kept).expect("a file");
+    }
+    done(&home.run_in(&directory, &["doctor"]).await);
 }
 
 /// Servers that were started with that home.

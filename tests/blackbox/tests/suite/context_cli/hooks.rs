@@ -90,9 +90,9 @@ async fn the_agents_hook_is_shown_first_and_leaves_other_settings() {
     assert_eq!((&once["model"], once["hooks"]["Stop"].as_array().map(Vec::len)), (&json!("x"), Some(2)));
     let again = ann.done(&["context", "hook", "install", "claude", "--yes"]).await;
     assert!(again.ends_with("has the hook already") && read() == once, "{again}");
-    let entries = std::fs::read_dir(ann.dir().join(".claude")).expect("the directory is there");
+    let entries = std::fs::read_dir(ann.dir().join(".local/state/plenary/copies")).expect("a directory");
     let names = entries.map(|entry| entry.expect("an entry").path());
-    let kept = names.filter(|path| path.display().to_string().contains(".plenary-backup-")).min();
+    let kept = names.filter(|path| path.display().to_string().contains("settings.json.")).min();
     let backup = std::fs::read_to_string(kept.expect("what was there is kept"));
     assert_eq!(json_of(&backup.expect("what was there is kept")), mine);
     let removed = json_of(&ann.done(&["context", "hook", "remove", "claude", "--json"]).await);

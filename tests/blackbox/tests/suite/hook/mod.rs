@@ -1,7 +1,9 @@
 //! Hooks as coding agents run them: JSON in, JSON or nothing out, and never a failure.
 
 mod delivery;
+mod siblings;
 mod trouble;
+mod waking;
 
 use std::path::PathBuf;
 

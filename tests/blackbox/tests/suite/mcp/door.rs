@@ -79,6 +79,7 @@ async fn what_is_no_message_is_refused() {
         (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32_600),
         (r#"{"id":1,"method":"ping"}"#, -32_600),
         (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32_600),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32_600),
     ] {
         let answer = post(body.as_bytes()).await;
         assert_eq!((answer.status, code(&answer)), (400, wanted), "{body}: {answer}");
@@ -135,4 +136,75 @@ async fn a_session_dies_with_its_token() {
     let renewed = server.bearer(&fresh);
     let headers: Vec<_> = [ACCEPT].into_iter().chain(session.headers()).collect();
     assert_eq!(renewed.call("POST", "/mcp", &headers, Some(&ping)).await.status, 404);
+}
+
+/// Every refusal is JSON-RPC, names the request that it is of, and says what was missing.
+#[tokio::test]
+async fn refusals_are_messages_that_say_what_to_do() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
+    let hello = |params: Value| json!({"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": params});
+    let client = json!({"name": "c", "version": "1"});
+    for (headers, message, status, number, words) in [
+        (vec![ACCEPT], ping.clone(), 400, -32_600, "Session ID is required"),
+        (vec![("Accept", "application/json")], ping, 406, -32_000, "text/event-stream"),
+        (vec![ACCEPT], hello(json!({})), 400, -32_602, "protocolVersion"),
+        (
+            vec![ACCEPT],
+            hello(json!({"protocolVersion": "2025-11-25", "capabilities": {}})),
+            400,
+            -32_602,
+            "clientInfo",
+        ),
+        (
+            vec![ACCEPT],
+            hello(json!({"protocolVersion": 1, "capabilities": {}, "clientInfo": client})),
+            400,
+            -32_602,
+            "protocolVersion",
+        ),
+    ] {
+        let answer = agent.call("POST", "/mcp", &headers, Some(&message)).await;
+        assert_eq!((answer.status, code(&answer)), (status, number), "{message}: {answer}");
+        let said = answer.json();
+        assert_eq!(
+            (&said["id"], answer.header("content-type")),
+            (&json!(7), Some("application/json")),
+            "{said}"
+        );
+        assert!(said["error"]["message"].as_str().is_some_and(|text| text.contains(words)), "{said}");
+    }
+}
+
+/// Who takes anything takes both forms.
+#[tokio::test]
+async fn a_client_that_takes_anything_is_answered() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "c", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    for accept in [vec![], vec![("Accept", "*/*")], vec![("Accept", "text/html, */*;q=0.8")]] {
+        let answer = agent.call("POST", "/mcp", &accept, Some(&hello)).await;
+        assert_eq!(answer.status, 200, "{accept:?}: {answer}");
+    }
+}
+
+/// What a request lacks is said with the request.
+#[tokio::test]
+async fn params_that_do_not_fit_are_told_what_fits() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.bot").await;
+    for (method, params, words) in [
+        ("tools/call", json!({"arguments": {}}), "`name`"),
+        ("resources/read", json!({}), "`uri`"),
+        ("prompts/get", json!({}), "`name`"),
+        ("subscriptions/listen", json!({}), "`resourceSubscriptions`"),
+    ] {
+        let answer = ask_at(&agent, "/mcp", method, params).await;
+        assert_eq!(code(&answer), -32_602, "{method}: {answer}");
+        let said = answer.json();
+        assert!(said["error"]["message"].as_str().is_some_and(|text| text.contains(words)), "{said}");
+    }
 }

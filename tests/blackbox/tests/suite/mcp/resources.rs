@@ -97,3 +97,32 @@ async fn the_prompts_are_filled_in() {
         assert_eq!(code(&answer), -32_602, "{answer}");
     }
 }
+
+/// What may stand for a variable is what the caller may read, and nobody else's.
+#[tokio::test]
+async fn variables_are_completed_with_what_the_caller_may_read() {
+    let server = Server::start().await;
+    let (bot, other) = (server.agent("@nick.bot").await, server.agent("@acme.bot").await);
+    let session = bot.post("/sessions", json!({"topic": "t"})).await.ok(201)["session_id"].clone();
+    let channel = bot.post("/agent-channel", json!({"title": "c"})).await.ok(200)["id"].clone();
+    bot.post("/v1/projects", json!({"project_id": "parser"})).await.ok(201);
+    for (of, name, value, wanted) in [
+        (json!({"type": "ref/resource", "uri": "plenary://sessions/{id}"}), "id", "sess_", json!([session])),
+        (json!({"type": "ref/resource", "uri": "plenary://channels/{id}"}), "id", "", json!([channel])),
+        (json!({"type": "ref/prompt", "name": "orient"}), "project_id", "pa", json!(["parser"])),
+        (json!({"type": "ref/prompt", "name": "orient"}), "project_id", "x", json!([])),
+    ] {
+        let params = json!({"ref": of, "argument": {"name": name, "value": value}});
+        let found = result(&bot, "completion/complete", params.clone()).await;
+        assert_eq!(
+            (&found["completion"]["values"], &found["resultType"]),
+            (&wanted, &json!("complete")),
+            "{found}"
+        );
+        let none = result(&other, "completion/complete", params).await;
+        assert_eq!(none["completion"]["values"], json!([]), "{none}");
+    }
+    let unknown =
+        json!({"ref": {"type": "ref/prompt", "name": "none"}, "argument": {"name": "a", "value": ""}});
+    assert_eq!(code(&ask(&bot, "completion/complete", unknown).await), -32_602);
+}

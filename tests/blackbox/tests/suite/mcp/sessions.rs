@@ -1,8 +1,9 @@
 //! Sessions that begin with `initialize`: the revisions up to 2025-11-25.
 
+use blackbox::{Asked, Database, Server};
 use serde_json::{Value, json};
 
-use super::said::{ACCEPT, Session, messages, send, served};
+use super::said::{ACCEPT, Session, messages, result, send, served};
 
 /// A client gets the revision that it asks for, and the newest with sessions when it asks for one that is not known.
 #[tokio::test]
@@ -88,4 +89,38 @@ async fn the_oldest_session_makes_room() {
     assert_eq!(first.send(&ping).await.status, 404);
     assert_eq!(second.send(&ping).await.status, 200);
     assert_eq!(other.send(&ping).await.status, 200);
+}
+
+/// A session is at one process; another says that it has none, and the client begins anew there. Single requests may go
+/// anywhere.
+#[tokio::test]
+async fn at_another_process_a_session_is_none_and_begins_anew() {
+    let Asked::Yes(url) = Asked::postgres() else { return };
+    let database = Database::create(&url).await;
+    let start = || Server::builder().database(database.url()).start();
+    let (a, b) = tokio::join!(start(), start());
+    let agent = a.agent("@nick.bot").await;
+    let at_b = agent.at(&b);
+    let session = Session::open(&agent).await;
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    for answer in [
+        send(&at_b, &session.headers(), &ping).await,
+        at_b.call(
+            "GET",
+            "/mcp",
+            &[&session.headers()[..], &[("Accept", "text/event-stream")]].concat(),
+            None,
+        )
+        .await,
+        at_b.call("DELETE", "/mcp", &session.headers(), None).await,
+    ] {
+        assert_eq!(answer.status, 404, "{answer}");
+    }
+    let mut anew = Session::open(&at_b).await;
+    assert_eq!(anew.result("ping", json!({})).await, json!({}));
+    assert_eq!(send(&agent, &session.headers(), &ping).await.status, 200, "where it is it goes on");
+    let lists = (result(&agent, "tools/list", json!({})).await, result(&at_b, "tools/list", json!({})).await);
+    assert_eq!(lists.0, lists.1);
+    drop((a, b));
+    database.remove().await;
 }

@@ -47,7 +47,7 @@ pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure>
 }
 
 fn write(context: &Context, file: &File, text: &str) -> Result<(), Failure> {
-    if let Some(backup) = file.write(text)? {
+    if let Some(backup) = file.write(text, context.copies().as_deref())? {
         context.out.note(&format!("what was there is kept in {}", backup.display()));
     }
     Ok(())

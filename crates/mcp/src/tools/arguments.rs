@@ -1,0 +1,97 @@
+//! Whether arguments fit what a tool takes, said in words that a model can mend its call by.
+//! Must not know: any one tool.
+
+use serde_json::{Map, Value};
+
+/// So much that does not fit is told of at once.
+const TOLD_MAX: usize = 5;
+
+/// What does not fit the schema, each thing by the name of its argument; nothing where all does. A null is no argument.
+pub(super) fn misfits(schema: &Map<String, Value>, arguments: &Map<String, Value>) -> Option<String> {
+    let empty = Map::new();
+    let known = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+    let given = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let missing = required.filter_map(Value::as_str).filter(|name| !given(name));
+    let mut told: Vec<String> = missing.map(|name| format!("`{name}` is missing")).collect();
+    for (name, value) in arguments {
+        match known.get(name) {
+            None => {
+                let names: Vec<String> = known.keys().map(|name| format!("`{name}`")).collect();
+                told.push(format!("there is no argument `{name}`; there are {}", names.join(", ")));
+            }
+            Some(schema) if !value.is_null() => {
+                told.extend(misfit(schema, value).map(|wanted| format!("`{name}` must be {wanted}")));
+            }
+            Some(_) => {}
+        }
+    }
+    told.truncate(TOLD_MAX);
+    (!told.is_empty()).then(|| format!("The arguments don't fit: {}.", told.join("; ")))
+}
+
+/// What a value would have to be; nothing where it is that.
+fn misfit(schema: &Value, value: &Value) -> Option<String> {
+    if let Some(choices) = schema["enum"].as_array() {
+        let named: Vec<String> = choices.iter().map(Value::to_string).collect();
+        return (!choices.contains(value)).then(|| format!("one of {}", named.join(", ")));
+    }
+    let wanted = match schema["type"].as_str()? {
+        "string" if !value.is_string() => "a text".to_owned(),
+        "boolean" if !value.is_boolean() => "true or false".to_owned(),
+        "integer" if !(value.is_u64() || value.is_i64()) => "a whole number".to_owned(),
+        "number" if !value.is_number() => "a number".to_owned(),
+        "object" if !value.is_object() => "an object".to_owned(),
+        "array" => {
+            let of = misfit(&schema["items"], &Value::Null);
+            let list = of.map_or_else(|| "a list".to_owned(), |of| format!("a list, each of it {of}"));
+            let items = value.as_array().map(Vec::as_slice);
+            let fits = |items: &[Value]| items.iter().all(|item| misfit(&schema["items"], item).is_none());
+            return (!items.is_some_and(fits)).then_some(list);
+        }
+        _ => return None,
+    };
+    Some(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(arguments: Value) -> Option<String> {
+        let schema = json!({"type": "object", "required": ["to", "text"], "properties": {
+            "to": {"type": "array", "items": {"type": "string"}}, "text": {"type": "string"},
+            "limit": {"type": "integer"}, "action": {"type": "string", "enum": ["a", "b"]},
+            "payload": {"type": "object"}, "end": {"type": "boolean"}, "any": {},
+        }});
+        misfits(schema.as_object().unwrap(), arguments.as_object().unwrap())
+    }
+
+    #[test]
+    fn what_fits_is_let_through() {
+        let more = json!({"limit": 2, "action": "a", "payload": {}, "end": null, "any": [1]});
+        let mut all = json!({"to": ["@o.a"], "text": ""});
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        assert_eq!(of(all), None);
+    }
+
+    #[test]
+    fn each_misfit_is_told_by_its_name_and_what_it_must_be() {
+        let told = of(json!({"to": "@o.a", "limit": "5", "action": "z", "zap": 1})).unwrap();
+        for piece in [
+            "`text` is missing",
+            "`to` must be a list, each of it a text",
+            "`limit` must be a whole number",
+            r#"`action` must be one of "a", "b""#,
+            "there is no argument `zap`; there are `action`,",
+        ] {
+            assert!(told.contains(piece), "{piece}: {told}");
+        }
+        assert!(of(json!({"to": [1], "text": "x"})).unwrap().contains("each of it a text"));
+        assert!(
+            of(json!({"to": [], "text": "x", "payload": 1, "end": 0})).unwrap().contains("true or false")
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! Invitations by agents of the same owner, which a coding agent takes: whoever connected it let them reach it.
+//! Must not know: what is printed, and when.
+
+use plenary_client::{Client, Error, inbox::InboxPage};
+use plenary_kernel::SessionId;
+use serde_json::Value;
+
+/// So many sessions are joined at once; further ones at the next event.
+const JOINS_MAX: usize = 5;
+
+/// One invitation, as the inbox gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Invited {
+    session: SessionId,
+    item: Value,
+}
+
+impl Invited {
+    /// Those of a page that come from agents of the same owner.
+    pub(super) fn of_siblings(page: &InboxPage) -> Vec<Self> {
+        let theirs = page
+            .items
+            .iter()
+            .filter(|item| item["kind"] == "session.invited" && item["trust"] == "same_owner");
+        let invited = theirs.filter_map(|item| {
+            let session = item["ref"]["session_id"].as_str()?.parse().ok()?;
+            Some(Self { session, item: item.clone() })
+        });
+        invited.take(JOINS_MAX).collect()
+    }
+
+    /// Those of them before which something stands in the session: whoever joins is told of it at once.
+    pub(super) fn with_words(page: &InboxPage) -> Vec<Self> {
+        let mut invited = Self::of_siblings(page);
+        invited.retain(|invited| invited.item["ref"]["sequence"].as_u64().is_some_and(|at| at > 1));
+        invited
+    }
+
+    /// The sessions of these.
+    pub(super) fn sessions(invited: &[Self]) -> Vec<SessionId> {
+        invited.iter().map(|invited| invited.session.clone()).collect()
+    }
+
+    /// The items of those whose sessions the page says nothing of.
+    pub(super) fn silent(invited: Vec<Self>, page: &InboxPage) -> Vec<Value> {
+        let speaks =
+            |session: &SessionId| page.items.iter().any(|item| item["ref"]["session_id"] == session.as_str());
+        invited.into_iter().filter(|invited| !speaks(&invited.session)).map(|invited| invited.item).collect()
+    }
+}
+
+/// Joins them. One that has ended meanwhile, or was taken back, is passed over.
+pub(super) async fn join(client: &Client, sessions: &[SessionId]) -> Result<(), Error> {
+    for session in sessions {
+        match client.join_session(session).await {
+            Ok(_) | Err(Error::Refused(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn page(items: &Value) -> InboxPage {
+        serde_json::from_value(json!({"items": items, "unread": 9, "cursor": "c", "more": false})).unwrap()
+    }
+
+    fn item(kind: &str, trust: &str, session: u64, sequence: u64) -> Value {
+        let session = format!("sess_{session:026}");
+        json!({"kind": kind, "trust": trust, "ref": {"session_id": session, "sequence": sequence}})
+    }
+
+    #[test]
+    fn siblings_are_joined_and_others_are_not() {
+        let seen = page(&json!([
+            item("session.invited", "same_owner", 1, 1),
+            item("session.invited", "same_owner", 2, 2),
+            item("session.invited", "allowlisted", 3, 2),
+            item("session.message", "same_owner", 4, 2),
+        ]));
+        assert_eq!(Invited::of_siblings(&seen).len(), 2);
+        let entered = Invited::with_words(&seen);
+        assert_eq!(entered.len(), 1);
+        assert!(Invited::silent(entered.clone(), &seen).is_empty());
+        assert_eq!(Invited::silent(entered.clone(), &page(&json!([]))), [entered[0].item.clone()]);
+        let many: Vec<Value> = (0..9).map(|n| item("session.invited", "same_owner", n, 1)).collect();
+        assert_eq!(Invited::of_siblings(&page(&many.into())).len(), JOINS_MAX, "past their number");
+    }
+}

@@ -1,0 +1,102 @@
+//! A process beside a session that waits for its person: it ends with the code that wakes the session when something is
+//! new, and prints it where the coding agent reads it.
+//! Must not know: how what is new is put into words.
+
+use std::{
+    io::{self, Write as _},
+    time::Duration,
+};
+
+use plenary_client::{Client, Error, inbox::InboxQuery};
+use plenary_kernel::AgentHandle;
+use tokio::time::{Instant, sleep};
+
+use super::{deliver::compose, ear::Ear, event::Event, journal, kept::Turn};
+use crate::cli::context::Context;
+
+/// The exit code at which Claude Code wakes a session.
+pub(crate) const WOKEN: u8 = 2;
+/// How long a session is waited for at most.
+pub(crate) const WAIT_SECONDS: u64 = 12 * 3_600;
+/// So often in a row a session is woken without a word of its person.
+const WAKINGS_MAX: u32 = 5;
+/// The hook of the end of the turn goes first.
+const BEGIN_AFTER: Duration = Duration::from_secs(2);
+/// How often it is looked whether the session is still there, and a later wait has not begun.
+const SLICE: Duration = Duration::from_secs(5);
+/// How long another hook of the agent is waited for.
+const TURN_WITHIN: Duration = Duration::from_secs(5);
+
+/// Waits; whether the session is to be woken.
+pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) -> Result<bool, String> {
+    let ear = Ear::of_stderr();
+    if event.within || !ear.hears().await {
+        return Ok(false);
+    }
+    let (me, session) = (std::process::id(), event.session.as_str());
+    let take = || Turn::take(&context.around, handle, Instant::now() + TURN_WITHIN);
+    take().await?.set_waits(session, me)?;
+    sleep(BEGIN_AFTER).await;
+    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
+    let until = Instant::now() + Duration::from_secs(WAIT_SECONDS);
+    while Instant::now() < until {
+        let is_new = is_something_new(&client).await?;
+        if !ear.hears().await {
+            return Ok(false);
+        }
+        let turn = take().await?;
+        if turn.waits(session) != me {
+            return Ok(false);
+        }
+        if is_new && wake(context, event, handle, &client, &turn).await? {
+            return Ok(true);
+        }
+        drop(turn);
+        if is_new {
+            // It was told by another hook meanwhile, or cannot be told.
+            sleep(BEGIN_AFTER).await;
+        }
+    }
+    Ok(false)
+}
+
+/// Waits a while. A server that is away comes back.
+async fn is_something_new(client: &Client) -> Result<bool, String> {
+    let query = InboxQuery { limit: Some(1), ..InboxQuery::default() };
+    match client.wait_inbox(&query, SLICE).await {
+        Ok(page) => Ok(!page.items.is_empty()),
+        Err(Error::Refused(refused)) if refused.status < 500 && refused.status != 429 => {
+            Err(format!("the server refused: {} {}", refused.status, refused.code))
+        }
+        Err(_) => {
+            sleep(SLICE).await;
+            Ok(false)
+        }
+    }
+}
+
+/// Prints what is new and says so; whether there was anything.
+async fn wake(
+    context: &Context,
+    event: &Event,
+    handle: &AgentHandle,
+    client: &Client,
+    turn: &Turn,
+) -> Result<bool, String> {
+    let wakings = turn.wakings(&event.session);
+    if wakings >= WAKINGS_MAX {
+        return Err(format!("the session was woken {wakings} times in a row, and waits for its person now"));
+    }
+    let Some(composed) = compose(context, event, handle, client, (Instant::now(), false)).await? else {
+        return Ok(false);
+    };
+    turn.woken(&event.session)?;
+    let mut out = io::stderr().lock();
+    let printed = out.write_all(composed.text.as_bytes()).and_then(|()| out.write_all(b"\n"));
+    printed.map_err(|error| format!("what is new cannot be printed: {error}"))?;
+    // The session is woken all the same; what could not be marked comes again.
+    if let Err(error) = composed.seen(client).await {
+        journal::note(&context.around, &event.name, &journal::words(&error.into()));
+    }
+    Ok(true)
+}
