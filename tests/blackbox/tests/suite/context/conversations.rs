@@ -109,6 +109,7 @@ async fn deposit(nick: &Agent, project: &str, sessions: Vec<Session>) {
 #[derive(Default)]
 struct Scores(BTreeMap<(String, &'static str), Score>);
 
+#[expect(clippy::print_stdout, reason = "the table is for whoever asks for it")]
 impl Scores {
     async fn ask(&mut self, nick: &Agent, project: &str, rankings: &[&'static str], questions: &[Question]) {
         for question in questions {
