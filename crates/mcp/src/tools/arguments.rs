@@ -60,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    fn of(arguments: Value) -> Option<String> {
+    fn of(arguments: &Value) -> Option<String> {
         let schema = json!({"type": "object", "required": ["to", "text"], "properties": {
             "to": {"type": "array", "items": {"type": "string"}}, "text": {"type": "string"},
             "limit": {"type": "integer"}, "action": {"type": "string", "enum": ["a", "b"]},
@@ -74,12 +74,12 @@ mod tests {
         let more = json!({"limit": 2, "action": "a", "payload": {}, "end": null, "any": [1]});
         let mut all = json!({"to": ["@o.a"], "text": ""});
         all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        assert_eq!(of(all), None);
+        assert_eq!(of(&all), None);
     }
 
     #[test]
     fn each_misfit_is_told_by_its_name_and_what_it_must_be() {
-        let told = of(json!({"to": "@o.a", "limit": "5", "action": "z", "zap": 1})).unwrap();
+        let told = of(&json!({"to": "@o.a", "limit": "5", "action": "z", "zap": 1})).unwrap();
         for piece in [
             "`text` is missing",
             "`to` must be a list, each of it a text",
@@ -89,9 +89,9 @@ mod tests {
         ] {
             assert!(told.contains(piece), "{piece}: {told}");
         }
-        assert!(of(json!({"to": [1], "text": "x"})).unwrap().contains("each of it a text"));
+        assert!(of(&json!({"to": [1], "text": "x"})).unwrap().contains("each of it a text"));
         assert!(
-            of(json!({"to": [], "text": "x", "payload": 1, "end": 0})).unwrap().contains("true or false")
+            of(&json!({"to": [], "text": "x", "payload": 1, "end": 0})).unwrap().contains("true or false")
         );
     }
 }
