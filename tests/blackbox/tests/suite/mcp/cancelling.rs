@@ -47,6 +47,8 @@ async fn a_notice_cancels_a_request_of_a_session() {
     let request = agent.request("POST", "/mcp", &[ACCEPT, id, version], Some(call.to_string().as_bytes()));
     let mut connection = sent(&server, &request).await;
     assert_eq!(connection.response_head().await.expect("a stream").status, 200);
+    // One that is canceled before it begins never begins.
+    eventually_says(&agent, "1 begun, 0 canceled").await;
     let notice =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}});
     assert_eq!(session.send(&notice).await.status, 202);
