@@ -334,7 +334,7 @@ async fn ap_76_ten_thousand_packages_move() {
     assert_eq!(hashes(&exported(&to.operator()).await), hashes(&whole));
 }
 
-/// Caches fill up to their bounds, some 170 MiB together, and memory does not follow the contents.
+/// Caches and buffers fill up to their bounds, some 200 MiB together, and memory does not follow the contents.
 #[tokio::test]
 async fn ap_76_packages_cost_little_memory() {
     let server = Server::start().await;
@@ -348,7 +348,7 @@ async fn ap_76_packages_cost_little_memory() {
     }
     assert_eq!(exported(&server.operator()).await.len(), 4_002);
     let grown = server.resident_kib().saturating_sub(before);
-    assert!(grown < 240 << 10, "{grown} KiB; the contents are some 120 MiB");
+    assert!(grown < 288 << 10, "{grown} KiB; kept contents would be some 120 MiB more");
 }
 
 /// A server that dies during an import keeps what it has, and the import is repeated.
