@@ -36,14 +36,36 @@ pub(crate) struct Loaded<S> {
     /// The newest version of this chain that is known to be on disk. What is on disk at a version of another chain
     /// says nothing of this one.
     pub(crate) confirmed: Arc<AtomicU64>,
+    /// What it is begun again from when it has to be.
+    base: Option<Base<S>>,
+}
+
+/// What was on disk when a state was loaded over a broken chain. Who lost once to a writer elsewhere may lose again, and
+/// then reads only what is new since: to read a long stream from its snapshot takes so long that it would lose always.
+#[derive(Debug)]
+struct Base<S> {
+    state: Arc<S>,
+    version: Version,
+    snapshot: Version,
 }
 
 impl<S> Loaded<S> {
     /// A state that is on disk.
     pub(crate) fn on_disk(stream: &StreamName, state: S, version: Version) -> Self {
+        Self::begun(stream, Base { state: Arc::new(state), version, snapshot: version })
+    }
+    fn begun(stream: &StreamName, Base { state, version, snapshot }: Base<S>) -> Self {
         let confirmed = Arc::new(AtomicU64::new(version.0));
-        let chain = Chain::new(stream.clone());
-        Self { state: Arc::new(state), version, snapshot: version, chain, confirmed }
+        Self { state, version, snapshot, chain: Chain::new(stream.clone()), confirmed, base: None }
+    }
+    /// Begun again from what was on disk, where that was kept.
+    pub(crate) fn again(self, stream: &StreamName) -> Option<Self> {
+        self.base.map(|base| Self::begun(stream, base))
+    }
+    /// Keeps what is on disk now, to be begun again from.
+    pub(crate) fn keep_base(&mut self) {
+        let (state, version, snapshot) = (self.state.clone(), self.version, self.snapshot);
+        self.base = Some(Base { state, version, snapshot });
     }
     /// It is on disk up to this version.
     pub(crate) fn confirm(&self, version: Version) {

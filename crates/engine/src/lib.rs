@@ -18,7 +18,7 @@ pub use streams::Streams;
 
 /// Most times that a command is decided again because somebody else wrote first; past it the command is
 /// refused as overloaded, with nothing written.
-pub const ATTEMPTS_MAX: usize = 12;
+pub const ATTEMPTS_MAX: usize = 32;
 /// Most streams whose state is kept in memory; past it the one that was idle longest is loaded again when needed.
 pub const STATES_CACHED_MAX: usize = 65_536;
 /// How many events are folded since the last snapshot before a new one is kept.

@@ -275,13 +275,19 @@ impl<R: Room> Streams<R> {
     ) -> Result<&'g mut Loaded<R::State>, Fault> {
         if must_load(entry, guard.as_ref()) {
             // What is on disk as it stands is only gone on with; what ran ahead is begun again.
-            let sound = |loaded: &Loaded<_>| !loaded.chain.is_broken() && !loaded.is_ahead();
-            let from = match guard.take().filter(sound) {
+            let had = guard.take();
+            let is_sound = |loaded: &Loaded<_>| !loaded.chain.is_broken() && !loaded.is_ahead();
+            let ran_ahead = had.as_ref().is_some_and(|loaded| !is_sound(loaded));
+            let from = had.and_then(|had| if ran_ahead { had.again(&entry.stream) } else { Some(had) });
+            let from = match from {
                 Some(loaded) => loaded,
                 None => self.snapshot(&entry.stream).await?,
             };
-            let fold = self.fold(&entry.stream, from).await?;
+            let mut fold = self.fold(&entry.stream, from).await?;
             fold.confirm(fold.version);
+            if ran_ahead {
+                fold.keep_base();
+            }
             entry.observe(fold.version);
             entry.mark_ahead(fold.version);
             **guard = Some(fold);
@@ -355,10 +361,13 @@ pub(crate) fn replayed<T: serde::de::DeserializeOwned>(outcome: &[u8]) -> Result
     Ok(Done { reply, replayed: true, position: None::<Position> })
 }
 
-/// The first retries are at once; later ones give the other writer room.
+/// The first retries are at once, for a store may keep the turn for them. Later on every second one gives the other writer
+/// room, each for a time of its own, so that those who lost together don't come back together.
 async fn back_off(attempt: usize) {
-    if attempt >= 2 {
-        let ms = 1_u64 << attempt.min(6);
-        tokio::time::sleep(Duration::from_millis(ms)).await;
+    if attempt >= 2 && attempt.is_multiple_of(2) {
+        let most_us = 1_000_u64 << attempt.min(5);
+        // Without randomness the whole time is waited.
+        let us = getrandom::u64().map_or(most_us, |random| random % most_us);
+        tokio::time::sleep(Duration::from_micros(us)).await;
     }
 }

@@ -2,11 +2,14 @@
 
 mod server;
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
-use plenary_kernel::Position;
-use plenary_log::{Fault, Opened, Outcome};
+use plenary_kernel::{Position, Version};
+use plenary_log::{Batch, Condition, Fault, Opened, Outcome};
 use plenary_log_postgres::{OpenError, Options, open};
 use server::{Place, admin, assert_gapless, fed, run, says, says_once, soon, stream, url};
+use tokio::time::sleep;
 
 /// The version of the tables that a store is opened with.
 const SCHEMA: i32 = 4;
@@ -128,6 +131,50 @@ fn two_handles_feed_each_other_under_load() {
                 .await;
         assert_gapless(&one, 1);
         assert_eq!(one, two);
+    });
+}
+
+/// One process writes without a pause; the other one writes only at the end that it has read, and gets there.
+#[test]
+fn who_reads_before_it_writes_is_not_kept_out() {
+    const WRITERS: usize = 8;
+    const WRITES: usize = 40;
+    /// How long it thinks about what it read.
+    const DECIDING: Duration = Duration::from_millis(3);
+    const ATTEMPTS_MAX: usize = 32;
+    run(async {
+        let place = Place::new();
+        let (busy, careful) = (place.open().await, place.open().await);
+        let at = stream("a");
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|_| {
+                let (log, at) = (busy.log.clone(), at.clone());
+                tokio::spawn(async move {
+                    loop {
+                        log.append(says(&at, "on and on")).await.expect("appended");
+                    }
+                })
+            })
+            .collect();
+        let mut version = Version::ZERO;
+        for nth in 0..WRITES {
+            let mut attempts = 0;
+            loop {
+                let condition = Condition::at(at.clone(), version);
+                let batch = Batch { conditions: vec![condition], ..says(&at, "after a look") };
+                attempts += 1;
+                let outcome = careful.log.append(batch).await.expect("it is decided");
+                if matches!(outcome, Outcome::Appended(_)) {
+                    break;
+                }
+                assert!(matches!(outcome, Outcome::Conflict { .. }), "{outcome:?}");
+                assert!(attempts < ATTEMPTS_MAX, "write {nth} was kept out");
+                let news = careful.log.read_stream(&at, version, 1_000).await.expect("read");
+                version = news.last().map_or(version, |event| event.version);
+                sleep(DECIDING).await;
+            }
+        }
+        writers.iter().for_each(tokio::task::JoinHandle::abort);
     });
 }
 

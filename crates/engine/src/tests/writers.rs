@@ -162,3 +162,27 @@ async fn an_event_that_was_written_past_the_room_is_reckoned_with() {
     idle().await;
     assert_eq!(refused(one.execute(ID, &take(one.log(), "ann"), None).await), No::Closed);
 }
+
+#[tokio::test]
+async fn who_loses_again_reads_only_what_is_new() {
+    const GUESTS: usize = 40;
+    let store = Store::new();
+    let (one, _) = rigged(&store, true);
+    let (two, rigging) = rigged(&store, true);
+    one.execute(ID, &opened(2 * GUESTS), None).await.unwrap();
+    for nth in 0..GUESTS {
+        one.execute(ID, &take(one.log(), &format!("guest{nth}")), None).await.unwrap();
+    }
+    let mut read = Vec::new();
+    for nth in 0..3 {
+        one.execute(ID, &take(one.log(), &format!("first{nth}")), None).await.unwrap();
+        let before = rigging.counted().rows;
+        let late = take(two.log(), &format!("late{nth}"));
+        two.execute(ID, &late, None).await.unwrap();
+        assert_eq!(late.attempts(), if nth == 0 { 1 } else { 2 });
+        read.push(rigging.counted().rows - before);
+    }
+    // What it finds at first, all of it again when it has lost once, and from then on what came since.
+    assert_eq!(read, [GUESTS + 2, GUESTS + 4, 2]);
+    assert_eq!(two.fresh(ID).await.unwrap().0.taken.len(), GUESTS + 6);
+}

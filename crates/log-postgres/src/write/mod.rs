@@ -10,11 +10,11 @@ mod queue;
 mod session;
 mod streams;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use plenary_kernel::Position;
 use plenary_log::{Fault, Feeder, Job, Jobs, Outcome, StoredEvent, Writes, plan};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::timeout};
 
 pub(crate) use self::session::WriteSession;
 use self::{
@@ -29,6 +29,8 @@ use crate::{Shared, backoff::Backoff, trouble::Trouble};
 
 /// How many groups look their keys up after one that met a claimed key unawares. Retries come in flocks.
 const CAREFUL_GROUPS: u32 = 64;
+/// Longest that the lock is kept for those who have just lost to another process.
+const TURN_KEPT: Duration = Duration::from_millis(10);
 
 /// The writer's task.
 pub(crate) struct Writer {
@@ -48,10 +50,15 @@ pub(crate) struct Writer {
 /// The store can't go on.
 struct Ended;
 
+/// The head, locked by this session.
+type Turn = (WriteSession, Head);
+
 /// What came of a group.
 struct Written {
     outcomes: Vec<Outcome>,
     events: Arc<[StoredEvent]>,
+    /// The lock, where all that was asked is refused because somebody else was first.
+    lost: Option<Turn>,
 }
 
 impl Writer {
@@ -78,50 +85,74 @@ impl Writer {
     /// Until the last handle on the log is gone, or the store can't go on.
     pub(crate) async fn run(mut self, jobs: Jobs) {
         let mut queue = Queue::new(jobs);
+        let mut kept = None;
         while queue.wait().await {
+            let is_kept = kept.is_some();
             // The group is made when the lock is got: what comes while others hold it goes along.
-            let ended = match self.locked().await {
-                Ok((session, head)) => self.group(session, head, queue.group()).await,
-                Err(trouble) => self.failed(queue.all(), trouble),
+            let turn = match kept.take() {
+                Some(turn) => Ok(turn),
+                None => self.locked().await,
             };
-            if ended.is_err() {
-                return;
+            let lost = match turn {
+                Ok(turn) => self.group(turn, queue.group()).await,
+                Err(trouble) => self.failed(queue.all(), trouble).map(|()| None),
+            };
+            match lost {
+                Ok(Some(turn)) if !is_kept => kept = self.keep(turn, &mut queue).await,
+                Ok(Some((session, _))) => self.undo(session).await,
+                Ok(None) => {}
+                Err(Ended) => return,
             }
         }
     }
 
-    /// Writes a group, if need be at a second attempt with its keys looked up, and answers its jobs.
-    async fn group(&mut self, session: WriteSession, head: Head, jobs: Vec<Job>) -> Result<(), Ended> {
+    /// Keeps the lock for a moment: whoever reads and decides anew meanwhile can't lose again. Without it, a process that
+    /// writes to a stream without a pause leaves no gap in which another one would read it and write first. Not twice
+    /// in a row, for the others' sake.
+    async fn keep(&mut self, turn: Turn, queue: &mut Queue) -> Option<Turn> {
+        match timeout(TURN_KEPT, queue.wait()).await {
+            Ok(true) => Some(turn),
+            Ok(false) | Err(_) => {
+                self.undo(turn.0).await;
+                None
+            }
+        }
+    }
+
+    /// Writes a group, if need be at a second attempt with its keys looked up, and answers its jobs. Gives the lock back
+    /// where all of them lost to others.
+    async fn group(&mut self, turn: Turn, jobs: Vec<Job>) -> Result<Option<Turn>, Ended> {
         let careful = self.careful > 0;
         self.careful = self.careful.saturating_sub(1);
-        let mut written = self.write(session, head, &jobs, careful).await;
+        let mut written = self.write(turn, &jobs, careful).await;
         if !careful && matches!(written, Err(NotCommitted::KeyTaken)) {
             self.careful = CAREFUL_GROUPS;
             written = match self.locked().await {
-                Ok((session, head)) => self.write(session, head, &jobs, true).await,
+                Ok(turn) => self.write(turn, &jobs, true).await,
                 Err(trouble) => Err(NotCommitted::Nothing(trouble)),
             };
         }
         match written {
-            Ok(Written { outcomes, events }) => {
+            Ok(Written { outcomes, events, lost }) => {
                 for (job, outcome) in jobs.into_iter().zip(outcomes) {
                     let _ = job.reply.send(Ok(outcome));
                 }
                 self.tell(events);
-                Ok(())
+                Ok(lost)
             }
             Err(NotCommitted::Nothing(trouble) | NotCommitted::NotSent(trouble)) => {
-                self.failed(jobs, trouble)
+                self.failed(jobs, trouble).map(|()| None)
             }
             Err(NotCommitted::KeyTaken) => {
-                self.failed(jobs, Trouble::Broken("a key is claimed and can't be found".into()))
+                let trouble = Trouble::Broken("a key is claimed and can't be found".into());
+                self.failed(jobs, trouble).map(|()| None)
             }
             Err(NotCommitted::Unknown(text)) => {
                 tracing::warn!(text, "the connection was lost while a commit was under way");
                 for job in jobs {
                     let _ = job.reply.send(Err(Fault::OutcomeUnknown(text.clone())));
                 }
-                Ok(())
+                Ok(None)
             }
         }
     }
@@ -129,8 +160,7 @@ impl Writer {
     /// Decides the batches under the lock, and commits what they write.
     async fn write(
         &mut self,
-        mut session: WriteSession,
-        head: Head,
+        (mut session, head): Turn,
         jobs: &[Job],
         careful: bool,
     ) -> Result<Written, NotCommitted> {
@@ -142,8 +172,13 @@ impl Writer {
             }
         };
         if writes.is_empty() {
-            self.undo(session).await;
-            return Ok(Written { outcomes, events: Arc::default() });
+            let mut written = Written { outcomes, events: Arc::default(), lost: None };
+            if written.outcomes.iter().any(is_lost) {
+                written.lost = Some((session, head));
+            } else {
+                self.undo(session).await;
+            }
+            return Ok(written);
         }
         let last = writes.events.last().map_or(head.last, |event| event.position);
         let columns = Columns::of(&writes, &self.streams, head.streams_made);
@@ -161,7 +196,7 @@ impl Writer {
         if !session.client().is_closed() && !matches!(committed, Err(NotCommitted::Unknown(_))) {
             self.session = Some(session);
         }
-        committed.map(|()| Written { outcomes, events: writes.events.into() })
+        committed.map(|()| Written { outcomes, events: writes.events.into(), lost: None })
     }
 
     /// What the batches write. Without a look at the keys a batch that goes through is stopped by the unique index if it
@@ -180,10 +215,7 @@ impl Writer {
             let batches = jobs.iter().map(|job| job.batch.clone());
             let (writes, outcomes) =
                 plan(batches, head.last, &mut known).map_err(|fault| Trouble::Broken(fault.to_string()))?;
-            let in_doubt = |(job, outcome): (&Job, &Outcome)| {
-                let refused = matches!(outcome, Outcome::Conflict { .. } | Outcome::RowConflict { .. });
-                refused && job.batch.key.is_some()
-            };
+            let in_doubt = |(job, outcome): (&Job, &Outcome)| is_lost(outcome) && job.batch.key.is_some();
             if with_keys || !jobs.iter().zip(&outcomes).any(in_doubt) {
                 return Ok((writes, outcomes));
             }
@@ -193,7 +225,7 @@ impl Writer {
 
     /// The head, locked. A connection that broke while nothing was being written is replaced once without anybody's
     /// notice.
-    async fn locked(&mut self) -> Result<(WriteSession, Head), Trouble> {
+    async fn locked(&mut self) -> Result<Turn, Trouble> {
         let mut again = true;
         loop {
             let session = self.session().await?;
@@ -254,4 +286,9 @@ impl Writer {
             self.shared.committed_until(last);
         }
     }
+}
+
+/// Whether somebody else wrote first.
+fn is_lost(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Conflict { .. } | Outcome::RowConflict { .. })
 }
