@@ -50,7 +50,7 @@ impl Participation {
         let (state, _) = self.0.sessions.look(session).await?;
         for agent in self.members(&state).filter(|agent| agent.handle != sent.sender) {
             if is_in(&state, &agent.handle) {
-                self.hear(agent, session, &state, stored, &sent).await?;
+                self.hear(&agent, session, &state, stored, &sent).await?;
             }
         }
         Ok(())

@@ -14,7 +14,7 @@ impl Participation {
     pub(crate) async fn invited(&self, session: &SessionId, stored: &StoredEvent) -> Result<(), Fault> {
         let SessionEvent::AgentInvited(invited) = SessionEvent::decode(stored)? else { return Ok(()) };
         match self.agent(&invited.invitee) {
-            Some(agent) => self.enter(agent, session, stored.version).await,
+            Some(agent) => self.enter(&agent, session, stored.version).await,
             None => Ok(()),
         }
     }
@@ -24,7 +24,7 @@ impl Participation {
         let Some(agent) = self.agent(handle) else { return Ok(()) };
         for session in self.0.sessions.open_invitations(handle).await? {
             let (_, head) = self.0.sessions.look(&session).await?;
-            self.enter(agent, &session, head).await?;
+            self.enter(&agent, &session, head).await?;
         }
         Ok(())
     }

@@ -30,12 +30,11 @@ const PAUSE: Duration = Duration::from_millis(200);
 impl Participation {
     /// Sees to everything that concerns an agent until the server stops. A fault is tried again.
     pub async fn react(&self, stop: CancellationToken) {
-        if self.0.runs.agents().iter().next().is_none() {
-            return;
-        }
         let reacting = async {
             loop {
-                if let Err(fault) = self.lead().await {
+                if !self.0.runs.agents().all().is_empty()
+                    && let Err(fault) = self.lead().await
+                {
                     tracing::warn!(%fault, "sessions of agents are not seen to; it is tried again");
                 }
                 sleep(LOOK_EVERY).await;
@@ -47,7 +46,7 @@ impl Participation {
     /// Sees to everything for as long as this process is the one that does.
     async fn lead(&self) -> Result<(), Fault> {
         let Some(mut cursor) = Cursor::take(&self.0.log, &self.0.cursors).await? else { return Ok(()) };
-        let newcomers = cursor.newcomers(self.0.runs.agents().iter().map(|agent| &agent.handle));
+        let newcomers = cursor.newcomers(self.0.runs.agents().all().iter().map(|agent| &agent.handle));
         for handle in &newcomers {
             self.enter_all(handle).await?;
         }
@@ -141,7 +140,10 @@ impl Participation {
             }
             _ => {
                 let Ok(handle) = event.stream.id().parse::<AgentHandle>() else { return Ok(()) };
-                self.0.runs.cancel_agent(handle.name(), &Actor::Agent(handle.clone())).await
+                match self.agent(&handle) {
+                    Some(agent) => self.0.runs.cancel_agent(agent.name(), &Actor::Agent(handle)).await,
+                    None => Ok(()),
+                }
             }
         }
     }
@@ -153,12 +155,12 @@ impl Participation {
             // Reopened meanwhile, it goes on.
             SessionEvent::SessionEnded(ended) if state.phase == Phase::Ended => {
                 for agent in ended.joined.iter().filter_map(|handle| self.agent(handle)) {
-                    self.leave(session, agent).await?;
+                    self.leave(session, &agent).await?;
                 }
                 Ok(())
             }
             SessionEvent::AgentLeft(left) => match self.agent(&left.agent) {
-                Some(agent) if !crate::room::is_in(&state, &left.agent) => self.leave(session, agent).await,
+                Some(agent) if !crate::room::is_in(&state, &left.agent) => self.leave(session, &agent).await,
                 Some(_) | None => Ok(()),
             },
             SessionEvent::SessionEnded(_)

@@ -117,12 +117,12 @@ impl Participation {
     }
 
     /// The agent of a handle, if this server runs it.
-    pub(crate) fn agent(&self, handle: &AgentHandle) -> Option<&Agent> {
-        self.0.runs.agents().get(handle.name()).filter(|agent| agent.handle == *handle)
+    pub(crate) fn agent(&self, handle: &AgentHandle) -> Option<Arc<Agent>> {
+        self.0.runs.agents().of(handle)
     }
 
     /// The agents of this server that are joined in a session.
-    pub(crate) fn members<'a>(&'a self, state: &'a SessionState) -> impl Iterator<Item = &'a Agent> {
+    pub(crate) fn members<'a>(&'a self, state: &'a SessionState) -> impl Iterator<Item = Arc<Agent>> + 'a {
         state.standing(Standing::Joined).filter_map(|handle| self.agent(handle))
     }
 

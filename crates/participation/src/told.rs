@@ -134,7 +134,9 @@ impl Participation {
 
     async fn canceled(&self, told: &Told) -> Result<(), Fault> {
         // Whoever has stopped the agent has stopped its word on that as well.
-        if self.0.runs.stopped(told.acting.handle().name()).await?.is_some() {
+        if let Some(agent) = self.agent(told.acting.handle())
+            && self.0.runs.stopped(agent.name()).await?.is_some()
+        {
             return Ok(());
         }
         self.fails(told, "run_canceled", "The run was canceled.").await

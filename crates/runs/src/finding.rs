@@ -35,7 +35,7 @@ impl Found {
 
 impl Runs {
     /// The agent of a name.
-    pub(crate) fn agent(&self, name: &str) -> Result<&Agent, Refused> {
+    pub(crate) fn agent(&self, name: &str) -> Result<Arc<Agent>, Refused> {
         self.0.registry.get(name).ok_or_else(Refused::agent_not_found)
     }
 

@@ -1,7 +1,11 @@
-//! The agents of a server, by name: built once, when it starts.
+//! The agents of a server, by name: those of its configuration, and those that came by themselves.
 //! Must not know: how an agent is configured in a file, or how it runs.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+    time::Duration,
+};
 
 use plenary_kernel::{AgentHandle, OwnerName};
 
@@ -34,19 +38,40 @@ impl Default for RunLimits {
 /// An agent that this server runs (SC-1).
 #[derive(Clone)]
 pub struct Agent {
-    /// Whose it is, and its name: `@owner.name`. It is reached at `/agent/<name>`.
+    /// Whose it is, and its name: `@owner.name`.
     pub handle: AgentHandle,
     /// What carries out its runs.
     pub runner: Arc<dyn Runner>,
     /// What one of its runs may take.
     pub limits: RunLimits,
+    name: String,
 }
 
 impl Agent {
-    /// Its name.
+    /// One of the configuration: it is reached at `/agent/<name>`.
+    #[must_use]
+    pub fn new(handle: AgentHandle, runner: Arc<dyn Runner>, limits: RunLimits) -> Self {
+        let name = handle.name().to_owned();
+        Self { handle, runner, limits, name }
+    }
+
+    /// One that came by itself: it is reached at `/agent/<owner>.<name>`, which nobody else can have.
+    #[must_use]
+    pub fn enlisted(handle: AgentHandle, runner: Arc<dyn Runner>, limits: RunLimits) -> Self {
+        let name = full_name(&handle).to_owned();
+        Self { handle, runner, limits, name }
+    }
+
+    /// Its name, as it stands in its path.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.handle.name()
+        &self.name
+    }
+
+    /// Whether it came by itself.
+    #[must_use]
+    pub fn is_enlisted(&self) -> bool {
+        self.name == full_name(&self.handle)
     }
 
     /// Whose it is.
@@ -54,6 +79,11 @@ impl Agent {
     pub fn owner(&self) -> OwnerName {
         self.handle.owner_name()
     }
+}
+
+/// `owner.name`.
+fn full_name(handle: &AgentHandle) -> &str {
+    handle.as_str().trim_start_matches('@')
 }
 
 impl std::fmt::Debug for Agent {
@@ -73,37 +103,136 @@ pub enum RegistryError {
     TooMany,
 }
 
-/// The agents of a server.
+/// The agents of a server. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Registry(BTreeMap<String, Agent>);
+pub struct Registry(Arc<RwLock<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    by_name: BTreeMap<String, Arc<Agent>>,
+    by_handle: HashMap<AgentHandle, Arc<Agent>>,
+}
+
+impl Known {
+    fn put(&mut self, agent: Agent) {
+        let agent = Arc::new(agent);
+        self.by_handle.insert(agent.handle.clone(), agent.clone());
+        self.by_name.insert(agent.name.clone(), agent);
+    }
+}
 
 impl Registry {
-    /// All of them.
+    /// Those of a configuration.
     ///
     /// # Errors
     /// When two have one name, or there are too many.
     pub fn new(agents: impl IntoIterator<Item = Agent>) -> Result<Self, RegistryError> {
-        let mut by_name = BTreeMap::new();
+        let mut known = Known::default();
         for agent in agents {
-            if by_name.len() == AGENTS_MAX {
+            if known.by_name.len() == AGENTS_MAX {
                 return Err(RegistryError::TooMany);
             }
-            let name = agent.name().to_owned();
-            if by_name.insert(name.clone(), agent).is_some() {
-                return Err(RegistryError::NameTwice(name));
+            if known.by_name.contains_key(&agent.name) {
+                return Err(RegistryError::NameTwice(agent.name));
             }
+            known.put(agent);
         }
-        Ok(Self(by_name))
+        Ok(Self(Arc::new(RwLock::new(known))))
     }
 
-    /// The agent of a name.
+    /// Takes in one that came by itself, or as it is now. One of the configuration stays as it is.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn enlist(&self, agent: Agent) -> Result<(), RegistryError> {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        match known.by_handle.get(&agent.handle) {
+            Some(there) if !there.is_enlisted() => return Ok(()),
+            None if known.by_name.len() >= AGENTS_MAX => return Err(RegistryError::TooMany),
+            Some(_) | None => {}
+        }
+        known.put(agent);
+        Ok(())
+    }
+
+    /// Lets go of one that came by itself.
+    pub fn dismiss(&self, handle: &AgentHandle) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if known.by_handle.get(handle).is_some_and(|agent| agent.is_enlisted())
+            && let Some(agent) = known.by_handle.remove(handle)
+        {
+            known.by_name.remove(&agent.name);
+        }
+    }
+
+    /// The agent of a name, which may be its whole one: `owner.name`.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Agent> {
-        self.0.get(name)
+    pub fn get(&self, name: &str) -> Option<Arc<Agent>> {
+        let known = self.known();
+        known.by_name.get(name).cloned().or_else(|| {
+            let handle = format!("@{name}").parse().ok()?;
+            known.by_handle.get(&handle).cloned()
+        })
+    }
+
+    /// The agent of a handle.
+    #[must_use]
+    pub fn of(&self, handle: &AgentHandle) -> Option<Arc<Agent>> {
+        self.known().by_handle.get(handle).cloned()
     }
 
     /// All of them, by name.
-    pub fn iter(&self) -> impl Iterator<Item = &Agent> {
-        self.0.values()
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<Agent>> {
+        self.known().by_name.values().cloned().collect()
+    }
+
+    fn known(&self) -> RwLockReadGuard<'_, Known> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Echo;
+
+    fn agent(make: fn(AgentHandle, Arc<dyn Runner>, RunLimits) -> Agent, handle: &str) -> Agent {
+        make(handle.parse().unwrap(), Arc::new(Echo::default()), RunLimits::default())
+    }
+
+    #[test]
+    fn an_agent_has_its_name_and_its_whole_name() {
+        let registry = Registry::new([agent(Agent::new, "@nick.a")]).unwrap();
+        registry.enlist(agent(Agent::enlisted, "@ann.a")).unwrap();
+        let got =
+            |name: &str| registry.get(name).map(|agent| (agent.handle.to_string(), agent.name().to_owned()));
+        assert_eq!(got("a"), Some(("@nick.a".into(), "a".into())));
+        assert_eq!(got("nick.a"), got("a"));
+        assert_eq!(got("ann.a"), Some(("@ann.a".into(), "ann.a".into())));
+        assert_eq!((got("b"), got("@ann.a"), got("")), (None, None, None));
+    }
+
+    #[test]
+    fn only_who_came_by_itself_is_let_go() {
+        let registry = Registry::new([agent(Agent::new, "@nick.a")]).unwrap();
+        for handle in ["@nick.a", "@ann.a"] {
+            registry.enlist(agent(Agent::enlisted, handle)).unwrap();
+            registry.dismiss(&handle.parse().unwrap());
+        }
+        let names: Vec<_> = registry.all().iter().map(|agent| agent.name().to_owned()).collect();
+        assert_eq!(names, ["a"]);
+        assert!(registry.of(&"@ann.a".parse().unwrap()).is_none());
+    }
+
+    #[test]
+    fn there_are_so_many_agents_and_no_more() {
+        let registry = Registry::default();
+        for nth in 0..AGENTS_MAX {
+            registry.enlist(agent(Agent::enlisted, &format!("@nick.a{nth}"))).unwrap();
+        }
+        registry.enlist(agent(Agent::enlisted, "@nick.a0")).unwrap();
+        let refused = registry.enlist(agent(Agent::enlisted, "@nick.more"));
+        assert_eq!(refused, Err(RegistryError::TooMany));
     }
 }

@@ -90,7 +90,7 @@ impl Runs {
         };
         let args = self.args(&opened.agent).await?;
         let request = request_of(thread, opened.agent.clone(), &queued, args);
-        let supervisor = Supervisor::new(self.clone(), agent, Arc::new(request), run.last_event_id + 1);
+        let supervisor = Supervisor::new(self.clone(), &agent, Arc::new(request), run.last_event_id + 1);
         Ok(supervisor.run(place).await)
     }
 

@@ -89,11 +89,7 @@ impl House {
             blobs.clone(),
             plenary_context::Config::default(),
         );
-        let echo = Agent {
-            handle: "@nick.echo".parse().unwrap(),
-            runner: Arc::new(Echo::default()),
-            limits: RunLimits::default(),
-        };
+        let echo = Agent::new("@nick.echo".parse().unwrap(), Arc::new(Echo::default()), RunLimits::default());
         let registry = Registry::new(vec![echo]).unwrap();
         let runs = Runs::new(log.clone(), clock.clone(), accounts.clone(), cursors.clone(), blobs, registry);
         let rooms = Rooms {

@@ -151,7 +151,7 @@ pub(super) fn agents(
             let limits = table.limits.over(limits)?;
             let handle = handle(name, table.owner.as_deref())?;
             let runner = runner(table, &handle, around)?;
-            let agent = Agent { handle, runner, limits };
+            let agent = Agent::new(handle, runner, limits);
             // Whoever attaches itself needs a token, and so an account that somebody made.
             let account = (table.kind != "connected")
                 .then(|| (table.policy.unwrap_or_default(), table.allowlist.clone()));
@@ -165,7 +165,7 @@ pub(super) fn agents(
     if runs.echo.unwrap_or(true) && !tables.contains_key(ECHO) {
         // Nobody named it, so nobody is to find an account of it: it takes part in sessions once it is given one.
         let handle = handle(ECHO, None).context("[runs]")?;
-        let agent = Agent { handle, runner: Arc::new(Echo::default()), limits };
+        let agent = Agent::new(handle, Arc::new(Echo::default()), limits);
         agents.push(all.put(agent, None, part));
     }
     all.registry = Registry::new(agents)?;
@@ -239,8 +239,9 @@ mod tests {
 
     #[test]
     fn the_echo_agent_is_there_unless_it_is_switched_off() {
-        let handles =
-            |text: &str| read(text).unwrap().iter().map(|agent| agent.handle.to_string()).collect::<Vec<_>>();
+        let handles = |text: &str| {
+            read(text).unwrap().all().iter().map(|agent| agent.handle.to_string()).collect::<Vec<_>>()
+        };
         assert_eq!(handles(""), ["@plenary.echo"]);
         assert_eq!(handles("[runs]\nowner = \"nick\""), ["@nick.echo"]);
         assert!(handles("[runs]\necho = false").is_empty());

@@ -51,7 +51,8 @@ impl std::fmt::Debug for OwnTools {
 impl OwnTools {
     /// The server is there: from now on they are carried out.
     pub(super) fn begin(&self, tools: Tools, accounts: Accounts, agents: &Registry) {
-        let agents = agents.iter().map(|agent| (agent.name().to_owned(), agent.handle.clone())).collect();
+        let agents =
+            agents.all().iter().map(|agent| (agent.name().to_owned(), agent.handle.clone())).collect();
         self.turn(Some(Ready { tools, accounts, agents }));
     }
 

@@ -16,6 +16,7 @@ use crate::{
     Runs,
     caller::Asking,
     refusals::Refused,
+    registry::Agent,
     request::{self, ConfigureBody},
     wire::{AgentDescriptor, Base, Described, Listed, Source},
 };
@@ -79,7 +80,7 @@ async fn list(State(runs): State<Runs>, parts: Parts) -> Answer {
     }
     identify(&parts, runs.accounts(), Credentials::Header).await?;
     let listed = |name: &str| Listed(name.to_owned(), path(name));
-    let agents: Vec<_> = runs.0.registry.iter().map(|agent| listed(agent.name())).collect();
+    let agents: Vec<_> = runs.0.registry.all().iter().map(|agent| listed(agent.name())).collect();
     Ok(Json(agents).into_response())
 }
 
@@ -94,21 +95,21 @@ fn prefers_html(headers: &HeaderMap) -> bool {
 }
 
 async fn discovery(State(runs): State<Runs>, _: Asking) -> Answer {
-    let paths: Vec<_> = runs.0.registry.iter().map(|agent| path(agent.name())).collect();
+    let paths: Vec<_> = runs.0.registry.all().iter().map(|agent| path(agent.name())).collect();
     Ok(Json(paths).into_response())
 }
 
 async fn descriptors(State(runs): State<Runs>, _: Asking) -> Answer {
     let mut agents = Vec::new();
-    for agent in runs.0.registry.iter() {
-        agents.push(Described { path: path(agent.name()), descriptor: runs.described(agent).await? });
+    for agent in runs.0.registry.all() {
+        agents.push(Described { path: path(agent.name()), descriptor: runs.described(&agent).await? });
     }
     Ok(Json(agents).into_response())
 }
 
 async fn describe(State(runs): State<Runs>, _: Asking, Path(name): Path<String>) -> Answer {
     let agent = runs.agent(&name)?;
-    Ok(Json(runs.described(agent).await?).into_response())
+    Ok(Json(runs.described(&agent).await?).into_response())
 }
 
 async fn configure(
@@ -118,26 +119,26 @@ async fn configure(
     headers: HeaderMap,
     Received(body): Received,
 ) -> Answer {
-    runs.agent(&name)?;
+    let agent = runs.agent(&name)?;
     let body = body?;
     let args = request::read_configure(body.bytes())?;
-    configured(&runs, &asking, &name, &headers, body.bytes(), args).await
+    configured(&runs, &asking, &agent, &headers, body.bytes(), args).await
 }
 
 /// Configures an agent, by whichever path it was asked.
 pub(super) async fn configured(
     runs: &Runs,
     asking: &Asking,
-    name: &str,
+    agent: &Agent,
     headers: &HeaderMap,
     body: &[u8],
     args: serde_json::Map<String, serde_json::Value>,
 ) -> Answer {
-    let agent = runs.agent(name)?;
+    let name = agent.name();
     let scope = format!("runs/configure/{name}/{}", asking.actor());
     let key = request::key(scope, "", headers, body)?;
     let done = runs.configure(asking.caller(agent), args, key.as_ref()).await.map_err(Refused::from)?;
-    let source = Source { thread: done.reply.thread, agent: agent.name().into() };
+    let source = Source { thread: done.reply.thread, agent: name.into() };
     let event = source.configured(done.reply.run);
     let mut response = json(event.json);
     about(&mut response, name, done.reply.run, done.reply.thread);

@@ -90,9 +90,9 @@ async fn events(
     let agent = runs.agent(&name)?;
     let sent = query(sent)?;
     let (found, which) = match (&sent.run_id, &sent.thread_id) {
-        (Some(run), _) => (runs.find(&asking, agent, run).await?, format!("run_id={run}&")),
+        (Some(run), _) => (runs.find(&asking, &agent, run).await?, format!("run_id={run}&")),
         (None, Some(thread)) => {
-            (of_thread(&runs, &asking, agent, thread).await?, format!("thread_id={thread}&"))
+            (of_thread(&runs, &asking, &agent, thread).await?, format!("thread_id={thread}&"))
         }
         (None, None) => return Err(Refused::shape("missing_run_id", "say which run: `?run_id=`")),
     };
@@ -124,7 +124,7 @@ async fn events_of(
 ) -> Answer {
     let agent = runs.agent(&name)?;
     let sent = query(sent)?;
-    let found = runs.find(&asking, agent, &id).await?;
+    let found = runs.find(&asking, &agent, &id).await?;
     let which = String::new();
     let wanted = Wanted { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
     answer(&runs, &asking, found, wanted, &headers).await

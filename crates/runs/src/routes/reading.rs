@@ -49,7 +49,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
 async fn show(State(runs): State<Runs>, asking: Asking, Path((name, run)): Path<(String, String)>) -> Answer {
     let agent = runs.agent(&name)?;
     let run = run.parse().map_err(|_| Refused::run_not_found())?;
-    let found = runs.find_run(&asking, agent, run).await?.ok_or_else(Refused::run_not_found)?;
+    let found = runs.find_run(&asking, &agent, run).await?.ok_or_else(Refused::run_not_found)?;
     let run = found.run().ok_or_else(Refused::run_not_found)?;
     Ok(Json(runs.report(&found, run).await?).into_response())
 }
@@ -74,7 +74,7 @@ async fn threads(
     let sent = query(sent)?;
     let limit = limit(sent.limit.as_deref())?;
     let before = sent.before.as_deref().map(|id| id.parse().map_err(|_| Refused::thread_not_found()));
-    let (threads, more) = runs.threads(&asking.actor(), agent, before.transpose()?, limit).await?;
+    let (threads, more) = runs.threads(&asking.actor(), &agent, before.transpose()?, limit).await?;
     let next = threads
         .last()
         .filter(|_| more)

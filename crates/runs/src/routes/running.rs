@@ -124,33 +124,43 @@ async fn run(
     let takes = agent.runner.card().request_types;
     match request::read(body.bytes(), ids, &takes)? {
         Ask::Start { thread, request } => {
-            let begun = runs.begin(&asking, agent, runs.place_of(thread), request, &headers).await?;
+            let begun = runs.begin(&asking, &agent, runs.place_of(thread), request, &headers).await?;
             let mut response = match wait {
                 Wait::No => StatusCode::ACCEPTED.into_response(),
                 Wait::Started | Wait::Result => {
-                    json(runs.awaited(&asking, agent, begun.reply, wait).await?.json)
+                    json(runs.awaited(&asking, &agent, begun.reply, wait).await?.json)
                 }
             };
-            about(&mut response, &name, begun.reply.run, begun.reply.thread);
+            about(&mut response, agent.name(), begun.reply.run, begun.reply.thread);
             Ok(replayed(response, begun.replayed))
         }
         Ask::Resume { run, thread } => {
-            let caller = asking.caller(agent);
-            let at = runs.interrupted(&asking, agent, run, thread).await?;
-            let key = request::key(scope("resume", &asking, &name), &at.to_string(), &headers, body.bytes())?;
+            let caller = asking.caller(&agent);
+            let at = runs.interrupted(&asking, &agent, run, thread).await?;
+            let key = request::key(
+                scope("resume", &asking, agent.name()),
+                &at.to_string(),
+                &headers,
+                body.bytes(),
+            )?;
             let command = ResumeRun { caller, run, body: body.bytes().clone() };
             let done = runs.ask(at, command, key.as_ref()).await?;
-            Ok(accepted(&name, at, &done))
+            Ok(accepted(agent.name(), at, &done))
         }
         Ask::Cancel { run, thread } => {
-            let caller = asking.caller(agent);
-            let at = runs.interrupted(&asking, agent, run, thread).await?;
-            let key = request::key(scope("cancel", &asking, &name), &at.to_string(), &headers, body.bytes())?;
+            let caller = asking.caller(&agent);
+            let at = runs.interrupted(&asking, &agent, run, thread).await?;
+            let key = request::key(
+                scope("cancel", &asking, agent.name()),
+                &at.to_string(),
+                &headers,
+                body.bytes(),
+            )?;
             let command = CancelRun { caller, run, body: body.bytes().clone() };
             let done = runs.ask(at, command, key.as_ref()).await?;
-            Ok(accepted(&name, at, &done))
+            Ok(accepted(agent.name(), at, &done))
         }
-        Ask::Configure(args) => configured(&runs, &asking, &name, &headers, body.bytes(), args).await,
+        Ask::Configure(args) => configured(&runs, &asking, &agent, &headers, body.bytes(), args).await,
     }
 }
 
@@ -171,13 +181,13 @@ async fn stream_request(
     // Before the run begins: then what it says is handed on, and need not be read from the store.
     let mut watch = runs.watch(&asking, place.0)?;
     let Done { reply: Begun { run, thread, .. }, replayed: again, .. } =
-        runs.begin(&asking, agent, place, request, &headers).await?;
+        runs.begin(&asking, &agent, place, request, &headers).await?;
     if thread != place.0 {
         watch = runs.watch(&asking, thread)?;
     }
     let source = Source { thread, agent: agent.name().into() };
     let mut response = runs.live(&asking, (source, watch), Some(run), Since::Start).await?;
-    about(&mut response, &name, run, thread);
+    about(&mut response, agent.name(), run, thread);
     Ok(replayed(response, again))
 }
 

@@ -39,6 +39,6 @@ async fn start(State(runs): State<Runs>, asking: Asking, Path(name): Path<String
 
 async fn turned(runs: &Runs, asking: &Asking, name: &str, stops: bool) -> Answer {
     let agent = runs.agent(name)?;
-    runs.turn(asking.caller(agent), stops).await.map_err(Refused::from)?;
-    Ok(Json(runs.described(agent).await?).into_response())
+    runs.turn(asking.caller(&agent), stops).await.map_err(Refused::from)?;
+    Ok(Json(runs.described(&agent).await?).into_response())
 }

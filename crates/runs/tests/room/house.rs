@@ -101,7 +101,7 @@ pub(crate) fn types(events: &[Value]) -> Vec<&str> {
 
 /// An agent of `nick`.
 pub(crate) fn agent(name: &str, runner: Arc<dyn Runner>, limits: RunLimits) -> Agent {
-    Agent { handle: format!("@nick.{name}").parse().unwrap(), runner, limits }
+    Agent::new(format!("@nick.{name}").parse().unwrap(), runner, limits)
 }
 
 /// The agent that every house has.
