@@ -1,5 +1,5 @@
 //! The client itself: which server, which token, and the one way every operation goes.
-//! Must not know: any operation; those stand in `accounts`, `sessions`, `frames`, `channels`, `context`, `runs`,
+//! Must not know: any operation; those stand in `accounts`, `attach`, `sessions`, `frames`, `channels`, `context`, `runs`,
 //! `transfer`, `me`, `mcp`, `contacts`, `health`, `inbox`, `live`.
 
 use std::{fmt, sync::Arc, time::Duration};

@@ -1,9 +1,10 @@
-//! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events over
+//! Typed async client of a Plenary server: accounts, the Agent Session Protocol over HTTP, live events and attached agents over
 //! WebSocket, frames, channels, context and runs over HTTP and Server-Sent Events, the inbox, exports and backups. Used by the
 //! command line and by tests.
 //! Must not know: the server's crates, terminals, files but for a CA bundle and backups, where identities come from.
 
 pub mod accounts;
+pub mod attach;
 mod base_url;
 pub mod channels;
 mod client;
@@ -26,6 +27,7 @@ pub mod runs;
 mod secret;
 pub mod sessions;
 pub mod transfer;
+mod websocket;
 
 use plenary_outward::sse;
 

@@ -5,6 +5,7 @@ pub mod acp;
 mod config;
 pub mod connected;
 pub mod exec;
+pub mod hosting;
 mod key;
 pub mod openai;
 mod program;

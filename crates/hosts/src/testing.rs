@@ -1,11 +1,10 @@
 //! Requests and runs for the tests of kinds, and a server that answers from a script.
 
-use std::{collections::VecDeque, pin::Pin, sync::Arc};
+use std::{collections::VecDeque, sync::Arc};
 
 use plenary_kernel::{Stamp, TimestampMs};
-use plenary_log::Fault;
 use plenary_runs::{
-    Ears, Recall, Run, RunRequest, Turn,
+    Ears, Run, RunRequest,
     id::{RunId, ThreadId},
     run_of,
 };
@@ -16,18 +15,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// A thread without earlier runs.
-struct Nothing;
-
-impl Recall for Nothing {
-    fn turns(
-        &self,
-        _: ThreadId,
-        _: RunId,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Turn>, Fault>> + Send + '_>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-}
+use crate::hosting::NoRecall;
 
 /// A ChatRequest with this body.
 pub(crate) fn request(body: &Value) -> RunRequest {
@@ -47,7 +35,7 @@ pub(crate) fn request(body: &Value) -> RunRequest {
 
 /// Both ends of its run.
 pub(crate) fn run(request: &RunRequest) -> (Run, Ears) {
-    run_of(Arc::new(request.clone()), Arc::new(Nothing))
+    run_of(Arc::new(request.clone()), Arc::new(NoRecall))
 }
 
 /// A request that the script answered.

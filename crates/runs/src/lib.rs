@@ -42,7 +42,7 @@ pub use inside::{NotBegun, stops};
 pub use registry::{Agent, Registry, RegistryError, RunLimits};
 pub use routes::{operations, routes};
 pub use runner::{
-    AgentOperation, Asked, Card, Delta, Ears, Ended, Event, EventKind, FinishReason, Input, NotAnEvent,
-    NotTaken, Output, Recall, Role, Run, RunRequest, Runner, Running, Said, Turn, run_of,
+    AgentOperation, Asked, Card, Delta, Ears, Ended, Event, EventKind, FinishReason, Heard, Input,
+    NotAnEvent, NotTaken, Output, Recall, Role, Run, RunRequest, Runner, Running, Said, Turn, run_of,
 };
 pub use runs::Runs;

@@ -2,6 +2,7 @@
 //! Must not know: how they travel.
 
 mod artifact;
+pub(crate) mod frames;
 
 use std::{borrow::Cow, sync::Arc};
 

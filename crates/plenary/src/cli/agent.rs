@@ -1,18 +1,19 @@
 //! `plenary agent`: agents, their tokens, and whom they trust, as their owner or the operator sets it.
-//! Must not know: what agents say.
+//! Must not know: what agents say, or how one is hosted.
 
 use std::io::{BufRead, IsTerminal};
 
 use clap::{Args, Subcommand, ValueEnum};
 use plenary_client::{
-    Client,
-    accounts::{Agent, AgentList, Allowlist, ChangeAgent, CreateAgent, Policy},
+    Client, Reply,
+    accounts::{Agent, AgentList, Allowlist, ChangeAgent, CreateAgent, CreatedAgent, Policy},
 };
 use plenary_kernel::{AgentHandle, AllowEntry};
 
 use super::{
     context::Context,
     failure::Failure,
+    host,
     identity::{Holder, Realm},
     say,
 };
@@ -21,6 +22,15 @@ use crate::out::Table;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(flatten)]
+    Set(Setting),
+    /// Run an agent on this machine, and serve the server's runs with it
+    Host(Box<host::Host>),
+}
+
+/// What the owner or the operator sets.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Setting {
     /// Make an agent, and save its token
     Add(Add),
     /// List the agents
@@ -129,7 +139,7 @@ pub(crate) enum Switch {
     Off,
 }
 
-impl Command {
+impl Setting {
     fn handle(&self) -> Option<&AgentHandle> {
         match self {
             Self::List => None,
@@ -152,12 +162,19 @@ impl Command {
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
-    let owner = command.handle().map(AgentHandle::owner_name);
+    match command {
+        Command::Set(setting) => set(context, setting).await,
+        Command::Host(args) => host::run(context, *args).await,
+    }
+}
+
+async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
+    let owner = setting.handle().map(AgentHandle::owner_name);
     let client = context.configuring_client(owner.as_ref().map_or(Realm::Everything, Realm::Owner))?;
     let out = context.out;
-    match command {
-        Command::Add(args) => add(context, &client, args).await,
-        Command::List => {
+    match setting {
+        Setting::Add(args) => add(context, &client, args).await,
+        Setting::List => {
             let mut table = Table::new(&["AGENT", "POLICY", "ALLOWLIST"]);
             let take = |page: &AgentList| {
                 for agent in &page.agents {
@@ -168,53 +185,53 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             context.pages(async |at| client.agents(at).await, |page| page.next_cursor.as_ref(), take).await?;
             context.table(&table, "no agents yet; make one with `plenary agent add @owner.name`")
         }
-        Command::Allowlist(Of { handle }) => {
+        Setting::Allowlist(Of { handle }) => {
             let reply = client.allowlist(&handle).await?;
             context.answer(&reply, |list| print_entries(context, list))
         }
-        Command::Blocks(Of { handle }) => {
+        Setting::Blocks(Of { handle }) => {
             say::blocks(context, async |at| client.blocks(&handle, at).await).await
         }
-        Command::Show(Of { handle }) => {
+        Setting::Show(Of { handle }) => {
             let reply = client.agent(&handle).await?;
             context.answer(&reply, |agent| say::agent(&out, agent))
         }
-        Command::Policy { handle, policy } => {
+        Setting::Policy { handle, policy } => {
             change(context, &client, &handle, ChangeAgent { policy: Some(policy), ..ChangeAgent::default() })
                 .await
         }
-        Command::SelfService { handle, switch } => {
+        Setting::SelfService { handle, switch } => {
             let self_service = Some(matches!(switch, Switch::On));
             change(context, &client, &handle, ChangeAgent { self_service, ..ChangeAgent::default() }).await
         }
-        Command::Allow { handle, entries } => {
+        Setting::Allow { handle, entries } => {
             let reply = client.allow(&handle, &entries).await?;
             context.answer(&reply, |list| print_entries(context, list))
         }
-        Command::Disallow { handle, entry } => {
+        Setting::Disallow { handle, entry } => {
             let reply = client.disallow(&handle, &entry).await?;
             context.answer(&reply, |list| print_entries(context, list))
         }
-        Command::Block(Pair { handle, target }) => {
+        Setting::Block(Pair { handle, target }) => {
             let reply = client.block(&handle, &target).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("{handle} blocks {target}"))?))
         }
-        Command::Unblock(Pair { handle, target }) => {
+        Setting::Unblock(Pair { handle, target }) => {
             let reply = client.unblock(&handle, &target).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("{handle} no longer blocks {target}"))?))
         }
-        Command::RotateToken { handle, show_token } => rotate(context, &client, handle, show_token).await,
-        Command::Stop(Of { handle }) => {
+        Setting::RotateToken { handle, show_token } => rotate(context, &client, handle, show_token).await,
+        Setting::Stop(Of { handle }) => {
             hosted(&client, &handle).await?;
             let reply = client.stop_agent(handle.name()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("stopped {handle}"))?))
         }
-        Command::Start(Of { handle }) => {
+        Setting::Start(Of { handle }) => {
             hosted(&client, &handle).await?;
             let reply = client.start_agent(handle.name()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("started {handle}"))?))
         }
-        Command::Rm { handle, yes } => remove(context, &client, &handle, yes).await,
+        Setting::Rm { handle, yes } => remove(context, &client, &handle, yes).await,
     }
 }
 
@@ -227,21 +244,36 @@ async fn hosted(client: &Client, handle: &AgentHandle) -> Result<(), Failure> {
     Err(Failure::local(format!("the server does not run {handle}")))
 }
 
-async fn add(context: &Context, client: &Client, args: Add) -> Result<(), Failure> {
+/// Makes an agent and saves its token; whether that was saved comes beside it.
+pub(super) async fn make(
+    context: &Context,
+    client: &Client,
+    agent: &CreateAgent,
+) -> Result<(Reply<CreatedAgent>, Result<(), Failure>), Failure> {
     context.check_tokens_file()?;
-    let mut agent = CreateAgent::new(args.handle.clone());
+    let reply = client.create_agent(agent).await?;
+    let kept = context.keep_token(&Holder::Agent(reply.handle.clone()), &reply.token);
+    Ok((reply, kept))
+}
+
+/// That a new agent is out of everybody's reach, where it is.
+pub(super) fn note_reach(context: &Context, made: &CreatedAgent) {
+    if made.policy == Policy::Allowlist && made.allowlist.is_empty() {
+        context.out.note(&format!(
+            "nobody can reach it yet, nor it anybody: `plenary agent allow {} @owner.name`, or policy open",
+            made.handle
+        ));
+    }
+}
+
+async fn add(context: &Context, client: &Client, args: Add) -> Result<(), Failure> {
+    let mut agent = CreateAgent::new(args.handle);
     agent.policy = args.policy;
     agent.allowlist = args.allow;
     agent.self_service = args.self_service.then_some(true);
-    let reply = client.create_agent(&agent).await?;
-    let kept = context.keep_token(&Holder::Agent(args.handle), &reply.token);
+    let (reply, kept) = make(context, client, &agent).await?;
     context.answer(&reply, |made| {
-        if made.policy == Policy::Allowlist && made.allowlist.is_empty() {
-            context.out.note(&format!(
-                "nobody can reach it yet, nor it anybody: `plenary agent allow {} @owner.name`, or policy open",
-                made.handle
-            ));
-        }
+        note_reach(context, made);
         let line = if args.show_token { &made.token } else { made.handle.as_str() };
         Ok(context.out.line(line)?)
     })?;

@@ -12,7 +12,7 @@ use plenary_kernel::AgentHandle;
 use super::{
     Global,
     failure::Failure,
-    identity::{self, Credential, Holder, Identity, Realm, TokensFile},
+    identity::{self, Credential, Holder, Identity, Realm, Source, TokensFile},
     surroundings::Surroundings,
     whereabouts::{self, UrlSource, Whereabouts},
 };
@@ -109,7 +109,15 @@ impl Context {
 
     /// A client that speaks as the agent.
     pub(crate) fn agent_client(&self) -> Result<Client, Failure> {
-        let identity = self.identity()?;
+        self.client_of_identity(self.identity()?)
+    }
+
+    /// A client that speaks as the agent that the command is about, whoever speaks here otherwise.
+    pub(crate) fn client_as(&self, handle: &AgentHandle) -> Result<Client, Failure> {
+        self.client_of_identity(Some(Identity { handle: handle.clone(), source: Source::Argument }))
+    }
+
+    fn client_of_identity(&self, identity: Option<Identity>) -> Result<Client, Failure> {
         let file = self.tokens_file();
         let found = identity::agent_credential(
             self.given_token()?,

@@ -1,6 +1,6 @@
 //! The client commands: what they are called, and how one is carried out.
 //! Must not know: the server's crates; everything goes through its public HTTP, WebSocket and event
-//! streams.
+//! streams. Only `agent host` uses one: what runs agents runs them here as it does there.
 
 mod agent;
 mod agentic;
@@ -15,9 +15,11 @@ mod explain;
 mod failure;
 mod frame;
 mod hook;
+mod host;
 mod identity;
 mod inbox;
 mod input;
+mod interrupts;
 mod listen;
 mod mcp;
 mod me;

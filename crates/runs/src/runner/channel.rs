@@ -174,16 +174,54 @@ pub struct Delta {
     pub text: String,
 }
 
-/// The other end of a run: whoever listens to it. That is the room, or a test of a runner.
+/// What a run said next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// An event.
+    Event(Event),
+    /// A piece of text that is still being made.
+    Piece(String),
+}
+
+/// The other end of a run: whoever listens to it. That is the room, a host of the agent, or a test of a runner.
 #[derive(Debug)]
 pub struct Ears {
     pub(crate) events: mpsc::Receiver<Event>,
     pub(crate) deltas: mpsc::Receiver<Delta>,
     answers: mpsc::Sender<Map<String, Value>>,
     canceled: watch::Sender<bool>,
+    /// How many events were heard by [`Ears::next`].
+    heard: u64,
+    /// A delta that came before the events that it follows.
+    early: Option<Delta>,
 }
 
 impl Ears {
+    /// The next event or piece of text, in the order in which they were said; `None` when the runner has let go of its
+    /// run and all is heard. May be dropped while it waits: nothing is lost. Not to be mixed with the two below.
+    pub async fn next(&mut self) -> Option<Heard> {
+        loop {
+            if let Some(piece) = self.early.take_if(|delta| delta.after <= self.heard) {
+                return Some(Heard::Piece(piece.text));
+            }
+            tokio::select! {
+                biased;
+                Some(delta) = self.deltas.recv(), if self.early.is_none() => self.early = Some(delta),
+                Some(event) = self.events.recv() => {
+                    self.heard += 1;
+                    return Some(Heard::Event(event));
+                }
+                else => return self.early.take().map(|delta| Heard::Piece(delta.text)),
+            }
+        }
+    }
+
+    /// Takes nothing more of the runner; what it has said is still heard.
+    pub fn close(&mut self) {
+        self.events.close();
+        self.deltas.close();
+    }
+
     /// The next event; `None` when the runner has let go of its run and all is heard.
     pub async fn event(&mut self) -> Option<Event> {
         self.events.recv().await
@@ -214,5 +252,5 @@ pub fn run_of(request: Arc<RunRequest>, recall: Arc<dyn Recall>) -> (Run, Ears) 
     let (cancel, canceled) = watch::channel(false);
     let output = Output { request, events, deltas, said: Arc::default(), recall };
     let run = Run { output, input: Input { answers: answered, canceled } };
-    (run, Ears { events: said, deltas: shown, answers, canceled: cancel })
+    (run, Ears { events: said, deltas: shown, answers, canceled: cancel, heard: 0, early: None })
 }

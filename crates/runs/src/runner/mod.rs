@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use channel::{Asked, Delta, Ears, Input, NotTaken, Output, Run, run_of};
+pub use channel::{Asked, Delta, Ears, Heard, Input, NotTaken, Output, Run, run_of};
 pub use request::RunRequest;
 pub use said::{Event, EventKind, NotAnEvent, Role, Said};
 

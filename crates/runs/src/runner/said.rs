@@ -242,6 +242,12 @@ impl Event {
         serde_json::from_str(&self.members).unwrap_or_default()
     }
 
+    /// Its own members as they were said: a JSON object on one line, which has none of those that the room writes.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        &self.members
+    }
+
     /// How many octets it has, with what it carries.
     #[must_use]
     pub fn octets(&self) -> usize {

@@ -7,8 +7,8 @@ use plenary_log::Fault;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Asked, Ears, Ended, Event, EventKind, NotAnEvent, NotTaken, Recall, Role, Run, RunRequest, Said, Turn,
-    run_of,
+    Asked, Ears, Ended, Event, EventKind, Heard, NotAnEvent, NotTaken, Recall, Role, Run, RunRequest, Said,
+    Turn, run_of,
 };
 use crate::{
     id::{RunId, ThreadId},
@@ -152,6 +152,25 @@ async fn deltas_are_lost_past_their_limit_and_never_wait() {
         left += 1;
     }
     assert_eq!(left, DELTAS_WAITING_MAX - 2);
+}
+
+#[tokio::test]
+async fn text_in_the_making_is_heard_where_it_was_said() {
+    let (run, mut ears) = both();
+    run.emit_delta("a");
+    run.emit(Event::text("ab")).await.unwrap();
+    run.emit_delta("c");
+    run.emit(Event::tool_text("x")).await.unwrap();
+    run.emit_delta("d");
+    drop(run);
+    let mut heard = Vec::new();
+    while let Some(next) = ears.next().await {
+        heard.push(match next {
+            Heard::Event(event) => event.json().to_owned(),
+            Heard::Piece(text) => text,
+        });
+    }
+    assert_eq!(heard, ["a", r#"{"content":"ab"}"#, "c", r#"{"content":"x"}"#, "d"]);
 }
 
 #[tokio::test]

@@ -33,6 +33,8 @@ pub(crate) enum Source {
     Project(PathBuf),
     /// The nearest `.plenary/clients.toml` that says which agent a coding agent is.
     Client(PathBuf),
+    /// What the command is about.
+    Argument,
 }
 
 impl std::fmt::Display for Source {
@@ -41,6 +43,7 @@ impl std::fmt::Display for Source {
             Self::Flag => f.write_str("--as"),
             Self::Environment => f.write_str("PLENARY_AS"),
             Self::Project(path) | Self::Client(path) => write!(f, "{}", path.display()),
+            Self::Argument => f.write_str("the argument"),
         }
     }
 }

@@ -9,11 +9,12 @@ use plenary_client::{
     runs::{EventBody, FinishReason, RunEvent, RunStream, Signal},
 };
 
-use super::{interrupts::Interrupts, prompt::Prompt, words::Voice};
+use super::{prompt::Prompt, words::Voice};
 use crate::{
     cli::{
         context::Context,
         failure::{Exit, Failure},
+        interrupts::Interrupts,
     },
     out::clean,
 };

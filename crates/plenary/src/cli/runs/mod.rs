@@ -3,7 +3,6 @@
 
 mod agents;
 mod follow;
-mod interrupts;
 mod prompt;
 mod reading;
 mod run;

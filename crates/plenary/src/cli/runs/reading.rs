@@ -10,9 +10,9 @@ use plenary_client::{
     runs::{Place, Signal},
 };
 
-use super::{agents::Which, follow, interrupts::Interrupts, words::Voice};
+use super::{agents::Which, follow, words::Voice};
 use crate::{
-    cli::{context::Context, failure::Failure},
+    cli::{context::Context, failure::Failure, interrupts::Interrupts},
     out::{Table, clean},
 };
 

@@ -3,23 +3,23 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::cli::failure::Failure;
+use super::failure::Failure;
 
 /// Both signals; from when this is made they do not end the process.
-pub(super) struct Interrupts {
+pub(crate) struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Interrupts {
-    pub(super) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new() -> Result<Self, Failure> {
         let watch =
             |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
         Ok(Self { interrupt: watch(SignalKind::interrupt())?, terminate: watch(SignalKind::terminate())? })
     }
 
     /// Until the next one. May be dropped and called again.
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}

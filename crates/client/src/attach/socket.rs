@@ -1,0 +1,116 @@
+//! One WebSocket connection of an attached agent: frames both ways at the same time, and noticing that the server is
+//! gone.
+//! Must not know: what frames say, or what happens after the connection.
+
+use std::{future::poll_fn, time::Duration};
+
+use futures_util::{
+    SinkExt, StreamExt,
+    stream::{SplitSink, SplitStream},
+};
+use tokio::time::{Instant, sleep_until};
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::{
+    Client, Result,
+    websocket::{self, WebSocket},
+};
+
+/// Largest frame taken: a request as the server may hand it on, and room for what it adds.
+const FRAME_OCTETS_MAX: usize = 9 << 20;
+/// How long nothing may be heard of the server, which pings every 20 s.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// How long what was put may take to go out before the good-bye.
+const LAST_FRAMES_TIME: Duration = Duration::from_secs(1);
+
+/// What [`Socket::next`] reports.
+pub(super) enum Heard {
+    /// A text frame.
+    Frame(String),
+    /// What was put is on its way.
+    Sent,
+}
+
+/// An open connection.
+pub(super) struct Socket {
+    read: SplitStream<WebSocket>,
+    write: SplitSink<WebSocket, Message>,
+    heard: Instant,
+    /// Waits for its turn.
+    put: Option<Message>,
+    /// Whether something was written that may not have gone out.
+    is_behind: bool,
+}
+
+impl Socket {
+    /// Connects and upgrades.
+    pub(super) async fn open(client: &Client, path: &str) -> Result<Self> {
+        let (write, read) = websocket::open(client, path, FRAME_OCTETS_MAX).await?.split();
+        Ok(Self { read, write, heard: Instant::now(), put: None, is_behind: false })
+    }
+
+    /// Whether it takes a frame.
+    pub(super) fn has_room(&self) -> bool {
+        self.put.is_none()
+    }
+
+    /// Takes a frame.
+    pub(super) fn put(&mut self, frame: String) {
+        self.put = Some(Message::Text(frame.into()));
+    }
+
+    /// The next text frame, or why there will be none; what was put goes out meanwhile. The server's pings are answered
+    /// by reading on.
+    pub(super) async fn next(&mut self) -> std::result::Result<Heard, String> {
+        loop {
+            let silent = sleep_until(self.heard + SILENCE_MAX);
+            let has_put = self.put.is_some();
+            let write = &mut self.write;
+            // May be dropped while it waits: nothing is written before there is room.
+            let written =
+                poll_fn(|cx| if has_put { write.poll_ready_unpin(cx) } else { write.poll_flush_unpin(cx) });
+            let frame = tokio::select! {
+                biased;
+                frame = self.read.next() => frame,
+                written = written, if has_put || self.is_behind => {
+                    written.map_err(|e| e.to_string())?;
+                    let Some(put) = self.put.take() else {
+                        self.is_behind = false;
+                        continue;
+                    };
+                    self.is_behind = true;
+                    self.write.start_send_unpin(put).map_err(|e| e.to_string())?;
+                    return Ok(Heard::Sent);
+                }
+                () = silent => return Err("the server fell silent".into()),
+            };
+            self.heard = Instant::now();
+            match frame {
+                Some(Ok(Message::Text(text))) => return Ok(Heard::Frame(text.as_str().to_owned())),
+                Some(Ok(Message::Close(frame))) => {
+                    return Err(websocket::farewell(&mut self.read, frame).await);
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_))) => {}
+                Some(Err(error)) => return Err(error.to_string()),
+                None => return Err("the connection ended".into()),
+            }
+        }
+    }
+
+    /// Sends what was put, says good-bye and waits a moment for the answer.
+    pub(super) async fn close(self) {
+        let Self { read, mut write, put, .. } = self;
+        let last = async {
+            match put {
+                Some(put) => write.send(put).await,
+                None => write.flush().await,
+            }
+        };
+        // A server that takes nothing any more is left behind.
+        if let Ok(Ok(())) = tokio::time::timeout(LAST_FRAMES_TIME, last).await
+            && let Ok(mut socket) = read.reunite(write)
+        {
+            websocket::close(&mut socket).await;
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The upgrade to a WebSocket, and its close: what the connections to `/connect` and of attached agents have in common.
+//! Must not know: what frames say.
+
+use std::{pin::pin, time::Duration};
+
+use futures_util::{Sink, SinkExt, Stream as Frames, StreamExt};
+use http::HeaderMap;
+use tokio::time::timeout;
+use tokio_tungstenite::{
+    WebSocketStream, client_async_with_config,
+    tungstenite::{
+        self, Message,
+        client::IntoClientRequest,
+        protocol::{CloseFrame, WebSocketConfig, frame::coding::CloseCode},
+    },
+};
+
+use crate::{Client, Error, FaultKind, NetworkFault, RawReply, Result, net::Stream};
+
+/// Longest time the upgrade may take, and the good-bye.
+const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(10);
+const GOODBYE_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// An open one.
+pub(crate) type WebSocket = WebSocketStream<Stream>;
+
+/// Connects and upgrades at a path, which is percent-encoded and may have a query.
+pub(crate) async fn open(client: &Client, path: &str, frame_octets_max: usize) -> Result<WebSocket> {
+    let uri = client.base().ws(path)?;
+    let fault = |kind, detail: String| NetworkFault { kind, server: client.base().to_string(), detail };
+    let mut request = (&uri).into_client_request().map_err(|e| Error::Invalid(e.to_string()))?;
+    request.headers_mut().extend(client.credentials()?.into_iter().collect::<HeaderMap>());
+    let stream = client.connector().connect(&uri).await.map_err(|e| fault(e.kind, e.detail))?;
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(frame_octets_max))
+        .max_frame_size(Some(frame_octets_max));
+    let upgrade = pin!(client_async_with_config(request, stream, Some(config)));
+    match timeout(HANDSHAKE_TIME_MAX, upgrade).await {
+        Err(_) => Err(fault(FaultKind::TimedOut, "no answer to the upgrade".into()).into()),
+        Ok(Ok((ws, _))) => Ok(ws),
+        Ok(Err(tungstenite::Error::Http(response))) => {
+            let (head, body) = response.into_parts();
+            let body = body.unwrap_or_default().into();
+            let reply = RawReply { status: head.status.as_u16(), headers: head.headers, body };
+            Err(reply.refusal().into())
+        }
+        Ok(Err(tungstenite::Error::Io(error))) => Err(fault(FaultKind::Lost, error.to_string()).into()),
+        Ok(Err(tungstenite::Error::Protocol(tungstenite::error::ProtocolError::HandshakeIncomplete))) => {
+            Err(fault(FaultKind::Lost, "closed during the upgrade".into()).into())
+        }
+        Ok(Err(other)) => {
+            let path = path.split('?').next().unwrap_or_default();
+            Err(Error::Unreadable(format!("no WebSocket at {path} ({other})")))
+        }
+    }
+}
+
+/// Lets the server's close be answered, and says why it came.
+pub(crate) async fn farewell<S>(socket: &mut S, frame: Option<CloseFrame>) -> String
+where
+    S: Frames<Item = std::result::Result<Message, tungstenite::Error>> + Unpin,
+{
+    let rest = async { while socket.next().await.is_some_and(|frame| frame.is_ok()) {} };
+    // A server that does not hang up after its close is left behind.
+    let _late = timeout(GOODBYE_TIME_MAX, rest).await;
+    match frame {
+        None => "closed by the server".into(),
+        Some(frame) if frame.reason.is_empty() => format!("closed by the server ({})", frame.code),
+        Some(frame) => format!("closed by the server ({}: {})", frame.code, frame.reason),
+    }
+}
+
+/// Says good-bye and waits a moment for the answer. The connection is to be dropped either way.
+pub(crate) async fn close<S>(socket: &mut S)
+where
+    S: Frames<Item = std::result::Result<Message, tungstenite::Error>>
+        + Sink<Message, Error = tungstenite::Error>
+        + Unpin,
+{
+    let frame = CloseFrame { code: CloseCode::Normal, reason: "".into() };
+    let goodbye = async {
+        if socket.send(Message::Close(Some(frame))).await.is_ok() {
+            while socket.next().await.is_some_and(|frame| frame.is_ok()) {}
+        }
+    };
+    let _late = timeout(GOODBYE_TIME_MAX, goodbye).await;
+}

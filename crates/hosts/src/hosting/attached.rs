@@ -1,0 +1,203 @@
+//! One connection's runs: which go on, and what the server asks of them.
+//! Must not know: how frames travel, or what a run says.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use plenary_runs::{
+    Ended, RunRequest,
+    id::{RunId, ThreadId},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, watch};
+
+use super::{
+    ANSWERS_WAITING_MAX, Happening, Inner, RUNS_WAITING_MAX,
+    carrying::{self, Carrying, Going},
+};
+use crate::spoken::{excerpt, frames};
+
+/// What goes on over one connection.
+pub struct Attached {
+    hosting: Arc<Inner>,
+    /// None once the host stops.
+    tell: Option<mpsc::Sender<Happening>>,
+    runs: Runs,
+}
+
+/// A run that was begun, as its connection holds it.
+struct Begun {
+    going: watch::Sender<Going>,
+    answers: mpsc::Sender<Map<String, Value>>,
+}
+
+/// The runs that wait or go on.
+#[derive(Clone, Default)]
+pub(super) struct Runs(Arc<Mutex<HashMap<RunId, Begun>>>);
+
+impl Runs {
+    fn all(&self) -> MutexGuard<'_, HashMap<RunId, Begun>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It is over.
+    pub(super) fn over(&self, run: RunId) {
+        self.all().remove(&run);
+    }
+
+    fn turn(&self, to: Going) {
+        self.all().values().for_each(|begun| begun.turn(to));
+    }
+}
+
+impl Begun {
+    /// Who is told to stop does not go on again, and what weighs more counts.
+    fn turn(&self, to: Going) {
+        self.going.send_if_modified(|going| {
+            let weighs_more = *going < to;
+            *going = to.max(*going);
+            weighs_more
+        });
+    }
+}
+
+/// What every frame of the server has.
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(rename = "type")]
+    kind: String,
+    run_id: RunId,
+}
+
+/// A request.
+#[derive(Deserialize)]
+struct Request {
+    thread_id: ThreadId,
+    #[serde(default)]
+    input: Value,
+}
+
+/// A caller's answer.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    request_keys: Map<String, Value>,
+}
+
+impl Attached {
+    pub(super) fn new(hosting: Arc<Inner>, tell: mpsc::Sender<Happening>) -> Self {
+        Self { hosting, tell: Some(tell), runs: Runs::default() }
+    }
+
+    /// How many runs wait or go on.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.runs.all().len()
+    }
+
+    /// What the server says. Never waits; what can't be read is logged and passed over.
+    pub fn hear(&self, frame: &str) {
+        if let Err(why) = self.read(frame) {
+            tracing::warn!(agent = %self.hosting.agent, why, line = excerpt(frame.as_bytes()), "a frame of the server is passed over");
+        }
+    }
+
+    fn read(&self, frame: &str) -> Result<(), String> {
+        let asked: Asked = serde_json::from_str(frame).map_err(|error| error.to_string())?;
+        match asked.kind.as_str() {
+            // A run that is over wants no answer and needs no stop.
+            "ResumeWithInput" => {
+                let answer: Answer = serde_json::from_str(frame).map_err(|error| error.to_string())?;
+                if let Some(begun) = self.runs.all().get(&asked.run_id)
+                    && begun.answers.try_send(answer.request_keys).is_err()
+                {
+                    begun.turn(Going::Deaf);
+                }
+                Ok(())
+            }
+            "CancelRequest" => {
+                if let Some(begun) = self.runs.all().get(&asked.run_id) {
+                    begun.turn(Going::Canceled);
+                }
+                Ok(())
+            }
+            _ => self.begin(asked, frame),
+        }
+    }
+
+    fn begin(&self, asked: Asked, frame: &str) -> Result<(), String> {
+        // Left unanswered, it goes to another instance.
+        let Some(tell) = self.tell.clone() else { return Ok(()) };
+        let run_id = asked.run_id;
+        let request: Request = match serde_json::from_str(frame) {
+            Ok(request) => request,
+            Err(error) => {
+                refuse(tell, run_id, &format!("the request can't be read: {error}"));
+                return Ok(());
+            }
+        };
+        let mut runs = self.runs.all();
+        if runs.contains_key(&run_id) {
+            return Err("the run goes on already".into());
+        }
+        let at_once_max = self.hosting.runs_max;
+        if runs.len() >= at_once_max + RUNS_WAITING_MAX {
+            let why = format!(
+                "the agent's host has {at_once_max} runs at a time, and {RUNS_WAITING_MAX} wait already; ask again later"
+            );
+            refuse(tell, run_id, &why);
+            return Ok(());
+        }
+        let (going, told) = watch::channel(Going::On);
+        let (answers, answered) = mpsc::channel(ANSWERS_WAITING_MAX);
+        runs.insert(run_id, Begun { going, answers });
+        drop(runs);
+        let request = RunRequest {
+            agent: self.hosting.agent.clone(),
+            run_id,
+            thread_id: request.thread_id,
+            depth: 0,
+            requester: "".into(),
+            request_type: asked.kind.into(),
+            input: request.input.as_str().map(str::to_owned),
+            body: frame.to_owned().into(),
+            args: Arc::default(),
+        };
+        let runs = self.runs.clone();
+        let carrying = Carrying { hosting: self.hosting.clone(), request, going: told, answered, tell, runs };
+        tokio::spawn(carrying::carry_out(carrying));
+        Ok(())
+    }
+
+    /// The host stops: what goes on is stopped and told as an error, and what waits is left to other instances. The queue
+    /// of what comes of it ends when all is over.
+    pub fn stop(&mut self) {
+        self.tell = None;
+        self.runs.turn(Going::Stopped);
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.runs.turn(Going::Lost);
+    }
+}
+
+impl std::fmt::Debug for Attached {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Attached").field("runs", &self.runs()).finish_non_exhaustive()
+    }
+}
+
+/// Ends a run that was never begun, beside whatever else is said.
+fn refuse(tell: mpsc::Sender<Happening>, run: RunId, why: &str) {
+    let ended = Ended::error(why);
+    tokio::spawn(async move {
+        // Who is gone hears nothing.
+        let _ = tell.send(Happening::Frame(frames::ended(run, &ended))).await;
+        let _ = tell.send(Happening::completed(run, &ended)).await;
+    });
+}

@@ -1,0 +1,107 @@
+//! An agent of this process for a server that is elsewhere: requests come in as frames, runs are carried out here, and
+//! what they say goes out as frames (`connected`, from the other side).
+//! Must not know: sockets, or which kind of agent it is.
+
+mod attached;
+mod carrying;
+#[cfg(test)]
+mod tests;
+mod turns;
+
+use std::{pin::Pin, sync::Arc, time::Duration};
+
+use plenary_log::Fault;
+use plenary_runs::{
+    Ended, FinishReason, Recall, Runner, Turn,
+    id::{RunId, ThreadId},
+};
+use tokio::sync::mpsc;
+
+pub use attached::Attached;
+
+use self::turns::Turns;
+
+/// How many runs go on at a time unless it is said.
+pub const RUNS_MAX: usize = 16;
+/// Most runs that wait for their turn; past it a run ends with an error that says so.
+pub const RUNS_WAITING_MAX: usize = 64;
+/// Most happenings that wait to be taken; past it runs wait.
+pub const HAPPENINGS_WAITING_MAX: usize = 64;
+/// Most answers that a run has not taken; past it the run ends with an error.
+pub const ANSWERS_WAITING_MAX: usize = 16;
+/// How long a run that was told to stop may take, or whose server is lost; past it its runner is dropped.
+pub const CANCEL_GRACE: Duration = Duration::from_secs(6);
+/// The same when the host stops.
+pub const STOP_GRACE: Duration = Duration::from_secs(3);
+
+/// An agent that is hosted here. Cheap to clone.
+#[derive(Clone)]
+pub struct Hosting(Arc<Inner>);
+
+struct Inner {
+    runner: Arc<dyn Runner>,
+    /// The agent's name, for logs.
+    agent: Arc<str>,
+    turns: Turns,
+    runs_max: usize,
+}
+
+/// What comes of the runs of one connection.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// A text frame for the server.
+    Frame(String),
+    /// A run had its turn.
+    Started(RunId, ThreadId),
+    /// A run is over.
+    Completed {
+        /// Which.
+        run: RunId,
+        /// How.
+        finish_reason: FinishReason,
+        /// Of an error: what went wrong.
+        why: Option<String>,
+    },
+}
+
+impl Happening {
+    fn completed(run: RunId, ended: &Ended) -> Self {
+        Self::Completed { run, finish_reason: ended.finish_reason, why: ended.why.clone() }
+    }
+}
+
+impl Hosting {
+    /// Hosts what `runner` carries out, at most `runs_max` runs at a time.
+    #[must_use]
+    pub fn new(runner: Arc<dyn Runner>, agent: &str, runs_max: usize) -> Self {
+        let turns = Turns::new(runs_max);
+        Self(Arc::new(Inner { runner, agent: agent.into(), turns, runs_max }))
+    }
+
+    /// A connection to the server stands: from now on runs come over it, and what comes of them goes into the queue.
+    /// Dropped, its runs are canceled. Must be called inside a tokio runtime.
+    #[must_use]
+    pub fn attached(&self) -> (Attached, mpsc::Receiver<Happening>) {
+        let (tell, happenings) = mpsc::channel(HAPPENINGS_WAITING_MAX);
+        (Attached::new(self.0.clone(), tell), happenings)
+    }
+}
+
+impl std::fmt::Debug for Hosting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hosting").field("agent", &self.0.agent).finish_non_exhaustive()
+    }
+}
+
+/// What came before a run is the server's to know: whoever needs it keeps it itself.
+pub(crate) struct NoRecall;
+
+impl Recall for NoRecall {
+    fn turns(
+        &self,
+        _: ThreadId,
+        _: RunId,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<Turn>, Fault>> + Send + '_>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}

@@ -1,0 +1,261 @@
+//! Frames in, frames out, over real programs.
+
+use plenary_kernel::{Stamp, TimestampMs};
+use plenary_runs::{Card, Run, RunRequest, Running};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::exec::Exec;
+
+fn shell(script: &str, runs_max: usize) -> Hosting {
+    let table: toml::Table = toml::Table::from_iter([(
+        "command".to_owned(),
+        toml::Value::from(vec!["sh".to_owned(), "-c".into(), script.into()]),
+    )]);
+    Hosting::new(Arc::new(Exec::new(crate::config::read(table).unwrap()).unwrap()), "tool", runs_max)
+}
+
+/// The ids of the `n`th run, on a thread of its own.
+fn ids(n: u64) -> (RunId, ThreadId) {
+    let stamp = Stamp::new(TimestampMs(n + 1), [0; 10]);
+    (RunId::mint(&stamp, 0), ThreadId::mint(&stamp, 1))
+}
+
+fn request(n: u64, input: &str) -> String {
+    let (run, thread) = ids(n);
+    json!({"type": "ChatRequest", "run_id": run, "thread_id": thread, "input": input}).to_string()
+}
+
+fn told(n: u64, kind: &str, keys: Value) -> String {
+    json!({"type": kind, "run_id": ids(n).0, "thread_id": ids(n).1, "request_keys": keys}).to_string()
+}
+
+/// The next frame, or what else happened in words.
+async fn next(happenings: &mut mpsc::Receiver<Happening>) -> Value {
+    match happenings.recv().await {
+        None => json!("all is over"),
+        Some(Happening::Frame(frame)) => serde_json::from_str(&frame).unwrap(),
+        Some(Happening::Started(..)) => json!("started"),
+        Some(Happening::Completed { finish_reason, .. }) => json!({ "completed": finish_reason }),
+    }
+}
+
+/// Up to the end of a run; its end.
+async fn end(happenings: &mut mpsc::Receiver<Happening>) -> Value {
+    loop {
+        let happened = next(happenings).await;
+        assert_ne!(happened, "all is over");
+        if happened["type"] == "RunCompleted" {
+            return happened;
+        }
+    }
+}
+
+/// Up to an event of this type.
+async fn until(happenings: &mut mpsc::Receiver<Happening>, kind: &str) -> Value {
+    loop {
+        let happened = next(happenings).await;
+        assert!(happened != "all is over" && happened["type"] != "RunCompleted", "{happened}");
+        if happened["type"] == kind {
+            return happened;
+        }
+    }
+}
+
+/// Says on one line what it is asked; canceled by its line alone.
+const ASKS: &str = r#"read -r request; echo '{"type":"WaitForInput","request_keys":{"a":"A?"}}'
+    while read -r told; do case "$told" in
+        *CancelRequest*) echo '{"type":"RunCompleted","finish_reason":"success","result":"told"}'; exit;;
+        *) echo '{"type":"RunCompleted","finish_reason":"success","result":"answered"}'; exit;;
+    esac; done"#;
+
+#[tokio::test]
+async fn a_request_is_a_run_and_what_it_says_comes_back_in_order() {
+    let hosting = shell(
+        r#"read -r line; echo "{\"type\":\"TextOutput\",\"content\":\"$(printf '%s' "$line" | base64 -w0)\"}"
+        echo '{"type":"ToolCall","function_name":"f","args":{"n":1.0e2}}'
+        echo '{"type":"ArtifactGenerated","name":"a.md","content":"A"}'
+        echo '{"type":"RunCompleted","finish_reason":"success","result":"done"}'"#,
+        1,
+    );
+    let (attached, mut happenings) = hosting.attached();
+    attached.hear(&request(0, "hi"));
+    assert_eq!(next(&mut happenings).await, "started");
+    let text = next(&mut happenings).await;
+    assert_eq!((&text["type"], &text["run_id"]), (&json!("TextOutput"), &json!(ids(0).0)));
+    let line =
+        base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text["content"].as_str().unwrap());
+    let (run, thread) = ids(0);
+    let wanted = json!({"type": "ChatRequest", "run_id": run, "thread_id": thread, "input": "hi"});
+    assert_eq!(serde_json::from_slice::<Value>(&line.unwrap()).unwrap(), wanted);
+    assert_eq!(next(&mut happenings).await["args"], json!({"n": 1.0e2}));
+    assert_eq!(next(&mut happenings).await["content"], "A");
+    let ended = next(&mut happenings).await;
+    assert_eq!((&ended["finish_reason"], &ended["result"]), (&json!("success"), &json!("done")));
+    assert_eq!(next(&mut happenings).await, json!({"completed": "success"}));
+    assert_eq!(attached.runs(), 0);
+}
+
+#[tokio::test]
+async fn sc_44_sc_45_sc_46_answers_and_cancels_reach_their_run() {
+    let (attached, mut happenings) = {
+        let hosting = shell(ASKS, 2);
+        hosting.attached()
+    };
+    attached.hear(&request(0, "x"));
+    until(&mut happenings, "WaitForInput").await;
+    attached.hear(&told(0, "ResumeWithInput", json!({"a": 1})));
+    assert_eq!(end(&mut happenings).await["result"], "answered");
+    attached.hear(&request(1, "x"));
+    until(&mut happenings, "WaitForInput").await;
+    attached.hear(&told(1, "CancelRequest", Value::Null));
+    let ended = end(&mut happenings).await;
+    assert_eq!((&ended["finish_reason"], &ended["result"]), (&json!("canceled"), &Value::Null));
+    // Of a run that is over nobody asks anything.
+    attached.hear(&told(1, "CancelRequest", Value::Null));
+    attached.hear(&told(0, "ResumeWithInput", json!({})));
+}
+
+#[tokio::test]
+async fn what_is_past_the_runs_at_a_time_waits_and_past_that_is_refused() {
+    let hosting = shell(ASKS, 2);
+    let (attached, mut happenings) = hosting.attached();
+    for n in 0..2 {
+        attached.hear(&request(n, "x"));
+        until(&mut happenings, "WaitForInput").await;
+    }
+    let waiting = 2..2 + RUNS_WAITING_MAX as u64;
+    waiting.clone().for_each(|n| attached.hear(&request(n, "x")));
+    attached.hear(&request(waiting.end, "x"));
+    let refused = end(&mut happenings).await;
+    assert_eq!(refused["run_id"], json!(ids(waiting.end).0));
+    assert!(refused["error"].as_str().unwrap().contains("2 runs at a time"), "{refused}");
+    // One that waits is canceled without ever having begun.
+    attached.hear(&told(2, "CancelRequest", Value::Null));
+    assert_eq!(end(&mut happenings).await["finish_reason"], "canceled");
+    attached.hear(&told(1, "ResumeWithInput", json!({"a": 1})));
+    assert_eq!(end(&mut happenings).await["run_id"], json!(ids(1).0));
+    let next = until(&mut happenings, "WaitForInput").await;
+    assert_eq!(next["run_id"], json!(ids(3).0), "in their order");
+}
+
+#[tokio::test]
+async fn the_runs_of_a_thread_go_on_one_after_the_other() {
+    let hosting = shell(ASKS, 4);
+    let (attached, mut happenings) = hosting.attached();
+    attached.hear(&request(0, "x"));
+    until(&mut happenings, "WaitForInput").await;
+    let second = json!({"type": "ChatRequest", "run_id": ids(1).0, "thread_id": ids(0).1, "input": "x"});
+    attached.hear(&second.to_string());
+    attached.hear(&request(2, "x"));
+    assert_eq!(until(&mut happenings, "WaitForInput").await["run_id"], json!(ids(2).0));
+    attached.hear(&told(0, "ResumeWithInput", json!({"a": 1})));
+    assert_eq!(end(&mut happenings).await["run_id"], json!(ids(0).0));
+    assert_eq!(until(&mut happenings, "WaitForInput").await["run_id"], json!(ids(1).0));
+}
+
+#[tokio::test]
+async fn a_host_that_stops_says_so_of_what_goes_on_and_leaves_what_waits() {
+    let hosting = shell(ASKS, 1);
+    let (mut attached, mut happenings) = hosting.attached();
+    attached.hear(&request(0, "x"));
+    until(&mut happenings, "WaitForInput").await;
+    attached.hear(&request(1, "x"));
+    attached.stop();
+    attached.hear(&request(2, "x"));
+    let ended = end(&mut happenings).await;
+    assert_eq!((&ended["run_id"], &ended["finish_reason"]), (&json!(ids(0).0), &json!("error")));
+    assert!(ended["error"].as_str().unwrap().contains("was stopped"), "{ended}");
+    assert_eq!(next(&mut happenings).await, json!({"completed": "error"}));
+    assert_eq!(next(&mut happenings).await, "all is over");
+}
+
+#[tokio::test]
+async fn a_lost_connection_takes_its_programs_with_it_and_the_next_one_serves() {
+    let hosting = shell(
+        r#"trap '' TERM; read -r line; echo "{\"type\":\"TextOutput\",\"content\":\"$$\"}"
+        while :; do sleep 600; done"#,
+        1,
+    );
+    let (attached, mut happenings) = hosting.attached();
+    attached.hear(&request(0, "x"));
+    let pid: i32 = until(&mut happenings, "TextOutput").await["content"].as_str().unwrap().parse().unwrap();
+    drop((attached, happenings));
+    // The only place is free when its program is gone.
+    let (attached, mut happenings) = hosting.attached();
+    attached.hear(&request(0, "x"));
+    assert_eq!(next(&mut happenings).await, "started");
+    let is_gone = rustix::process::test_kill_process(rustix::process::Pid::from_raw(pid).unwrap()).is_err();
+    assert!(is_gone || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|s| s.contains(") Z")));
+    attached.hear(&told(0, "CancelRequest", Value::Null));
+}
+
+#[tokio::test]
+async fn what_can_t_be_read_is_passed_over_and_a_broken_request_is_refused() {
+    let hosting = shell("exit 3", 1);
+    let (attached, mut happenings) = hosting.attached();
+    for garbage in
+        ["", "hello", "[]", "{}", r#"{"type":"ChatRequest"}"#, r#"{"type":"ChatRequest","run_id":"x"}"#]
+    {
+        attached.hear(garbage);
+    }
+    attached.hear(&json!({"type": "ChatRequest", "run_id": ids(0).0, "thread_id": 7}).to_string());
+    let refused = end(&mut happenings).await;
+    assert!(refused["error"].as_str().unwrap().contains("can't be read"), "{refused}");
+    attached.hear(&request(1, "x"));
+    let crashed = end(&mut happenings).await;
+    assert!(crashed["error"].as_str().unwrap().contains("exit code 3"), "{crashed}");
+}
+
+struct Broken;
+
+impl Runner for Broken {
+    fn card(&self) -> Card {
+        Card::new("")
+    }
+
+    fn run(self: Arc<Self>, _: RunRequest, _: Run) -> Running {
+        Box::pin(async { panic!("a bug") })
+    }
+}
+
+#[tokio::test]
+async fn a_bug_ends_its_run_and_nothing_else() {
+    let hosting = Hosting::new(Arc::new(Broken), "tool", 1);
+    let (attached, mut happenings) = hosting.attached();
+    for n in 0..2 {
+        attached.hear(&request(n, "x"));
+        assert_eq!(end(&mut happenings).await["finish_reason"], "error");
+    }
+}
+
+/// Asks for nothing and takes no answer.
+struct Deaf;
+
+impl Runner for Deaf {
+    fn card(&self) -> Card {
+        Card::new("")
+    }
+
+    fn run(self: Arc<Self>, _: RunRequest, run: Run) -> Running {
+        Box::pin(async move {
+            let _run = run;
+            std::future::pending().await
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_takes_no_answers_ends_and_so_does_one_that_does_not_stop() {
+    let hosting = Hosting::new(Arc::new(Deaf), "tool", 1);
+    let (attached, mut happenings) = hosting.attached();
+    attached.hear(&request(0, "x"));
+    assert_eq!(next(&mut happenings).await, "started");
+    for _ in 0..=2 * ANSWERS_WAITING_MAX {
+        attached.hear(&told(0, "ResumeWithInput", json!({})));
+    }
+    assert!(end(&mut happenings).await["error"].as_str().unwrap().contains("does not take its answers"));
+    attached.hear(&request(1, "x"));
+    attached.hear(&told(1, "CancelRequest", Value::Null));
+    assert_eq!(end(&mut happenings).await["finish_reason"], "canceled");
+}

@@ -1,0 +1,116 @@
+//! What an agent says, written as it is read: one JSON object a text frame, each with its run. For hosts of agents,
+//! whose server is elsewhere.
+//! Must not know: how frames travel.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use plenary_runs::{Ended, Event, Heard, id::RunId};
+use serde_json::json;
+
+use crate::program::lines::LINE_OCTETS_MAX;
+
+/// An event, or a piece of text in the making. An error says why there is no such frame: left out, the event would be
+/// missing in what the run came to.
+pub(crate) fn heard(run: RunId, heard: &Heard) -> Result<String, String> {
+    let frame = match heard {
+        Heard::Piece(text) => json!({"type": "TextDelta", "run_id": run, "content": text}).to_string(),
+        Heard::Event(said) => event(run, said),
+    };
+    if frame.len() > LINE_OCTETS_MAX {
+        return Err(format!(
+            "the agent said more at once than it may: {} octets, and {LINE_OCTETS_MAX} are the most",
+            frame.len()
+        ));
+    }
+    Ok(frame)
+}
+
+/// The end of a run.
+pub(crate) fn ended(run: RunId, ended: &Ended) -> String {
+    let mut frame = json!({"type": "RunCompleted", "run_id": run, "finish_reason": ended.finish_reason});
+    if let Some(result) = &ended.result {
+        frame["result"] = result.as_str().into();
+    }
+    if let Some(why) = &ended.why {
+        frame["error"] = why.as_str().into();
+    }
+    frame.to_string()
+}
+
+fn event(run: RunId, event: &Event) -> String {
+    let role = json!(event.role);
+    let mut frame = format!(r#"{{"type":"{}","run_id":"{run}","role":{role}"#, event.kind.as_str());
+    if let Some(made) = &event.artifact {
+        frame.push_str(&content(made));
+    }
+    // Its own members as they were said, number for number.
+    let own = event.json().trim_start_matches('{');
+    if own != "}" {
+        frame.push(',');
+    }
+    frame.push_str(own);
+    frame
+}
+
+/// The content of an artifact in its shorter form, so that it fits wherever it has come from.
+fn content(made: &[u8]) -> String {
+    let base64 = || format!(r#","content_base64":"{}""#, STANDARD.encode(made));
+    let Ok(text) = std::str::from_utf8(made) else { return base64() };
+    let text = format!(r#","content":{}"#, json!(text));
+    if text.len() <= made.len().div_ceil(3) * 4 { text } else { base64() }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::{Stamp, TimestampMs};
+    use plenary_runs::{FinishReason, Said};
+
+    use super::*;
+    use crate::spoken;
+
+    fn run() -> RunId {
+        RunId::mint(&Stamp::new(TimestampMs(1), [0; 10]), 0)
+    }
+
+    fn event(line: &str) -> Event {
+        let Said::Event(event) = spoken::read(line.as_bytes()).unwrap() else { panic!("an event: {line}") };
+        event
+    }
+
+    #[test]
+    fn what_was_read_is_written_so_that_it_is_read_again() {
+        for line in [
+            r#"{"type":"TextOutput","content":"a \"b\"\n"}"#,
+            r#"{"type":"TextOutput","content":"x","role":"user"}"#,
+            r#"{"type":"CompletionCall"}"#,
+            r#"{"type":"ToolCall","function_name":"f","args":{"n":1.0e2,"m":12345678901234567890123}}"#,
+            r#"{"type":"ArtifactGenerated","name":"a.md","content":"A \"quote\""}"#,
+            r#"{"type":"ArtifactGenerated","name":"a","mime_type":"x/y","content_base64":"AP8="}"#,
+            r#"{"type":"ArtifactGenerated","name":"a","mime_type":"x/y","url":"https://x.example/a"}"#,
+            r#"{"type":"WaitForInput","request_keys":{"a":"A?"}}"#,
+        ] {
+            let said = event(line);
+            let frame = heard(run(), &Heard::Event(said.clone())).unwrap();
+            assert_eq!(spoken::whose(frame.as_bytes()), Ok(Some(Some(run().to_string()))), "{frame}");
+            assert_eq!(event(&frame), said, "{frame}");
+        }
+        for end in [Ended::with("done"), Ended::error("no"), Ended::canceled(), Ended::success()] {
+            let frame = ended(run(), &end);
+            assert_eq!(spoken::read(frame.as_bytes()), Ok(Said::Ended(end)), "{frame}");
+        }
+        let piece = heard(run(), &Heard::Piece("a\n".into())).unwrap();
+        assert_eq!(piece, format!(r#"{{"content":"a\n","run_id":"{}","type":"TextDelta"}}"#, run()));
+        assert_eq!(json!(FinishReason::Success), "success");
+    }
+
+    #[test]
+    fn sc_47_an_artifact_that_no_frame_holds_is_refused() {
+        let artifact = |octets: usize| {
+            let content = vec![b'x'; octets].into();
+            heard(run(), &Heard::Event(Event::artifact("a", "text/plain", content)))
+        };
+        assert!(artifact(LINE_OCTETS_MAX - 1_000).unwrap().contains("\"content\":"));
+        assert!(artifact(LINE_OCTETS_MAX).unwrap_err().contains("more at once"));
+        let control = heard(run(), &Heard::Event(Event::artifact("a", "x/y", vec![1; 9].into()))).unwrap();
+        assert!(control.contains("\"content_base64\":\"AQEBAQEBAQEB\""), "the shorter form: {control}");
+    }
+}

@@ -1,0 +1,174 @@
+//! `plenary agent host`: an agent on this machine, attached to the server for as long as the command runs.
+//! Must not know: how a run is carried out, or how frames travel.
+
+mod says;
+mod serving;
+mod standing;
+mod telling;
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use clap::{Args, ValueEnum};
+use plenary_client::attach::AttachOptions;
+use plenary_hosts::{
+    ConfigFault,
+    acp::{self, Acp},
+    exec::{self, Exec},
+    hosting::{Hosting, RUNS_MAX},
+};
+use plenary_kernel::AgentHandle;
+use plenary_runs::Runner;
+
+use super::{context::Context, failure::Failure, interrupts::Interrupts};
+use serving::Serving;
+use telling::Teller;
+
+/// Most runs at a time that can be asked for.
+const RUNS_MAX_MAX: u16 = 1_024;
+
+/// Shown under `--help`.
+const HELP: &str = "\
+  plenary agent host @nick.helper -- python3 helper.py
+  plenary agent host @nick.coder --kind acp --directory ~/src -- claude-code-acp
+
+The agent is made where it is not there yet and you may make it. Others run it as `plenary run nick.helper TEXT`.
+
+No shell reads the command. It is started for each run (exec) or each thread (acp), and gets the variables of this one but \
+for those named PLENARY_…, AWS_… and OTEL_EXPORTER_OTLP_…HEADERS; --env adds some. What it writes to standard error is \
+shown, with its run.
+
+A lost connection is made again by itself; the runs that went on over it are canceled. Ctrl-C ends the runs that go on and \
+leaves; a second one leaves at once.
+
+With --json what happens is one object a line on standard output, by its type: made, attached, lost, run_started, \
+run_completed, stopping.";
+
+/// What is hosted, and how.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Host {
+    /// The agent, e.g. `@nick.helper`
+    handle: AgentHandle,
+    /// What the command speaks: the line protocol (exec), or the Agent Client Protocol (acp)
+    #[arg(long, value_enum, default_value_t = Kind::Exec)]
+    kind: Kind,
+    /// Where the command runs [default: here]
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Set a variable of the command; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
+    /// What the agent is for, one line
+    #[arg(long, value_name = "TEXT")]
+    purpose: Option<String>,
+    /// A tool that the agent uses, for information; may be repeated
+    #[arg(long = "tool", value_name = "NAME")]
+    tools: Vec<String>,
+    /// Most runs at a time; what is past it waits
+    #[arg(long, value_name = "N", default_value_t = u16::try_from(RUNS_MAX).unwrap_or(RUNS_MAX_MAX),
+        value_parser = clap::value_parser!(u16).range(1..=i64::from(RUNS_MAX_MAX)))]
+    runs_max: u16,
+    /// Wait for the server where it is not up yet
+    #[arg(long)]
+    wait: bool,
+    /// The command
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// What a command speaks.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Kind {
+    /// One JSON object a line; a process for each run.
+    Exec,
+    /// A coding agent, such as editors run; a process for each thread.
+    Acp,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        Some(_) | None => Err("write NAME=VALUE".into()),
+    }
+}
+
+pub(crate) async fn run(context: &Context, args: Host) -> Result<(), Failure> {
+    let runner = runner(&args)?;
+    let teller = Teller::new(context.out, args.handle.clone());
+    let client = standing::client(context, &args.handle, &teller).await?;
+    says::on_standard_error(context.out);
+    let options = AttachOptions { purpose: args.purpose, tools: args.tools, wait_for_server: args.wait };
+    let attachment = client.attach(&args.handle, &options);
+    let hosting = Hosting::new(runner, args.handle.as_str(), usize::from(args.runs_max));
+    let server = client.base().to_string();
+    Serving::new(attachment, hosting, teller, server, Interrupts::new()?).serve().await
+}
+
+fn runner(args: &Host) -> Result<Arc<dyn Runner>, Failure> {
+    let directory = args.directory.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
+    if let Some(path) = directory.as_ref().filter(|path| !path.is_dir()) {
+        let next = "name one that is there with --directory";
+        return Err(Failure::usage(format!("there is no directory {}", path.display()), next));
+    }
+    let (command, env): (_, BTreeMap<_, _>) = (args.command.clone(), args.env.iter().cloned().collect());
+    let (purpose, tools) = (String::new(), Vec::new());
+    let made: Result<Arc<dyn Runner>, ConfigFault> = match args.kind {
+        Kind::Exec => {
+            let request_types = Vec::new();
+            let settings = exec::Settings { command, directory, env, purpose, tools, request_types };
+            Exec::new(settings).map(|exec| Arc::new(exec) as Arc<dyn Runner>)
+        }
+        Kind::Acp => {
+            let settings = acp::Settings { command, directory, env, rest: None, purpose, tools };
+            Acp::new(settings).map(|acp| Arc::new(acp) as Arc<dyn Runner>)
+        }
+    };
+    made.map_err(|fault| Failure::usage(fault.to_string(), "write `-- program argument …` last"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        host: Host,
+    }
+
+    fn parse(args: &[&str]) -> Result<Host, clap::Error> {
+        Line::try_parse_from([&["host", "@nick.helper"], args].concat()).map(|line| line.host)
+    }
+
+    #[test]
+    fn the_command_stands_behind_two_hyphens_and_keeps_its_own_flags() {
+        let host = parse(&["--env", "A=b=c", "--tool", "x", "--", "python3", "-u", "--json"]).unwrap();
+        assert_eq!(host.command, ["python3", "-u", "--json"]);
+        assert_eq!(host.env, [("A".to_owned(), "b=c".to_owned())]);
+        assert_eq!(usize::from(host.runs_max), RUNS_MAX);
+        for wrong in [
+            &[][..],
+            &["--"],
+            &["python3"],
+            &["--env", "A", "--", "x"],
+            &["--env", "=b", "--", "x"],
+            &["--runs-max", "0", "--", "x"],
+            &["--runs-max", "1025", "--", "x"],
+            &["--kind", "openai", "--", "x"],
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn what_can_t_be_started_anywhere_is_wrong_usage() {
+        let refused = |args: &[&str]| runner(&parse(args).unwrap()).err().unwrap();
+        for wrong in
+            [&["--directory", "/nonexistent", "--", "x"][..], &["--", ""], &["--kind", "acp", "--", ""]]
+        {
+            assert!(matches!(refused(wrong), Failure::Usage { .. }), "{wrong:?}");
+        }
+    }
+}

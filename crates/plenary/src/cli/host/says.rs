@@ -1,0 +1,93 @@
+//! What hosted programs write to standard error, and what they say that is no event, behind the run it is of.
+//! Must not know: programs; it hears what the crate of hosts logs.
+
+use std::fmt;
+
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{
+    Layer, filter::Targets, layer::Context, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
+
+use crate::out::{Out, clean};
+
+/// From now on it is shown.
+pub(super) fn on_standard_error(out: Out) {
+    let of_hosts = Targets::new().with_target("plenary_hosts", Level::INFO);
+    // One command a process: nobody else listens.
+    let _ = tracing_subscriber::registry().with(Shown(out).with_filter(of_hosts)).try_init();
+}
+
+struct Shown(Out);
+
+impl<S: Subscriber> Layer<S> for Shown {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut read = Read::default();
+        event.record(&mut read);
+        self.0.aside(&clean(&read.line()));
+    }
+}
+
+/// The members of a log line that are for people.
+#[derive(Default)]
+struct Read {
+    run: String,
+    message: String,
+    why: String,
+    line: String,
+}
+
+impl Read {
+    /// `RUN: LINE` for what a program writes, else what happened, why and with what.
+    fn line(&self) -> String {
+        let says = self.message == "the program says";
+        let parts = [
+            self.run.as_str(),
+            if says { "" } else { &self.message },
+            if says { "" } else { &self.why },
+            &self.line,
+        ];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+    }
+
+    fn put(&mut self, name: &str, text: String) {
+        match name {
+            "run" | "of" => self.run = text.trim_start_matches("run ").to_owned(),
+            "message" => self.message = text,
+            "why" | "fault" => self.why = text,
+            "line" => self.line = text,
+            _ => {}
+        }
+    }
+}
+
+impl Visit for Read {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field.name(), value.to_owned());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field.name(), format!("{value:?}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_stands_behind_its_run() {
+        let mut read = Read::default();
+        read.put("agent", "x".into());
+        read.put("run", "0-1".into());
+        read.put("message", "the program says".into());
+        read.put("line", "warning: a".into());
+        assert_eq!(read.line(), "0-1: warning: a");
+        read.put("of", "run 0-2".into());
+        read.put("message", "what an agent says is no event".into());
+        read.put("why", "not JSON".into());
+        assert_eq!(read.line(), "0-2: what an agent says is no event: not JSON: warning: a");
+    }
+}

@@ -1,0 +1,147 @@
+//! Between the connection and the runs: frames go in and out, what happens is told, signals are heard.
+//! Must not know: what a frame says.
+
+use std::{future::pending, time::Duration};
+
+use plenary_client::attach::{Attachment, Signal};
+use plenary_hosts::hosting::{Attached, Happening, Hosting};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout_at},
+};
+
+use super::telling::Teller;
+use crate::cli::{
+    failure::{Exit, Failure},
+    interrupts::Interrupts,
+};
+
+/// How long what goes on may take to end when the host stops; past it it is killed.
+const STOP_TIME: Duration = Duration::from_millis(3_500);
+
+/// A host at work.
+pub(super) struct Serving {
+    interrupts: Interrupts,
+    desk: Desk,
+}
+
+/// The connection, and what goes on over it.
+struct Desk {
+    attachment: Attachment,
+    hosting: Hosting,
+    teller: Teller,
+    server: String,
+    /// While it stands.
+    standing: Option<Standing>,
+}
+
+struct Standing {
+    attached: Attached,
+    happenings: mpsc::Receiver<Happening>,
+}
+
+enum Came {
+    Signal(Signal),
+    /// None when all is over.
+    Happening(Option<Happening>),
+}
+
+impl Serving {
+    pub(super) const fn new(
+        attachment: Attachment,
+        hosting: Hosting,
+        teller: Teller,
+        server: String,
+        interrupts: Interrupts,
+    ) -> Self {
+        let desk = Desk { attachment, hosting, teller, server, standing: None };
+        Self { interrupts, desk }
+    }
+
+    /// Until it is told to stop, or the server refuses it for good.
+    pub(super) async fn serve(mut self) -> Result<(), Failure> {
+        loop {
+            let came = tokio::select! {
+                biased;
+                () = self.interrupts.next() => return self.stop().await,
+                came = self.desk.came() => came?,
+            };
+            tokio::select! {
+                taken = self.desk.take(came) => taken?,
+                // Who does not read what is told is not waited for.
+                () = self.interrupts.next() => return Err(Failure::Said(Exit::Canceled)),
+            }
+        }
+    }
+
+    async fn stop(mut self) -> Result<(), Failure> {
+        let by = Instant::now() + STOP_TIME;
+        let ended = tokio::select! {
+            ended = timeout_at(by, self.desk.end()) => ended.unwrap_or(Ok(())),
+            () = self.interrupts.next() => return Err(Failure::Said(Exit::Canceled)),
+        };
+        self.desk.attachment.close().await;
+        ended
+    }
+}
+
+impl Desk {
+    /// What happens next. May be dropped while it waits: nothing is lost.
+    async fn came(&mut self) -> Result<Came, Failure> {
+        let has_room = self.attachment.has_room();
+        let happening = async {
+            match &mut self.standing {
+                Some(standing) if has_room => standing.happenings.recv().await,
+                Some(_) | None => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            signal = self.attachment.next() => Ok(Came::Signal(signal?)),
+            happening = happening => Ok(Came::Happening(happening)),
+        }
+    }
+
+    async fn take(&mut self, came: Came) -> Result<(), Failure> {
+        match came {
+            Came::Signal(Signal::Attached) => {
+                let (attached, happenings) = self.hosting.attached();
+                self.standing = Some(Standing { attached, happenings });
+                self.teller.attached(&self.server).await
+            }
+            Came::Signal(Signal::Frame(frame)) => {
+                if let Some(standing) = &self.standing {
+                    standing.attached.hear(&frame);
+                }
+                Ok(())
+            }
+            Came::Signal(Signal::Lost { reason, retry_in }) => {
+                let runs = self.standing.take().map_or(0, |standing| standing.attached.runs());
+                self.teller.lost(&reason, retry_in, runs).await
+            }
+            Came::Happening(Some(Happening::Frame(frame))) => {
+                self.attachment.put(frame);
+                Ok(())
+            }
+            Came::Happening(Some(happening)) => self.teller.of_run(&happening).await,
+            Came::Signal(Signal::Sent) | Came::Happening(None) => Ok(()),
+        }
+    }
+
+    /// Ends what goes on, and lets the server hear of it.
+    async fn end(&mut self) -> Result<(), Failure> {
+        let Some(standing) = &mut self.standing else { return Ok(()) };
+        standing.attached.stop();
+        let runs = standing.attached.runs();
+        if runs > 0 {
+            self.teller.stopping(runs).await?;
+        }
+        while self.standing.is_some() {
+            match self.came().await? {
+                Came::Happening(None) => self.standing = None,
+                came => self.take(came).await?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,32 @@
+//! As whom the host attaches: the agent itself, which is made where it is not there yet.
+//! Must not know: what is hosted.
+
+use plenary_client::{Client, accounts::CreateAgent};
+use plenary_kernel::AgentHandle;
+
+use super::telling::Teller;
+use crate::cli::{agent, context::Context, failure::Failure, identity::Realm};
+
+/// A client with the agent's own token: a given one, else the saved one, else that of the agent made now, where there is
+/// a token of its owner or the operator.
+pub(super) async fn client(
+    context: &Context,
+    handle: &AgentHandle,
+    teller: &Teller,
+) -> Result<Client, Failure> {
+    let missing = match context.client_as(handle) {
+        Ok(client) => return Ok(client),
+        Err(missing @ Failure::Auth { .. }) => missing,
+        Err(failure) => return Err(failure),
+    };
+    let configuring = match context.configuring_client(Realm::Owner(&handle.owner_name())) {
+        Ok(configuring) => configuring,
+        Err(Failure::Auth { .. }) => return Err(missing),
+        Err(failure) => return Err(failure),
+    };
+    let (made, kept) = agent::make(context, &configuring, &CreateAgent::new(handle.clone())).await?;
+    kept?;
+    agent::note_reach(context, &made);
+    teller.made().await?;
+    context.client_as(handle)
+}

@@ -1,0 +1,90 @@
+//! What a host tells of itself: a line for people on standard error, or one of JSON on standard output.
+//! Must not know: what it means.
+
+use std::time::Duration;
+
+use plenary_hosts::hosting::Happening;
+use plenary_kernel::AgentHandle;
+use plenary_runs::FinishReason;
+use serde_json::{Value, json};
+
+use crate::{
+    cli::failure::Failure,
+    out::{Out, clean},
+};
+
+/// Tells what happens.
+pub(super) struct Teller {
+    out: Out,
+    agent: AgentHandle,
+}
+
+impl Teller {
+    pub(super) const fn new(out: Out, agent: AgentHandle) -> Self {
+        Self { out, agent }
+    }
+
+    /// The agent was not there, and is now.
+    pub(super) async fn made(&self) -> Result<(), Failure> {
+        self.tell(&format!("made {}", self.agent), json!({"type": "made", "agent": self.agent})).await
+    }
+
+    /// The connection stands.
+    pub(super) async fn attached(&self, server: &str) -> Result<(), Failure> {
+        let words = format!("attached to {} as {}; stop with Ctrl-C", clean(server), self.agent);
+        self.tell(&words, json!({"type": "attached", "agent": self.agent, "server": server})).await
+    }
+
+    /// It does not, and so many runs with it.
+    pub(super) async fn lost(&self, reason: &str, retry_in: Duration, runs: usize) -> Result<(), Failure> {
+        let canceled = if runs == 0 { String::new() } else { format!("; runs canceled: {runs}") };
+        let again = retry_in.as_secs_f32();
+        let words = format!("not attached: {}{canceled}; again in {again:.1} s", clean(reason));
+        let retry_in_ms = u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX);
+        let json =
+            json!({"type": "lost", "reason": reason, "retry_in_ms": retry_in_ms, "runs_canceled": runs});
+        self.tell(&words, json).await
+    }
+
+    /// The host was told to stop while so many runs waited or went on.
+    pub(super) async fn stopping(&self, runs: usize) -> Result<(), Failure> {
+        let words = format!("stopping; runs canceled: {runs}; Ctrl-C once more leaves at once");
+        self.tell(&words, json!({"type": "stopping", "runs_canceled": runs})).await
+    }
+
+    /// What became of a run.
+    pub(super) async fn of_run(&self, happening: &Happening) -> Result<(), Failure> {
+        match happening {
+            Happening::Frame(_) => Ok(()),
+            Happening::Started(run, thread) => {
+                let json = json!({"type": "run_started", "run_id": run, "thread_id": thread});
+                self.tell(&format!("run {run}: started"), json).await
+            }
+            Happening::Completed { run, finish_reason, why } => {
+                let mut json =
+                    json!({"type": "run_completed", "run_id": run, "finish_reason": finish_reason});
+                if let Some(why) = why {
+                    json["error"] = why.as_str().into();
+                }
+                let ended = match finish_reason {
+                    FinishReason::Success => "done",
+                    FinishReason::Error => "failed",
+                    FinishReason::Canceled => "canceled",
+                };
+                let why = why.iter().map(|why| format!(": {}", clean(why))).collect::<String>();
+                self.tell(&format!("run {run}: {ended}{why}"), json).await
+            }
+        }
+    }
+
+    async fn tell(&self, words: &str, json: Value) -> Result<(), Failure> {
+        if !self.out.is_json() {
+            self.out.note(words);
+            return Ok(());
+        }
+        // Beside the runtime's thread: a reader that has stopped reading must not keep signals from being heard.
+        let out = self.out;
+        let printed = tokio::task::spawn_blocking(move || out.line(&json.to_string())).await;
+        Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)
+    }
+}
