@@ -12,6 +12,7 @@ mod describe;
 mod discovery;
 mod exec;
 mod hostile;
+mod hosting;
 mod inbox;
 mod input;
 mod listing;
