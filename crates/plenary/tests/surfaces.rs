@@ -96,6 +96,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("run.configure", "runs configure"),
     ("run.describe", "runs describe"),
     ("run.descriptors", "runs agents"),
+    ("run.dismiss_agent", "agent dismiss"),
     ("run.events", "runs events"),
     ("run.events_of", "runs replay"),
     ("run.run", "run"),

@@ -57,6 +57,7 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("org.set_member", "roles", "--role"),
     ("run.artifact", "artifact_id", "<ARTIFACT>"),
     ("run.configure", "args", "<KEY=VALUE>"),
+    ("run.dismiss_agent", "name", "<HANDLE>"),
     ("run.events", "stream", "--follow"),
     ("run.events_of", "id", "<THREAD_ID>"),
     ("run.run", "input", "[TEXT]"),
