@@ -5,7 +5,7 @@ use std::{
     collections::HashSet,
     future::Future,
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, RwLock},
 };
 
 use plenary_engine::{Clock, ExecuteError, LookedUp, Room, Streams};
@@ -64,7 +64,7 @@ struct Inner {
     reaches: Reaches,
     hearing: Hearing,
     consequences: OnceLock<Arc<dyn Consequences>>,
-    hosted: OnceLock<HashSet<AgentHandle>>,
+    hosted: RwLock<HashSet<AgentHandle>>,
 }
 
 impl Accounts {
@@ -81,7 +81,7 @@ impl Accounts {
             reaches: Reaches::default(),
             hearing: Hearing::default(),
             consequences: OnceLock::new(),
-            hosted: OnceLock::new(),
+            hosted: RwLock::default(),
         }))
     }
 
@@ -93,7 +93,7 @@ impl Accounts {
     pub(crate) fn consequences(&self) -> Option<&Arc<dyn Consequences>> {
         self.0.consequences.get()
     }
-    pub(crate) fn hosted(&self) -> &OnceLock<HashSet<AgentHandle>> {
+    pub(crate) fn hosted(&self) -> &RwLock<HashSet<AgentHandle>> {
         &self.0.hosted
     }
     pub(crate) fn log(&self) -> &Log {

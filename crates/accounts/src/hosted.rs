@@ -2,6 +2,8 @@
 //! Nobody holds a token of one unless its owner asks for one.
 //! Must not know: how an agent runs, or what it does.
 
+use std::sync::PoisonError;
+
 use plenary_kernel::{AgentHandle, AllowEntry};
 use plenary_log::Fault;
 
@@ -72,7 +74,7 @@ impl Acting {
 
 impl Accounts {
     /// Says which agents this server runs, and makes the accounts that never were. Whoever made one by hand made that
-    /// of the agent; a deleted one stays deleted. Counts once.
+    /// of the agent; a deleted one stays deleted.
     ///
     /// # Errors
     /// When an account can't be made, or the store fails.
@@ -99,14 +101,24 @@ impl Accounts {
                 Err(Failure::Fault(fault)) => return Err(fault.into()),
             }
         }
-        let _ = self.hosted().set(agents.into_iter().map(|agent| agent.handle).collect());
+        agents.into_iter().for_each(|agent| self.hosts(agent.handle));
         Ok(())
+    }
+
+    /// This server runs the agent from now on.
+    pub fn hosts(&self, handle: AgentHandle) {
+        self.hosted().write().unwrap_or_else(PoisonError::into_inner).insert(handle);
+    }
+
+    /// It runs it no more.
+    pub fn hosts_no_more(&self, handle: &AgentHandle) {
+        self.hosted().write().unwrap_or_else(PoisonError::into_inner).remove(handle);
     }
 
     /// Whether this server runs the agent.
     #[must_use]
     pub fn is_hosted(&self, handle: &AgentHandle) -> bool {
-        self.hosted().get().is_some_and(|hosted| hosted.contains(handle))
+        self.hosted().read().unwrap_or_else(PoisonError::into_inner).contains(handle)
     }
 
     /// This process as an agent that it runs, upon something that so many of its agents have passed on; `None` for

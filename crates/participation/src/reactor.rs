@@ -131,6 +131,10 @@ impl Participation {
                 }
             }
             Runs::CATEGORY => self.told(event).await,
+            Runs::ENLISTED => match event.stream.id().parse() {
+                Ok(handle) => self.enter_all(&handle).await,
+                Err(_) => Ok(()),
+            },
             Runs::SWITCHES => {
                 let agent = self.0.runs.agents().get(event.stream.id());
                 match agent {

@@ -61,6 +61,8 @@ pub(crate) struct Inner {
     pub(crate) runs: Runs,
     pub(crate) cursors: Arc<Cursors>,
     settings: HashMap<AgentHandle, Settings>,
+    /// Of those that have none of their own.
+    others: Settings,
     recent: Mutex<Recent>,
     /// Something concerns an agent.
     pub(crate) news: Notify,
@@ -83,7 +85,7 @@ pub(crate) fn thread_of(agent: &AgentHandle, session: &SessionId, part: u32) -> 
 }
 
 impl Participation {
-    /// The agents of these runs in these sessions; those without settings have the default ones.
+    /// The agents of these runs in these sessions, each set as its handle says, and the others alike.
     #[must_use]
     pub fn new(
         log: Log,
@@ -91,7 +93,7 @@ impl Participation {
         sessions: Sessions,
         runs: Runs,
         cursors: Arc<Cursors>,
-        settings: HashMap<AgentHandle, Settings>,
+        (settings, others): (HashMap<AgentHandle, Settings>, Settings),
     ) -> Self {
         Self(Arc::new(Inner {
             log,
@@ -100,6 +102,7 @@ impl Participation {
             runs,
             cursors,
             settings,
+            others,
             recent: Mutex::new(Recent::new(RECENT_OCTETS_MAX)),
             news: Notify::new(),
             rates: Rates::default(),
@@ -113,7 +116,7 @@ impl Participation {
     }
 
     pub(crate) fn settings(&self, agent: &AgentHandle) -> Settings {
-        self.0.settings.get(agent).copied().unwrap_or_default()
+        self.0.settings.get(agent).copied().unwrap_or(self.0.others)
     }
 
     /// The agent of a handle, if this server runs it.
@@ -193,6 +196,11 @@ impl Participation {
                     && event.stream.id().parse().is_ok_and(ThreadId::is_bound)
             }
             Runs::SWITCHES => &*event.kind == "AgentStarted",
+            Runs::ENLISTED if &*event.kind == Runs::CAME => {
+                // It may sit in sessions already.
+                self.0.seats.clear();
+                true
+            }
             "accounts.agent" => {
                 &*event.kind == "AgentDeleted"
                     && event.stream.id().parse().is_ok_and(|handle| self.agent(&handle).is_some())

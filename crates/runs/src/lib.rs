@@ -11,6 +11,8 @@ pub mod decide;
 mod deltas;
 mod draining;
 mod echo;
+mod enlisted;
+mod enlisting;
 pub mod event;
 mod finding;
 pub mod id;
@@ -38,6 +40,7 @@ mod tests;
 pub mod wire;
 
 pub use echo::Echo;
+pub use enlisted::Introduction;
 pub use inside::{NotBegun, stops};
 pub use registry::{Agent, Registry, RegistryError, RunLimits};
 pub use routes::{operations, routes};

@@ -17,8 +17,15 @@ pub const DELTAS_WAITING_MAX: usize = 256;
 pub const TURNS_MAX: usize = 64;
 /// Most octets of earlier requests and results that a runner is told of; past it it gets the newest.
 pub const TURNS_OCTETS_MAX: usize = 2 << 20;
-/// Most agents of a server; past it the configuration is refused.
+/// Most agents of a server; past it the configuration is refused, and one that comes by itself is with 429
+/// `too_many_agents`.
 pub const AGENTS_MAX: usize = 1_024;
+/// Longest purpose that an agent which comes by itself may tell, in characters; past it 422 `introduction_too_long`.
+pub const PURPOSE_CHARS_MAX: usize = 500;
+/// Most tools that it may tell of; the same past it.
+pub const AGENT_TOOLS_MAX: usize = 64;
+/// Longest name of one of them, in characters; the same past it.
+pub const TOOL_CHARS_MAX: usize = 100;
 /// Most runs of a thread; past it 409 `thread_full`.
 pub const RUNS_PER_THREAD_MAX: usize = 1_000;
 /// Most runs of a thread that wait for their turn; past it 429 `too_many_queued_runs`.

@@ -20,6 +20,7 @@ impl Runs {
     /// # Errors
     /// When the store fails.
     pub async fn resume(&self) -> Result<(), Fault> {
+        self.recall_enlisted().await?;
         self.count_queued().await?;
         if self.log().shared() {
             // Nobody may take this process for gone while its first runs begin.

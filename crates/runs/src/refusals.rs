@@ -12,7 +12,11 @@ use plenary_log::Fault;
 use crate::{
     configured::NotConfigured,
     decide::Rejection,
-    limits::{ARGS_OCTETS_MAX, QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
+    enlisted::NotEnlisted,
+    limits::{
+        AGENT_TOOLS_MAX, AGENTS_MAX, ARGS_OCTETS_MAX, PURPOSE_CHARS_MAX, QUEUED_RUNS_MAX,
+        RUNS_PER_THREAD_MAX, TOOL_CHARS_MAX,
+    },
     switch::NotSwitched,
     wire::ErrorBody,
 };
@@ -128,6 +132,35 @@ impl From<Rejection> for Refused {
             }
             Rejection::RunNotActive => {
                 Refusal::conflict("run_not_active", "The run is over, or does not wait for input.").into()
+            }
+        }
+    }
+}
+
+impl From<NotEnlisted> for Refused {
+    fn from(why: NotEnlisted) -> Self {
+        Refusal::from(why).into()
+    }
+}
+
+impl From<NotEnlisted> for Refusal {
+    fn from(why: NotEnlisted) -> Self {
+        match why {
+            NotEnlisted::Unauthenticated => unauthenticated().0,
+            NotEnlisted::Forbidden => {
+                let text = "An agent enlists itself; it, its owner and the operator let it go.";
+                Refusal::new(Class::Forbidden, "forbidden", text)
+            }
+            NotEnlisted::TooLong => {
+                let text = format!(
+                    "An agent's purpose has at most {PURPOSE_CHARS_MAX} characters, and it tells of at most \
+                     {AGENT_TOOLS_MAX} tools of at most {TOOL_CHARS_MAX} characters each."
+                );
+                Refusal::new(Class::Unprocessable, "introduction_too_long", text)
+            }
+            NotEnlisted::TooMany => {
+                let text = format!("The server has {AGENTS_MAX} agents, as many as it may.");
+                Refusal::new(Class::TooMany, "too_many_agents", text)
             }
         }
     }

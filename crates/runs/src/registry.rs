@@ -155,14 +155,21 @@ impl Registry {
         Ok(())
     }
 
-    /// Lets go of one that came by itself.
-    pub fn dismiss(&self, handle: &AgentHandle) {
+    /// Lets go of one that came by itself; false where there is none.
+    pub fn dismiss(&self, handle: &AgentHandle) -> bool {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if known.by_handle.get(handle).is_some_and(|agent| agent.is_enlisted())
-            && let Some(agent) = known.by_handle.remove(handle)
-        {
+        let is_enlisted = known.by_handle.get(handle).is_some_and(|agent| agent.is_enlisted());
+        if is_enlisted && let Some(agent) = known.by_handle.remove(handle) {
             known.by_name.remove(&agent.name);
         }
+        is_enlisted
+    }
+
+    /// Whether there is no place for one more, unless it is there.
+    #[must_use]
+    pub fn is_full_for(&self, handle: &AgentHandle) -> bool {
+        let known = self.known();
+        known.by_name.len() >= AGENTS_MAX && !known.by_handle.contains_key(handle)
     }
 
     /// The agent of a name, which may be its whole one: `owner.name`.

@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use plenary_accounts::{Accounts, TokenDigest, Watchers};
@@ -25,6 +25,8 @@ use crate::{
     configured::{ConfigurationRoom, ConfigureAgent, Configured, NotConfigured},
     decide::Rejection,
     deltas::Deltas,
+    enlisted::EnlistedRoom,
+    enlisting::Welcome,
     event::{RunQueued, ThreadEvent},
     id::{RunId, ThreadId},
     limits::{TAIL_OCTETS_MAX, WATCHERS_PER_TOKEN_MAX},
@@ -42,6 +44,8 @@ pub(crate) struct Inner {
     pub(crate) threads: Streams<ThreadRoom>,
     configurations: Streams<ConfigurationRoom>,
     pub(crate) switches: Streams<SwitchRoom>,
+    pub(crate) enlisted: Streams<EnlistedRoom>,
+    pub(crate) welcome: OnceLock<Welcome>,
     accounts: Accounts,
     pub(crate) registry: Registry,
     pub(crate) cursors: Arc<Cursors>,
@@ -125,7 +129,9 @@ impl Runs {
         Self(Arc::new(Inner {
             threads: Streams::new(log.clone(), clock.clone()),
             configurations: Streams::new(log.clone(), clock.clone()),
-            switches: Streams::new(log, clock),
+            switches: Streams::new(log.clone(), clock.clone()),
+            enlisted: Streams::new(log, clock),
+            welcome: OnceLock::new(),
             accounts,
             registry,
             node: cursors.node().as_str().into(),
@@ -314,7 +320,13 @@ impl Observer for Runs {
                 }
                 ConfigurationRoom::CATEGORY => self.0.configurations.observe(event),
                 SwitchRoom::CATEGORY => self.0.switches.observe(event),
-                category if category.starts_with("accounts.") => self.0.watchers.observe(event),
+                EnlistedRoom::CATEGORY => self.enlisted_changed(event),
+                category if category.starts_with("accounts.") => {
+                    self.0.watchers.observe(event);
+                    if category == "accounts.agent" && &*event.kind == "AgentDeleted" {
+                        self.account_deleted(event.stream.id());
+                    }
+                }
                 _ => {}
             }
         }

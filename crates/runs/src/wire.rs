@@ -81,6 +81,13 @@ impl AgentDescriptor {
     }
 }
 
+/// An agent was let go.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Dismissal {
+    /// That it was.
+    pub dismissed: bool,
+}
+
 /// An event of a run (SC-22), with the members of its type beside these.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "RunEvent", extend("additionalProperties" = true))]

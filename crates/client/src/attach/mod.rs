@@ -9,7 +9,7 @@ use plenary_kernel::AgentHandle;
 use tokio::time::Instant;
 
 use crate::{Backoff, Client, Error, Result, client::segment};
-use socket::{Heard, Socket};
+use socket::{Gone, Heard, Socket};
 
 /// The first wait before attaching again.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
@@ -25,6 +25,11 @@ pub enum Signal {
     Frame(String),
     /// What was put is on its way: there is room again.
     Sent,
+    /// The agent was let go: the connection is closed for good. Awaited again, it would be made anew.
+    LetGo {
+        /// What the server says of it.
+        reason: String,
+    },
     /// The connection is gone, and what was put and not sent with it; it will be made again by itself.
     Lost {
         /// Why, for people.
@@ -89,7 +94,11 @@ impl Attachment {
                     self.backoff.reset();
                     Ok(Signal::Frame(frame))
                 }
-                Err(reason) => {
+                Err(Gone { reason, is_let_go: true }) => {
+                    self.state = State::Due(Instant::now());
+                    Ok(Signal::LetGo { reason })
+                }
+                Err(Gone { reason, is_let_go: false }) => {
                     if since.elapsed() > LONGEST_WAIT {
                         self.backoff.reset();
                     }

@@ -9,7 +9,7 @@ use futures_util::{
     stream::{SplitSink, SplitStream},
 };
 use tokio::time::{Instant, sleep_until};
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::{Message, protocol::frame::coding::CloseCode};
 
 use crate::{
     Client, Result,
@@ -29,6 +29,20 @@ pub(super) enum Heard {
     Frame(String),
     /// What was put is on its way.
     Sent,
+}
+
+/// The end of a connection.
+pub(super) struct Gone {
+    /// Why, for people.
+    pub(super) reason: String,
+    /// Whether the server closed it in order: the agent is to be none of its any more.
+    pub(super) is_let_go: bool,
+}
+
+impl<T: ToString> From<T> for Gone {
+    fn from(reason: T) -> Self {
+        Self { reason: reason.to_string(), is_let_go: false }
+    }
 }
 
 /// An open connection.
@@ -61,7 +75,7 @@ impl Socket {
 
     /// The next text frame, or why there will be none; what was put goes out meanwhile. The server's pings are answered
     /// by reading on.
-    pub(super) async fn next(&mut self) -> std::result::Result<Heard, String> {
+    pub(super) async fn next(&mut self) -> std::result::Result<Heard, Gone> {
         loop {
             let silent = sleep_until(self.heard + SILENCE_MAX);
             let has_put = self.put.is_some();
@@ -73,13 +87,13 @@ impl Socket {
                 biased;
                 frame = self.read.next() => frame,
                 written = written, if has_put || self.is_behind => {
-                    written.map_err(|e| e.to_string())?;
+                    written?;
                     let Some(put) = self.put.take() else {
                         self.is_behind = false;
                         continue;
                     };
                     self.is_behind = true;
-                    self.write.start_send_unpin(put).map_err(|e| e.to_string())?;
+                    self.write.start_send_unpin(put)?;
                     return Ok(Heard::Sent);
                 }
                 () = silent => return Err("the server fell silent".into()),
@@ -88,10 +102,12 @@ impl Socket {
             match frame {
                 Some(Ok(Message::Text(text))) => return Ok(Heard::Frame(text.as_str().to_owned())),
                 Some(Ok(Message::Close(frame))) => {
-                    return Err(websocket::farewell(&mut self.read, frame).await);
+                    let is_let_go = frame.as_ref().is_some_and(|frame| frame.code == CloseCode::Normal);
+                    let reason = websocket::farewell(&mut self.read, frame).await;
+                    return Err(Gone { reason, is_let_go });
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_))) => {}
-                Some(Err(error)) => return Err(error.to_string()),
+                Some(Err(error)) => return Err(error.into()),
                 None => return Err("the connection ended".into()),
             }
         }

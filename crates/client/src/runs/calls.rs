@@ -7,7 +7,7 @@ use http::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{Accepted, Chat, Descriptor, Listed, RunEvent, RunReport, Thread, Wait};
+use super::{Accepted, Chat, Descriptor, Dismissal, Listed, RunEvent, RunReport, Thread, Wait};
 use crate::{
     Client, Error, IdempotencyKey, RawReply, Reply, Result,
     client::{json as octets, segment},
@@ -127,6 +127,14 @@ impl Client {
     /// As every call; 403 unless the token is of the agent's owner or the operator.
     pub async fn start_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
         self.post_empty(&at(agent, "start")).await
+    }
+
+    /// `POST …/dismiss`: the server lets go of an agent that came by itself.
+    ///
+    /// # Errors
+    /// As every call; 403 unless the token is of the agent, its owner or the operator; 409 `agent_configured`.
+    pub async fn dismiss_agent(&self, agent: &str) -> Result<Reply<Dismissal>> {
+        self.post_empty(&at(agent, "dismiss")).await
     }
 
     /// `POST …/configure` (SC-43): each argument by itself, null takes it away.

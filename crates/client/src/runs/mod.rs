@@ -9,5 +9,7 @@ mod stream;
 
 pub use calls::{Artifact, EventPage, Place, ThreadPage};
 pub use event::{EventBody, FinishReason, RunEvent};
-pub use shapes::{Accepted, Chat, Descriptor, Listed, OperationOf, RunReport, RunStatus, Thread, Wait};
+pub use shapes::{
+    Accepted, Chat, Descriptor, Dismissal, Listed, OperationOf, RunReport, RunStatus, Thread, Wait,
+};
 pub use stream::{RunStream, Signal};

@@ -36,6 +36,13 @@ pub struct Descriptor {
     pub path: Option<String>,
 }
 
+/// `POST …/dismiss`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Dismissal {
+    /// That the agent was let go.
+    pub dismissed: bool,
+}
+
 /// One operation of an agent (SC-21).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct OperationOf {

@@ -25,6 +25,8 @@ pub(super) struct Desk {
     present: Mutex<Present>,
     /// How many have attached so far.
     arrived: watch::Sender<u64>,
+    /// The agent is none of this server's any more.
+    is_closed: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -37,7 +39,19 @@ struct Present {
 
 impl Desk {
     pub(super) fn new(handle: AgentHandle) -> Self {
-        Self { handle, present: Mutex::default(), arrived: watch::Sender::new(0) }
+        let (arrived, is_closed) = (watch::Sender::new(0), watch::Sender::new(false));
+        Self { handle, present: Mutex::default(), arrived, is_closed }
+    }
+
+    /// Nobody is attached any more.
+    pub(super) fn close(&self) {
+        self.is_closed.send_replace(true);
+    }
+
+    /// Waits until nobody is to be attached any more.
+    pub(super) async fn closed(&self) {
+        // The sender is here.
+        let _ = self.is_closed.subscribe().wait_for(|is_closed| *is_closed).await;
     }
 
     fn present(&self) -> MutexGuard<'_, Present> {

@@ -1,18 +1,18 @@
-//! `GET /agent/{name}/attach`: who attaches, and to which agent. The token is that of the configured agent itself,
-//! `@owner.name`; several instances hold the same one.
+//! `GET /agent/{name}/attach`: who attaches, and to which agent. The token is that of the agent itself, `@owner.name`;
+//! several instances hold the same one. An agent that nobody configured is one from its first attachment on.
 //! Must not know: runs.
 
 use std::{
     collections::HashMap,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use axum::{
     Router,
     extract::{
-        FromRequestParts, Path, State,
+        FromRequestParts, Path, Query, State,
         ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
     response::{IntoResponse, Response},
@@ -23,9 +23,10 @@ use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, refuse
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Class, Refusal};
 use plenary_log::{Signals, StoredEvent, StreamName};
-use plenary_runs::wire::ErrorBody;
+use plenary_runs::{Introduction, Runner, Runs, wire::ErrorBody};
+use schemars::JsonSchema;
 
-use super::{FRAME_OCTETS_MAX, INSTANCES_MAX, desk::Desk, elsewhere::Elsewhere, pump};
+use super::{Connected, FRAME_OCTETS_MAX, INSTANCES_MAX, desk::Desk, elsewhere::Elsewhere, pump};
 
 /// How much longer than [`FRAME_OCTETS_MAX`] a frame may be and still be answered with a close; past it the connection
 /// breaks.
@@ -37,8 +38,7 @@ pub struct Attaching(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// By the agent's name.
-    desks: Mutex<HashMap<String, Arc<Desk>>>,
+    desks: Mutex<HashMap<AgentHandle, Arc<Desk>>>,
     watchers: Watchers<AgentHandle>,
     /// None where this process is alone on its store.
     elsewhere: OnceLock<Elsewhere>,
@@ -54,14 +54,22 @@ impl Default for Attaching {
 impl Attaching {
     /// Where the instances of an agent attach.
     pub(super) fn desk(&self, handle: &AgentHandle) -> Arc<Desk> {
-        let desk = Arc::new(Desk::new(handle.clone()));
-        let mut desks = self.0.desks.lock().unwrap_or_else(PoisonError::into_inner);
-        desks.insert(handle.name().to_owned(), desk.clone());
-        desk
+        self.desks().entry(handle.clone()).or_insert_with(|| Arc::new(Desk::new(handle.clone()))).clone()
     }
 
-    fn named(&self, name: &str) -> Option<Arc<Desk>> {
-        self.0.desks.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    /// The same, if there is such a place.
+    fn known(&self, handle: &AgentHandle) -> Option<Arc<Desk>> {
+        self.desks().get(handle).cloned()
+    }
+
+    fn desks(&self) -> MutexGuard<'_, HashMap<AgentHandle, Arc<Desk>>> {
+        self.0.desks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What carries out the runs of an agent that came by itself.
+    #[must_use]
+    pub fn runner(&self, handle: &AgentHandle, introduction: Introduction) -> Arc<dyn Runner> {
+        Arc::new(Connected::of_its_own(introduction, handle, self))
     }
 
     /// Tells other processes on the same store what is attached to this one, until the log is closed; and from now on
@@ -70,13 +78,13 @@ impl Attaching {
         let elsewhere = self.0.elsewhere.get_or_init(|| Elsewhere { signals, address }).clone();
         let attaching = self.clone();
         async move {
-            let has = |agent: &str| attaching.named(agent).is_some_and(|desk| desk.has_any());
+            let has = |agent: &AgentHandle| attaching.known(agent).is_some_and(|desk| desk.has_any());
             elsewhere.answering(has).await;
         }
     }
 
     /// At which other processes instances of an agent are attached; `None` where there are no others.
-    pub(super) async fn elsewhere(&self, agent: &str) -> Option<(&str, Vec<String>)> {
+    pub(super) async fn elsewhere(&self, agent: &AgentHandle) -> Option<(&str, Vec<String>)> {
         let elsewhere = self.0.elsewhere.get()?;
         Some((&elsewhere.address, elsewhere.attached(agent).await))
     }
@@ -89,10 +97,16 @@ impl Attaching {
 
 impl Observer for Attaching {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        events
-            .iter()
-            .filter(|event| event.stream.category().starts_with("accounts."))
-            .for_each(|event| self.0.watchers.observe(event));
+        for event in events {
+            match event.stream.category() {
+                Runs::ENLISTED if &*event.kind == Runs::WENT => {
+                    let desk = event.stream.id().parse().ok().and_then(|handle| self.desks().remove(&handle));
+                    desk.inspect(|desk| desk.close());
+                }
+                category if category.starts_with("accounts.") => self.0.watchers.observe(event),
+                _ => {}
+            }
+        }
         Box::pin(std::future::ready(()))
     }
 }
@@ -104,6 +118,8 @@ pub struct Door {
     pub attaching: Attaching,
     /// Who asks.
     pub accounts: Accounts,
+    /// Which agents there are, and who lets one in that comes by itself.
+    pub runs: Runs,
 }
 
 /// The route.
@@ -126,18 +142,21 @@ pub fn operations() -> Vec<Operation<Door>> {
     )
     .no_tool("for agents, which speak for themselves")
     .description(
-        "For agents of kind `connected`, with the token of the agent itself. Each text frame is one JSON object: \
-         requests come in, and events with their `run_id` go out.",
+        "With the token of the agent itself. An agent that the configuration does not name attaches under its whole \
+         name, `owner.agent`, and is one of this server's from then on. Each text frame is one JSON object: requests \
+         come in, and events with their `run_id` go out.",
     )
     .auth(Auth::Agent)
     .path_parameter::<String>("name", "The agent's name.")
+    .query::<AttachQuery>()
     .success(StatusCode::SWITCHING_PROTOCOLS)
     .error_body::<ErrorBody<'static>>()
     .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
     .errors(Class::NotFound, &["agent_not_found"])
     .errors(Class::Forbidden, &["forbidden"])
     .errors(Class::Malformed, &["websocket_required"])
-    .errors(Class::TooMany, &["too_many_instances"])
+    .errors(Class::TooMany, &["too_many_instances", "too_many_agents"])
+    .errors(Class::Unprocessable, &["introduction_too_long"])
     .errors(Class::Unavailable, &["stopping"]);
     vec![Operation::new(doc, attach)]
 }
@@ -188,23 +207,77 @@ impl FromRequestParts<Door> for Asking {
     }
 }
 
+/// The query of the operation.
+#[derive(Debug, Default, JsonSchema)]
+#[allow(
+    dead_code,
+    reason = "it describes what is read pair by pair, since `tool` may stand there several times"
+)]
+struct AttachQuery {
+    /// What the agent is for, one line; for one that the configuration does not name.
+    purpose: Option<String>,
+    /// One of its tools, for information; as often as it has some.
+    tool: Option<String>,
+}
+
+/// What an agent tells of itself; `None` when it tells nothing.
+fn introduction(told: Vec<(String, String)>) -> Option<Introduction> {
+    let mut introduction = None::<Introduction>;
+    for (name, value) in told {
+        match &*name {
+            "purpose" => introduction.get_or_insert_default().purpose = value,
+            "tool" => introduction.get_or_insert_default().tools.push(value),
+            _ => {}
+        }
+    }
+    introduction
+}
+
+impl Door {
+    /// Where somebody attaches as an agent. One that is not there yet is let in where it is told of.
+    async fn desk(
+        &self,
+        principal: &Principal,
+        name: &str,
+        told: Option<Vec<(String, String)>>,
+    ) -> Result<Arc<Desk>, Refused> {
+        let not_found = || {
+            Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent that attaches itself.")
+        };
+        let agent = self.runs.agents().get(name);
+        let handle = match &agent {
+            Some(agent) if agent.is_enlisted() => agent.handle.clone(),
+            Some(agent) => self.attaching.known(&agent.handle).ok_or_else(not_found)?.handle.clone(),
+            None => format!("@{name}").parse().map_err(|_| not_found())?,
+        };
+        if principal.who != Who::Agent(handle.clone()) {
+            let text = "Only the agent itself attaches, with its own token.";
+            let forbidden = Refusal::new(Class::Forbidden, "forbidden", text);
+            return Err(if agent.is_some() { forbidden } else { not_found() }.into());
+        }
+        let is_new = agent.is_none();
+        if let Some(told) = told.filter(|_| agent.is_none_or(|agent| agent.is_enlisted()))
+            && let Some(told) = introduction(told).or_else(|| is_new.then(Introduction::default))
+        {
+            self.runs.enlist(&handle, principal.clone().into(), told).await?;
+        }
+        Ok(self.attaching.desk(&handle))
+    }
+}
+
 async fn attach(
     State(door): State<Door>,
     Asking(principal): Asking,
     Path(name): Path<String>,
+    Query(told): Query<Vec<(String, String)>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Refused> {
-    let desk = door.attaching.named(&name).ok_or_else(|| {
-        Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent that attaches itself.")
-    })?;
-    if principal.who != Who::Agent(desk.handle.clone()) {
-        let text = "Only the agent itself attaches, with its own token.";
-        return Err(Refusal::new(Class::Forbidden, "forbidden", text).into());
-    }
     let upgrade = upgrade.map_err(|_| {
         Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
-    })?;
-    let stream = StreamName::new("hosts.attached", &name);
+    });
+    let desk = door.desk(&principal, &name, upgrade.is_ok().then_some(told)).await?;
+    let upgrade = upgrade?;
+    let stream = StreamName::new("hosts.attached", desk.handle.as_str());
     let watch = door.attaching.0.watchers.watch(&stream, Some(&principal), desk.handle.clone())?;
     let octets_max = FRAME_OCTETS_MAX + TOO_LONG_READ_OCTETS;
     Ok(upgrade.max_message_size(octets_max).max_frame_size(octets_max).on_upgrade(move |socket| async move {

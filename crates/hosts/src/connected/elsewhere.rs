@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{AgentHandle, TimestampMs};
 use plenary_log::{
     Signals,
     signals::{ANSWERS_WAIT, Publication},
@@ -31,7 +31,7 @@ impl fmt::Debug for Elsewhere {
 
 #[derive(Serialize, Deserialize)]
 struct Asked {
-    agent: String,
+    agent: AgentHandle,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -41,8 +41,8 @@ struct Answered {
 
 impl Elsewhere {
     /// Where instances of the agent are attached; nothing where that can't be told.
-    pub(super) async fn attached(&self, agent: &str) -> Vec<String> {
-        let asked = Asked { agent: agent.to_owned() };
+    pub(super) async fn attached(&self, agent: &AgentHandle) -> Vec<String> {
+        let asked = Asked { agent: agent.clone() };
         let body = serde_json::to_vec(&asked).expect("texts can be written").into();
         // Without counters it has no number, and none begins at a time.
         let publication = Publication { topic: TOPIC, counters: Vec::new(), at: TimestampMs(0), body };
@@ -61,7 +61,7 @@ impl Elsewhere {
     }
 
     /// Answers the others until the log is closed.
-    pub(super) async fn answering(&self, has: impl Fn(&str) -> bool) {
+    pub(super) async fn answering(&self, has: impl Fn(&AgentHandle) -> bool) {
         let mut questions = self.signals.subscribe(TOPIC);
         while let Some(signal) = questions.next().await {
             let Some(responder) = signal.responder.filter(|_| !signal.own) else { continue };

@@ -14,7 +14,7 @@ mod tests;
 use std::{sync::Arc, time::Duration};
 
 use plenary_kernel::AgentHandle;
-use plenary_runs::{Card, Ended, Run, RunRequest, Runner, Running};
+use plenary_runs::{Card, Ended, Introduction, Run, RunRequest, Runner, Running};
 use serde::Deserialize;
 
 pub use door::{Attaching, Door, operations, routes};
@@ -74,7 +74,7 @@ fn any_request() -> Vec<String> {
 pub struct Connected {
     settings: Settings,
     wait: Duration,
-    desk: Arc<Desk>,
+    handle: AgentHandle,
     attaching: Attaching,
 }
 
@@ -86,13 +86,29 @@ impl Connected {
     pub fn new(settings: Settings, handle: &AgentHandle, attaching: &Attaching) -> Result<Self, ConfigFault> {
         let wait = settings.attach_wait.as_deref().map(|text| config::duration("attach_wait", text));
         let wait = wait.transpose()?.unwrap_or(ATTACH_WAIT);
-        Ok(Self { settings, wait, desk: attaching.desk(handle), attaching: attaching.clone() })
+        attaching.desk(handle);
+        Ok(Self { settings, wait, handle: handle.clone(), attaching: attaching.clone() })
+    }
+
+    /// One that came by itself, as it tells of itself.
+    pub(crate) fn of_its_own(
+        Introduction { purpose, tools }: Introduction,
+        handle: &AgentHandle,
+        attaching: &Attaching,
+    ) -> Self {
+        let settings = Settings { attach_wait: None, purpose, tools, request_types: any_request() };
+        Self { settings, wait: ATTACH_WAIT, handle: handle.clone(), attaching: attaching.clone() }
+    }
+
+    /// Where its instances are now.
+    fn desk(&self) -> Arc<Desk> {
+        self.attaching.desk(&self.handle)
     }
 
     /// Why a run found no instance, and where it would have.
     async fn nobody_came(&self) -> String {
         let came = format!("and none came within {} s", self.wait.as_secs());
-        match self.attaching.elsewhere(self.desk.handle.name()).await {
+        match self.attaching.elsewhere(&self.handle).await {
             None => format!("no instance of the agent is attached, {came}"),
             Some((here, places)) if places.is_empty() => {
                 format!(
@@ -110,10 +126,11 @@ impl Connected {
     async fn carry_out(&self, request: &RunRequest, run: Run) -> Ended {
         let Run { output, mut input } = run;
         for _ in 0..INSTANCES_TRIED_MAX {
+            let desk = self.desk();
             let place = tokio::select! {
                 biased;
                 () = until_canceled(&mut input) => return Ended::canceled(),
-                place = self.desk.place(request, self.wait) => place,
+                place = desk.place(request, self.wait) => place,
             };
             let Some(place) = place else {
                 return Ended::error(self.nobody_came().await);

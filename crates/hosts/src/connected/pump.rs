@@ -36,6 +36,7 @@ pub(super) enum End {
 
 const SHUTDOWN: End = End::Close(1012, "the server restarts; attach again");
 const REVOKED: End = End::Close(1008, "the token is not valid any more");
+const DISMISSED: End = End::Close(1000, "the agent is none of this server's any more");
 const SILENT: End = End::Close(1008, "no pong came");
 const STALLED: End = End::Close(1013, "frames are not read; attach again");
 const BINARY: End = End::Close(1003, "one JSON object a text frame");
@@ -59,6 +60,7 @@ pub(super) async fn attached(
             end = hear(read, &instance, desk.handle.name()) => end,
             end = tell(write, outgoing) => end,
             end = allowed(accounts, principal, watch) => end,
+            () = desk.closed() => DISMISSED,
         }
     };
     desk.detach(&instance, end == REVOKED);

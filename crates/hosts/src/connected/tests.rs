@@ -36,7 +36,7 @@ struct Attached {
 impl Attached {
     fn to(agent: &Connected) -> Self {
         let (frames, outgoing) = mpsc::channel(FRAMES_WAITING_MAX);
-        Self { instance: agent.desk.attach(frames), frames: outgoing }
+        Self { instance: agent.desk().attach(frames), frames: outgoing }
     }
 
     async fn asked(&mut self) -> Value {
@@ -85,7 +85,7 @@ async fn the_least_busy_gets_a_run_and_a_thread_stays_where_it_is() {
     let (one, two) = (Attached::to(&agent), Attached::to(&agent));
     let ask = || request(&json!({"input": "hi"}));
     let home = ask();
-    let first = agent.desk.place(&home, agent.wait).await.unwrap();
+    let first = agent.desk().place(&home, agent.wait).await.unwrap();
     let mut other = ask();
     other.thread_id = plenary_runs::id::ThreadId::mint(
         &plenary_kernel::Stamp::new(plenary_kernel::TimestampMs(9), [1; 10]),
@@ -95,14 +95,14 @@ async fn the_least_busy_gets_a_run_and_a_thread_stays_where_it_is() {
         &plenary_kernel::Stamp::new(plenary_kernel::TimestampMs(9), [2; 10]),
         0,
     );
-    let second = agent.desk.place(&other, agent.wait).await.unwrap();
+    let second = agent.desk().place(&other, agent.wait).await.unwrap();
     assert_eq!((first.number(), second.number()), (one.instance.number, two.instance.number));
     drop(second);
     // The second one is idle, but the thread is at the first.
-    let again = agent.desk.place(&home, agent.wait).await.unwrap();
+    let again = agent.desk().place(&home, agent.wait).await.unwrap();
     assert_eq!(again.number(), one.instance.number);
-    agent.desk.detach(&one.instance, false);
-    assert_eq!(agent.desk.place(&home, agent.wait).await.unwrap().number(), two.instance.number);
+    agent.desk().detach(&one.instance, false);
+    assert_eq!(agent.desk().place(&home, agent.wait).await.unwrap().number(), two.instance.number);
 }
 
 #[tokio::test]
@@ -111,12 +111,12 @@ async fn who_vanishes_before_it_said_anything_leaves_its_run_to_the_next() {
     let mut one = Attached::to(&agent);
     let (running, mut ears) = start(&agent, &request(&json!({"input": "hi"})));
     one.asked().await;
-    agent.desk.detach(&one.instance, false);
+    agent.desk().detach(&one.instance, false);
     let mut two = Attached::to(&agent);
     let asked = two.asked().await;
     two.says(json!({"type": "TextOutput", "run_id": asked["run_id"], "content": "half"})).await;
     assert_eq!(ears.event().await.as_ref().and_then(Event::content).as_deref(), Some("half"));
-    agent.desk.detach(&two.instance, false);
+    agent.desk().detach(&two.instance, false);
     let why = running.await.unwrap().why.unwrap();
     assert!(why.contains("went away"), "{why}");
 }
@@ -127,7 +127,7 @@ async fn whose_token_is_taken_away_loses_its_runs() {
     let mut attached = Attached::to(&agent);
     let (running, _ears) = start(&agent, &request(&json!({"input": "hi"})));
     attached.asked().await;
-    agent.desk.detach(&attached.instance, true);
+    agent.desk().detach(&attached.instance, true);
     assert!(running.await.unwrap().why.unwrap().contains("went away"));
 }
 
@@ -138,7 +138,7 @@ async fn past_the_instances_that_are_tried_the_run_ends() {
     for _ in 0..INSTANCES_TRIED_MAX {
         let mut attached = Attached::to(&agent);
         attached.asked().await;
-        agent.desk.detach(&attached.instance, false);
+        agent.desk().detach(&attached.instance, false);
     }
     let why = running.await.unwrap().why.unwrap();
     assert!(why.contains("before they said anything"), "{why}");

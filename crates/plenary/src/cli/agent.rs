@@ -85,6 +85,8 @@ pub(crate) enum Setting {
     Stop(Of),
     /// Start an agent that was stopped; invitations that came meanwhile are answered
     Start(Of),
+    /// Let go of an agent that came by `plenary agent host`; hosted once more, it is there again
+    Dismiss(Of),
     /// Remove an agent for good; its handle stays taken
     Rm {
         /// The agent
@@ -149,6 +151,7 @@ impl Setting {
             | Self::Blocks(Of { handle })
             | Self::Stop(Of { handle })
             | Self::Start(Of { handle })
+            | Self::Dismiss(Of { handle })
             | Self::Policy { handle, .. }
             | Self::SelfService { handle, .. }
             | Self::Allow { handle, .. }
@@ -222,26 +225,24 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
         }
         Setting::RotateToken { handle, show_token } => rotate(context, &client, handle, show_token).await,
         Setting::Stop(Of { handle }) => {
-            hosted(&client, &handle).await?;
-            let reply = client.stop_agent(handle.name()).await?;
+            let reply = client.stop_agent(whole(&handle)).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("stopped {handle}"))?))
         }
         Setting::Start(Of { handle }) => {
-            hosted(&client, &handle).await?;
-            let reply = client.start_agent(handle.name()).await?;
+            let reply = client.start_agent(whole(&handle)).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("started {handle}"))?))
+        }
+        Setting::Dismiss(Of { handle }) => {
+            let reply = client.dismiss_agent(whole(&handle)).await?;
+            context.answer(&reply, |_| Ok(out.line(&format!("{handle} is none of the server's any more"))?))
         }
         Setting::Rm { handle, yes } => remove(context, &client, &handle, yes).await,
     }
 }
 
-/// That the server runs the agent: it is reached by its name there, which an agent of another owner may have.
-async fn hosted(client: &Client, handle: &AgentHandle) -> Result<(), Failure> {
-    let described = client.describe_agent(handle.name()).await?;
-    if described.handle.as_ref() == Some(handle) {
-        return Ok(());
-    }
-    Err(Failure::local(format!("the server does not run {handle}")))
+/// The name of which there is but one, `owner.name`: as it stands in a path.
+fn whole(handle: &AgentHandle) -> &str {
+    handle.as_str().trim_start_matches('@')
 }
 
 /// Makes an agent and saves its token; whether that was saved comes beside it.

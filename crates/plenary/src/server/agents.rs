@@ -122,6 +122,9 @@ pub(crate) struct Agents {
     pub(crate) registry: Registry,
     pub(crate) hosted: Vec<Hosted>,
     pub(crate) parts: HashMap<AgentHandle, Part>,
+    /// Of those that come by themselves.
+    pub(crate) limits: RunLimits,
+    pub(crate) part: Part,
 }
 
 impl Agents {
@@ -145,7 +148,7 @@ pub(super) fn agents(
         format!("@{owner}.{name}").parse().context("its name or its owner is none")
     };
     let part = runs.part.over(Part::default()).context("[runs]")?;
-    let (mut all, mut agents) = (Agents::default(), Vec::new());
+    let (mut all, mut agents) = (Agents { limits, part, ..Agents::default() }, Vec::new());
     for (name, table) in tables {
         let mut made = || {
             let limits = table.limits.over(limits)?;

@@ -90,11 +90,13 @@ impl Rooms {
             blobs.clone(),
             settings.context,
         );
-        let Agents { registry, hosted, parts: how } = settings.agents.clone();
+        let Agents { registry, hosted, parts: how, limits, part } = settings.agents.clone();
         let runs = Runs::new(log.clone(), clock.clone(), accounts.clone(), cursors.clone(), blobs, registry);
-        let (l, s, r) = (log.clone(), sessions.clone(), runs.clone());
-        let participation = Participation::new(l, accounts.clone(), s, r, cursors.clone(), how);
         let attaching = settings.attaching.clone();
+        let carrying = attaching.clone();
+        runs.welcome(limits, move |handle, introduction| carrying.runner(handle, introduction));
+        let (l, s, r) = (log.clone(), sessions.clone(), runs.clone());
+        let participation = Participation::new(l, accounts.clone(), s, r, cursors.clone(), (how, part));
         let rooms = plenary_inbox::Rooms {
             accounts: accounts.clone(),
             sessions: sessions.clone(),

@@ -106,7 +106,11 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
             &docs,
         ),
     }));
-    let door = Door { attaching: parts.attaching.clone(), accounts: parts.accounts.clone() };
+    let door = Door {
+        attaching: parts.attaching.clone(),
+        accounts: parts.accounts.clone(),
+        runs: parts.runs.clone(),
+    };
     let router = Router::new()
         .merge(plenary_edge::routes(operations(), metrics)?.with_state(surface))
         .merge(

@@ -1,4 +1,4 @@
-//! Stopping and starting an agent as a whole: its owner's switch.
+//! Stopping and starting an agent as a whole, its owner's switch; and letting go of one that came by itself.
 //! Must not know: what ends when it is turned.
 
 use axum::{
@@ -8,10 +8,15 @@ use axum::{
 };
 use http::Method;
 use plenary_edge::Operation;
-use plenary_kernel::Class;
+use plenary_kernel::{Class, Refusal};
 
 use super::{Answer, of_agent};
-use crate::{Runs, caller::Asking, refusals::Refused, wire::AgentDescriptor};
+use crate::{
+    Runs,
+    caller::Asking,
+    refusals::Refused,
+    wire::{AgentDescriptor, Dismissal},
+};
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
     let doc = |id, path, summary| {
@@ -26,7 +31,21 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     );
     let start_doc = doc("run.start_agent", "/agent/{name}/start", "Start an agent that was stopped")
         .description("By its owner or the operator. Invitations that came meanwhile are answered now.");
-    vec![Operation::new(stop_doc, stop), Operation::new(start_doc, start)]
+    let path = "/agent/{name}/dismiss";
+    let dismiss_doc = of_agent("run.dismiss_agent", Method::POST, path, "Let go of an agent that came by itself")
+        .reply::<Dismissal>()
+        .no_tool("its owner's switch, for people")
+        .description(
+            "By itself, its owner or the operator. What goes on is canceled, its instances are disconnected, and its \
+             threads are there again when it attaches once more. One of the configuration can't be let go.",
+        )
+        .errors(Class::Forbidden, &["forbidden"])
+        .errors(Class::Conflict, &["agent_configured"]);
+    vec![
+        Operation::new(stop_doc, stop),
+        Operation::new(start_doc, start),
+        Operation::new(dismiss_doc, dismiss),
+    ]
 }
 
 async fn stop(State(runs): State<Runs>, asking: Asking, Path(name): Path<String>) -> Answer {
@@ -35,6 +54,16 @@ async fn stop(State(runs): State<Runs>, asking: Asking, Path(name): Path<String>
 
 async fn start(State(runs): State<Runs>, asking: Asking, Path(name): Path<String>) -> Answer {
     turned(&runs, &asking, &name, false).await
+}
+
+async fn dismiss(State(runs): State<Runs>, asking: Asking, Path(name): Path<String>) -> Answer {
+    let agent = runs.agent(&name)?;
+    if !agent.is_enlisted() {
+        let text = "The agent stands in the server's configuration; stop it instead.";
+        return Err(Refusal::conflict("agent_configured", text).into());
+    }
+    runs.dismiss(&agent, Some(asking.0.clone().into())).await.map_err(Refused::from)?;
+    Ok(Json(Dismissal { dismissed: true }).into_response())
 }
 
 async fn turned(runs: &Runs, asking: &Asking, name: &str, stops: bool) -> Answer {

@@ -62,7 +62,7 @@ pub(crate) struct Host {
     #[arg(long, value_name = "TEXT")]
     purpose: Option<String>,
     /// A tool that the agent uses, for information; may be repeated
-    #[arg(long = "tool", value_name = "NAME")]
+    #[arg(long = "tool", value_name = "TOOL")]
     tools: Vec<String>,
     /// Most runs at a time; what is past it waits
     #[arg(long, value_name = "N", default_value_t = u16::try_from(RUNS_MAX).unwrap_or(RUNS_MAX_MAX),

@@ -119,6 +119,10 @@ impl Desk {
                 let runs = self.standing.take().map_or(0, |standing| standing.attached.runs());
                 self.teller.lost(&reason, retry_in, runs).await
             }
+            Came::Signal(Signal::LetGo { reason }) => {
+                let next = "it is taken in again when it is hosted again";
+                Err(Failure::local_with(format!("the agent was let go: {reason}"), next))
+            }
             Came::Happening(Some(Happening::Frame(frame))) => {
                 self.attachment.put(frame);
                 Ok(())

@@ -10,6 +10,7 @@ mod connected;
 mod demo;
 mod describe;
 mod discovery;
+mod enlisted;
 mod exec;
 mod hostile;
 mod hosting;

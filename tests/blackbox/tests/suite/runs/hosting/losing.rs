@@ -55,6 +55,16 @@ async fn sc_26_a_dead_token_ends_the_host() {
     assert!(ran.err.contains("plenary agent rotate-token @nick.helper"), "{ran:?}");
 }
 
+/// An agent that is let go is not attached again by its host.
+#[tokio::test]
+async fn sc_1_an_agent_that_is_let_go_ends_its_host() {
+    let (scene, host) = Scene::playing().await;
+    scene.machine.done(&["agent", "dismiss", HANDLE, "--token", scene.server.operator().token()]).await;
+    let ran = host.end().await;
+    assert!(ran.code == 1 && ran.err.contains("the agent was let go"), "{ran:?}");
+    assert_eq!(scene.ann.get("/agent/nick.helper/describe").await.status, 404);
+}
+
 /// A token that is none, or another agent's, never attaches; nor is there a server that is not there.
 #[tokio::test]
 async fn sc_1_a_wrong_token_never_attaches() {

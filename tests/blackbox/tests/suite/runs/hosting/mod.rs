@@ -16,7 +16,7 @@ use super::speak::{
 use super::sse::Events;
 
 /// The agent as runs name it.
-const AGENT: &str = "helper";
+const AGENT: &str = "nick.helper";
 const HANDLE: &str = "@nick.helper";
 
 /// A server with the agent's account, a machine with the agent's token, and someone who runs the agent.
@@ -29,7 +29,7 @@ pub(super) struct Scene {
 
 impl Scene {
     async fn new() -> Self {
-        let server = serving().await;
+        let server = Server::start().await;
         let agent = server.agent(HANDLE).await;
         let ann = server.agent("@ann.a").await;
         let machine = machine(&server.url(), agent.token());
@@ -42,10 +42,6 @@ impl Scene {
         let host = attached(&scene.machine, &[], &["lines"]).await;
         (scene, host)
     }
-}
-
-async fn serving() -> Server {
-    Server::builder().config("[agents.helper]\nkind = \"connected\"\nowner = \"nick\"\n").start().await
 }
 
 /// A machine with a token in its environment.

@@ -3,12 +3,12 @@
 use blackbox::{Cli, Server};
 use serde_json::json;
 
-use super::{AGENT, HANDLE, attached, finish, hosting, json_of, outcome, said, serving};
+use super::{AGENT, HANDLE, attached, finish, hosting, json_of, outcome, said};
 
 /// The agent is made at the first use, where its owner or the operator says so, and its token is kept.
 #[tokio::test]
 async fn sc_1_an_agent_is_made_at_its_first_use() {
-    let server = serving().await;
+    let server = Server::start().await;
     let ann = server.agent("@ann.a").await;
     let url = server.url();
     let operator = server.operator();
@@ -39,7 +39,7 @@ async fn sc_1_an_agent_is_made_at_its_first_use() {
 /// A saved token is found by the agent's name, whoever speaks in the directory otherwise; and by its owner's one is made.
 #[tokio::test]
 async fn sc_1_an_owner_makes_its_agent() {
-    let server = serving().await;
+    let server = Server::start().await;
     let ann = server.agent("@ann.a").await;
     let nick = server.owner("nick").await;
     let machine = Cli::new(&[
@@ -50,6 +50,8 @@ async fn sc_1_an_owner_makes_its_agent() {
     ]);
     let _host = attached(&machine, &["--purpose", "helps & reads", "--tool", "a b"], &["lines"]).await;
     assert_eq!(said(&outcome(&ann, AGENT, "text a").await), ["a"]);
+    let described = ann.get("/agent/nick.helper/describe").await.ok(200);
+    assert_eq!((&described["purpose"], &described["tools"]), (&json!("helps & reads"), &json!(["a b"])));
 }
 
 /// What can't be hosted is told before anything is asked of the server.
@@ -73,8 +75,7 @@ async fn wrong_usage_is_told_at_once() {
 /// Over TLS as well.
 #[tokio::test]
 async fn sc_1_a_host_attaches_over_tls() {
-    let config = "[agents.helper]\nkind = \"connected\"\nowner = \"nick\"\n";
-    let server = Server::builder().tls().config(config).start().await;
+    let server = Server::builder().tls().start().await;
     let agent = server.agent(HANDLE).await;
     let ann = server.agent("@ann.a").await;
     let url = format!("https://localhost:{}", server.address().get().port());

@@ -1,0 +1,278 @@
+//! Agents that came by themselves: each attached with its own token, without anybody having configured it. They are
+//! known on the log, so that they outlast restarts, and processes of one store know the same: `runs.enlisted/<handle>`.
+//! Must not know: HTTP; what a process does with those that came.
+
+use bytes::Bytes;
+use plenary_accounts::{Accounts, Actor, Authority};
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{AgentHandle, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    access::may_configure,
+    event::corrupt,
+    limits::{AGENT_TOOLS_MAX, PURPOSE_CHARS_MAX, TOOL_CHARS_MAX},
+};
+
+/// What an agent that comes by itself tells of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Introduction {
+    /// What it is for, one line.
+    pub purpose: String,
+    /// Its tools, for information.
+    pub tools: Vec<String>,
+}
+
+impl Introduction {
+    /// Whether it is short enough to be kept.
+    fn fits(&self) -> bool {
+        let chars = |text: &str, max| text.chars().nth(max).is_none();
+        chars(&self.purpose, PURPOSE_CHARS_MAX)
+            && self.tools.len() <= AGENT_TOOLS_MAX
+            && self.tools.iter().all(|tool| chars(tool, TOOL_CHARS_MAX))
+    }
+}
+
+/// What happened to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EnlistedEvent {
+    /// It came, or tells something else of itself.
+    AgentEnlisted(Introduction),
+    /// It is not one of this server's any more.
+    AgentDismissed(Dismissed),
+}
+
+/// By whom; nobody where its account went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Dismissed {
+    pub(crate) by: Option<Actor>,
+}
+
+/// What an agent tells of itself; `None` where it is not enlisted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Enlisted(pub(crate) Option<Introduction>);
+
+/// As a room of the engine.
+#[derive(Debug)]
+pub(crate) struct EnlistedRoom;
+
+/// What each tells of itself, by its handle.
+pub(crate) const ENLISTED: &str = "runs.enlisted";
+const FORM: u16 = 1;
+pub(crate) const CAME: &str = "AgentEnlisted";
+pub(crate) const WENT: &str = "AgentDismissed";
+
+fn written(value: &impl Serialize) -> Bytes {
+    serde_json::to_vec(value).expect("strings can be written").into()
+}
+
+impl Room for EnlistedRoom {
+    type State = Enlisted;
+    type Event = EnlistedEvent;
+    const CATEGORY: &'static str = "runs.enlisted";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &EnlistedEvent) -> NewEvent {
+        let (kind, envelope) = match event {
+            EnlistedEvent::AgentEnlisted(introduction) => (CAME, written(introduction)),
+            EnlistedEvent::AgentDismissed(dismissed) => (WENT, written(dismissed)),
+        };
+        NewEvent { kind, form: FORM, envelope, payload: Bytes::new() }
+    }
+    fn decode(stored: &StoredEvent) -> Result<EnlistedEvent, Fault> {
+        let fault = |error: serde_json::Error| corrupt(stored, &error.to_string());
+        match (&*stored.kind, stored.form) {
+            (CAME, FORM) => {
+                serde_json::from_slice(&stored.envelope).map(EnlistedEvent::AgentEnlisted).map_err(fault)
+            }
+            (WENT, FORM) => {
+                serde_json::from_slice(&stored.envelope).map(EnlistedEvent::AgentDismissed).map_err(fault)
+            }
+            _ => Err(corrupt(stored, "unknown kind or form")),
+        }
+    }
+    fn evolve(state: &mut Enlisted, _: Version, _: TimestampMs, event: &EnlistedEvent) {
+        state.0 = match event {
+            EnlistedEvent::AgentEnlisted(introduction) => Some(introduction.clone()),
+            EnlistedEvent::AgentDismissed(_) => None,
+        };
+    }
+    fn index(id: &str, event: &EnlistedEvent) -> Vec<IndexOp> {
+        let key = id.to_owned();
+        vec![match event {
+            EnlistedEvent::AgentEnlisted(introduction) => {
+                IndexOp::Put { name: ENLISTED, key, value: written(introduction) }
+            }
+            EnlistedEvent::AgentDismissed(_) => IndexOp::Delete { name: ENLISTED, key },
+        }]
+    }
+}
+
+/// Enlists the agent whose token asks, or lets one go.
+pub(crate) struct Enlisting {
+    pub(crate) accounts: Accounts,
+    pub(crate) handle: AgentHandle,
+    /// Who asks; nobody where its account went.
+    pub(crate) authority: Option<Authority>,
+    /// What it tells of itself; `None` lets it go.
+    pub(crate) introduction: Option<Introduction>,
+}
+
+/// Why an agent is neither.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotEnlisted {
+    /// The token is not valid any more.
+    Unauthenticated,
+    /// An agent enlists itself; it, its owner and the operator let it go.
+    Forbidden,
+    /// What it tells of itself is too long.
+    TooLong,
+    /// The server has as many agents as it may.
+    TooMany,
+}
+
+/// Decides [`Enlisting`] of an agent by somebody, or by nobody; what stands so already changes nothing.
+fn decide(
+    state: &Enlisted,
+    handle: &AgentHandle,
+    by: Option<Actor>,
+    introduction: Option<&Introduction>,
+) -> Result<Decision<EnlistedEvent, ()>, NotEnlisted> {
+    let is_itself = by == Some(Actor::Agent(handle.clone()));
+    let may_let_go = by.as_ref().is_none_or(|by| is_itself || may_configure(by, &handle.owner_name()));
+    match introduction {
+        Some(_) if !is_itself => Err(NotEnlisted::Forbidden),
+        None if !may_let_go => Err(NotEnlisted::Forbidden),
+        Some(introduction) if !introduction.fits() => Err(NotEnlisted::TooLong),
+        wanted if wanted == state.0.as_ref() => Ok(Decision::unchanged(())),
+        Some(introduction) => Ok(Decision::new(vec![EnlistedEvent::AgentEnlisted(introduction.clone())], ())),
+        None => Ok(Decision::new(vec![EnlistedEvent::AgentDismissed(Dismissed { by })], ())),
+    }
+}
+
+impl Command<EnlistedRoom> for Enlisting {
+    type Reply = ();
+    type Rejection = NotEnlisted;
+    type Facts = bool;
+
+    async fn facts(&self, _: &Enlisted) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = match &self.authority {
+            Some(authority) => self.accounts.holds(authority, &mut conditions).await?,
+            None => true,
+        };
+        Ok(Facts { value, conditions })
+    }
+
+    fn decide(
+        &self,
+        state: &Enlisted,
+        _: Version,
+        holds: &bool,
+        _: &Stamp,
+    ) -> Result<Decision<EnlistedEvent, ()>, NotEnlisted> {
+        if !holds {
+            return Err(NotEnlisted::Unauthenticated);
+        }
+        let by = self.authority.as_ref().map(|authority| authority.by.clone());
+        decide(state, &self.handle, by, self.introduction.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::Position;
+    use plenary_log::StreamName;
+
+    use super::*;
+
+    fn introduction(purpose: &str, tools: &[&str]) -> Introduction {
+        Introduction { purpose: purpose.into(), tools: tools.iter().map(|tool| (*tool).into()).collect() }
+    }
+
+    /// What comes of it when `by` asks for `@nick.tool`; `-` is nobody.
+    fn decided(
+        state: &Enlisted,
+        by: &str,
+        wanted: Option<&Introduction>,
+    ) -> Result<Vec<EnlistedEvent>, NotEnlisted> {
+        let by = (by != "-").then(|| by.parse().unwrap());
+        let decision = decide(state, &"@nick.tool".parse().unwrap(), by, wanted);
+        decision.map(|decision| decision.events)
+    }
+
+    #[test]
+    fn an_agent_enlists_itself_and_is_let_go_by_those_who_own_it() {
+        let came = || EnlistedEvent::AgentEnlisted(introduction("reads", &["a"]));
+        let here = Enlisted(Some(introduction("reads", &["a"])));
+        let known = introduction("reads", &["a"]);
+        let reads = || Some(&known);
+        assert_eq!(decided(&Enlisted::default(), "@nick.tool", reads()), Ok(vec![came()]));
+        assert_eq!(decided(&here, "@nick.tool", reads()), Ok(Vec::new()), "it stands so");
+        let writes = introduction("writes", &[]);
+        let changed = decided(&here, "@nick.tool", Some(&writes));
+        assert_eq!(changed, Ok(vec![EnlistedEvent::AgentEnlisted(writes)]));
+        for other in ["@nick.other", "~nick", "operator"] {
+            assert_eq!(decided(&here, other, reads()), Err(NotEnlisted::Forbidden), "{other}");
+        }
+        for by in ["@nick.tool", "~nick", "operator"] {
+            let gone = EnlistedEvent::AgentDismissed(Dismissed { by: Some(by.parse().unwrap()) });
+            assert_eq!(decided(&here, by, None), Ok(vec![gone]), "{by}");
+        }
+        assert_eq!(
+            decided(&here, "-", None),
+            Ok(vec![EnlistedEvent::AgentDismissed(Dismissed { by: None })])
+        );
+        for other in ["@nick.other", "~ann"] {
+            assert_eq!(decided(&here, other, None), Err(NotEnlisted::Forbidden), "{other}");
+        }
+        assert_eq!(decided(&Enlisted::default(), "~nick", None), Ok(Vec::new()), "nobody is there");
+    }
+
+    #[test]
+    fn what_an_agent_tells_of_itself_has_limits() {
+        let (most, tool) = ("ü".repeat(PURPOSE_CHARS_MAX), "t".repeat(TOOL_CHARS_MAX));
+        let tools = vec![&*tool; AGENT_TOOLS_MAX];
+        let asked = |purpose: &str, tools: &[&str]| {
+            decided(&Enlisted::default(), "@nick.tool", Some(&introduction(purpose, tools)))
+                .map(|events| events.len())
+        };
+        assert_eq!(asked(&most, &tools), Ok(1));
+        assert_eq!(asked(&(most.clone() + "x"), &tools), Err(NotEnlisted::TooLong));
+        assert_eq!(asked(&most, &[&tools[..], &["t"]].concat()), Err(NotEnlisted::TooLong));
+        assert_eq!(asked(&most, &[&(tool.clone() + "t")]), Err(NotEnlisted::TooLong));
+    }
+
+    #[test]
+    fn the_stored_forms_are_frozen() {
+        for (event, kind, golden) in [
+            (
+                EnlistedEvent::AgentEnlisted(introduction("reads", &["a"])),
+                CAME,
+                r#"{"purpose":"reads","tools":["a"]}"#,
+            ),
+            (
+                EnlistedEvent::AgentDismissed(Dismissed { by: Some("~nick".parse().unwrap()) }),
+                WENT,
+                r#"{"by":"~nick"}"#,
+            ),
+            (EnlistedEvent::AgentDismissed(Dismissed { by: None }), WENT, r#"{"by":null}"#),
+        ] {
+            let new = EnlistedRoom::encode(&event);
+            assert_eq!((new.kind, &new.envelope[..], new.payload.len()), (kind, golden.as_bytes(), 0));
+            let stored = StoredEvent {
+                position: Position(1),
+                stream: StreamName::new("runs.enlisted", "@nick.tool"),
+                version: Version(1),
+                kind: kind.into(),
+                form: new.form,
+                at: TimestampMs(7),
+                envelope: new.envelope,
+                payload: new.payload,
+            };
+            assert_eq!(EnlistedRoom::decode(&stored).unwrap(), event);
+            assert!(EnlistedRoom::decode(&StoredEvent { form: 2, ..stored }).is_err());
+        }
+    }
+}

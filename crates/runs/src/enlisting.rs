@@ -1,0 +1,151 @@
+//! Agents come and go by themselves: what this process knows of them, and what it does then.
+//! Must not know: HTTP; what carries out their runs.
+
+use std::sync::Arc;
+
+use plenary_accounts::{Actor, Authority};
+use plenary_engine::{ExecuteError, Room as _};
+use plenary_kernel::{AgentHandle, Refusal, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, StoredEvent};
+
+use crate::{
+    Agent, RegistryError, RunLimits, Runner, Runs,
+    enlisted::{CAME, ENLISTED, EnlistedEvent, EnlistedRoom, Enlisting, Introduction, NotEnlisted, WENT},
+    refusals::Refused,
+};
+
+type Make = dyn Fn(&AgentHandle, Introduction) -> Arc<dyn Runner> + Send + Sync;
+
+/// What carries out the runs of those that came by themselves, and what one run may take.
+pub(crate) struct Welcome {
+    make: Box<Make>,
+    limits: RunLimits,
+}
+
+impl Runs {
+    /// The category of the streams on which agents come and go by themselves.
+    pub const ENLISTED: &'static str = EnlistedRoom::CATEGORY;
+    /// The kind of the event with which one comes.
+    pub const CAME: &'static str = CAME;
+    /// The kind of the event with which one goes.
+    pub const WENT: &'static str = WENT;
+
+    /// Says what carries out the runs of agents that come by themselves; without it none is let in. The first call
+    /// counts.
+    pub fn welcome(
+        &self,
+        limits: RunLimits,
+        make: impl Fn(&AgentHandle, Introduction) -> Arc<dyn Runner> + Send + Sync + 'static,
+    ) {
+        let _ = self.0.welcome.set(Welcome { make: Box::new(make), limits });
+    }
+
+    /// Enlists the agent whose token asks, under its whole name. What it tells of itself replaces what it told. One of
+    /// the configuration stays what it is.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub async fn enlist(
+        &self,
+        handle: &AgentHandle,
+        authority: Authority,
+        introduction: Introduction,
+    ) -> Result<(), Refusal> {
+        if self.0.registry.is_full_for(handle) {
+            return Err(NotEnlisted::TooMany.into());
+        }
+        let enlisting = self.enlisting(handle, Some(authority), Some(introduction.clone()));
+        enlisting.await.map_err(|error| Refused::from(error).0)?;
+        self.came(handle, introduction);
+        Ok(())
+    }
+
+    /// Lets go of an agent that came by itself. What goes on is told to stop, what waits is over.
+    ///
+    /// # Errors
+    /// When the caller may not, or the store fails.
+    pub(crate) async fn dismiss(
+        &self,
+        agent: &Agent,
+        authority: Option<Authority>,
+    ) -> Result<(), ExecuteError<NotEnlisted>> {
+        let by =
+            authority.as_ref().map_or_else(|| Actor::Agent(agent.handle.clone()), |asks| asks.by.clone());
+        self.enlisting(&agent.handle, authority, None).await?;
+        self.cancel_agent(agent.name(), &by).await?;
+        self.went(&agent.handle);
+        Ok(())
+    }
+
+    async fn enlisting(
+        &self,
+        handle: &AgentHandle,
+        authority: Option<Authority>,
+        introduction: Option<Introduction>,
+    ) -> Result<(), ExecuteError<NotEnlisted>> {
+        let accounts = self.accounts().clone();
+        let command = Enlisting { accounts, handle: handle.clone(), authority, introduction };
+        self.0.enlisted.execute(handle.as_str(), &command, None).await?;
+        Ok(())
+    }
+
+    /// Takes in those that came before this process began.
+    pub(crate) async fn recall_enlisted(&self) -> Result<(), Fault> {
+        let mut after = None::<String>;
+        loop {
+            let rows = self
+                .log()
+                .read_index(ENLISTED, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                .await?;
+            for row in &rows {
+                let fault = || Fault::Corrupt(format!("{} in {ENLISTED}", row.key));
+                let handle = row.key.parse().map_err(|_| fault())?;
+                self.came(&handle, serde_json::from_slice(&row.value).map_err(|_| fault())?);
+            }
+            if rows.len() < READ_ROWS_MAX {
+                return Ok(());
+            }
+            after = rows.into_iter().next_back().map(|row| row.key);
+        }
+    }
+
+    /// What this process has to do when one has come or gone, here or at another process.
+    pub(crate) fn enlisted_changed(&self, stored: &StoredEvent) {
+        self.0.enlisted.observe(stored);
+        let Ok(handle) = stored.stream.id().parse() else { return };
+        match EnlistedRoom::decode(stored) {
+            Ok(EnlistedEvent::AgentEnlisted(introduction)) => self.came(&handle, introduction),
+            Ok(EnlistedEvent::AgentDismissed(_)) => self.went(&handle),
+            Err(fault) => tracing::error!(%fault, "who came or went can't be read"),
+        }
+    }
+
+    /// The account of an agent is gone: so is the agent, if it came by itself.
+    pub(crate) fn account_deleted(&self, handle: &str) {
+        let agent = handle.parse().ok().and_then(|handle| self.0.registry.of(&handle));
+        let Some(agent) = agent.filter(|agent| agent.is_enlisted()) else { return };
+        let runs = self.clone();
+        self.0.tasks.spawn(async move {
+            if let Err(error) = runs.dismiss(&agent, None).await {
+                tracing::warn!(agent = %agent.handle, ?error, "an agent without an account is still listed");
+            }
+        });
+    }
+
+    fn came(&self, handle: &AgentHandle, introduction: Introduction) {
+        let Some(Welcome { make, limits }) = self.0.welcome.get() else { return };
+        let agent = Agent::enlisted(handle.clone(), make(handle, introduction), *limits);
+        match self.0.registry.enlist(agent) {
+            Ok(()) => self.accounts().hosts(handle.clone()),
+            Err(RegistryError::TooMany | RegistryError::NameTwice(_)) => {
+                tracing::warn!(agent = %handle, "an agent that came by itself finds no place any more");
+            }
+        }
+    }
+
+    fn went(&self, handle: &AgentHandle) {
+        if self.0.registry.dismiss(handle) {
+            self.accounts().hosts_no_more(handle);
+        }
+    }
+}
