@@ -13,7 +13,7 @@ use super::speak::{
     Gates, acting_at, chat, chat_on, events_of, finish, known, outcome, resume, running, said, status,
     status_becomes, types, whole,
 };
-use super::sse::Events;
+use super::sse::{Events, Heard};
 
 /// The agent as runs name it.
 const AGENT: &str = "nick.helper";
@@ -177,8 +177,14 @@ async fn sc_12_sc_44_a_coding_agent_is_hosted() {
     let gates = Gates::new();
     let run = chat(&scene.ann, AGENT, &format!("text one \n{}text two", gates.gate("go"))).await;
     let mut stream = Events::get(&scene.ann, &events_of(&run, "?stream=true")).await;
-    let seen = stream.until("TextDelta").await;
-    assert_eq!(seen.last().expect("a delta")["content"], "one ");
+    let shown = loop {
+        match stream.heard().await {
+            Heard::Delta(delta) => break delta,
+            Heard::Event(_) | Heard::Comment => {}
+            end @ (Heard::End | Heard::Broken) => panic!("{end:?} before its text was shown"),
+        }
+    };
+    assert_eq!(shown["content"], "one ");
     gates.open("go");
     assert_eq!(said(&whole(&scene.ann, &run).await), ["one two"]);
     let next = chat_on(&scene.ann, &run, "turns\ntool list\nask rm?\nanswer").await;
