@@ -53,10 +53,11 @@ fn event(run: RunId, event: &Event) -> String {
 
 /// The content of an artifact in its shorter form, so that it fits wherever it has come from.
 fn content(made: &[u8]) -> String {
-    let base64 = || format!(r#","content_base64":"{}""#, STANDARD.encode(made));
-    let Ok(text) = std::str::from_utf8(made) else { return base64() };
-    let text = format!(r#","content":{}"#, json!(text));
-    if text.len() <= made.len().div_ceil(3) * 4 { text } else { base64() }
+    let text = std::str::from_utf8(made).ok().map(|text| json!(text).to_string());
+    match text.filter(|text| text.len() <= made.len().div_ceil(3) * 4 + 2) {
+        Some(text) => format!(r#","content":{text}"#),
+        None => format!(r#","content_base64":"{}""#, STANDARD.encode(made)),
+    }
 }
 
 #[cfg(test)]
