@@ -139,7 +139,7 @@ async fn a_dead_token_ends_its_streams() {
     let rotated = Instant::now();
     server.operator().post_empty("/_admin/agents/@nick.ann/rotate-token").await.ok(200);
     assert!(anns.ending().await.is_empty());
-    assert!(rotated.elapsed() < Duration::from_secs(1), "{:?}", rotated.elapsed());
+    assert!(rotated.elapsed() < Duration::from_secs(10), "{:?}", rotated.elapsed());
     server.operator().post("/_admin/owners/third/rotate-token", json!({})).await.ok(200);
     assert!(owners.ending().await.is_empty());
     let made = append(&bob, &channel, "log", json!({})).await;

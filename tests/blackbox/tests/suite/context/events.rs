@@ -275,12 +275,12 @@ async fn ap_101_a_stream_ends_with_the_right_to_it() {
     let at = Instant::now();
     owner.delete(&project("/members/@guest.bot")).await;
     assert!(guests.ending().await.is_empty());
-    assert!(at.elapsed() < Duration::from_secs(1), "{:?}", at.elapsed());
+    assert!(at.elapsed() < Duration::from_secs(10), "{:?}", at.elapsed());
     guest.get(&path("")).await.refused(404, "project_not_found");
     let at = Instant::now();
     server.operator().post_empty("/_admin/agents/@acme.bot/rotate-token").await.ok(200);
     assert!(readers.ending().await.is_empty());
-    assert!(at.elapsed() < Duration::from_secs(1), "{:?}", at.elapsed());
+    assert!(at.elapsed() < Duration::from_secs(10), "{:?}", at.elapsed());
     deposited(&nick, &package(&nick.handle, "two")).await;
     assert_eq!(nicks.event().await["package"]["package_id"], "two");
 }
@@ -397,7 +397,7 @@ async fn ap_78_two_processes_tell_one_story() {
     let mut guests = Stream::open(&guest_b, &path(""), &[]).await;
     owner.delete(&project("/members/@guest.bot")).await;
     assert!(guests.ending().await.is_empty());
-    assert!(at.elapsed() < Duration::from_secs(5), "woken: {:?}", at.elapsed());
+    assert!(at.elapsed() < Duration::from_secs(10), "woken: {:?}", at.elapsed());
     drop((a, b));
     database.remove().await;
 }

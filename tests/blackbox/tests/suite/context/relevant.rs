@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::speak::{PROJECT, ago, deposited, desk, enc, list, package_with, packages_of, pull, refused};
 
 /// How soon what was deposited is found (D.7).
-const SEARCHABLE_WITHIN: Duration = Duration::from_secs(5);
+const SEARCHABLE_WITHIN: Duration = Duration::from_secs(30);
 
 fn path(project: &str, query: &str) -> String {
     format!("{}?mode=relevant&limit=50&query={}", packages_of(project), enc(query))

@@ -9,8 +9,8 @@ use super::speak::{
     advisory, before_fence, resume, sent, stream_path, submit, subscribe, subscribe_to, tell,
 };
 
-/// "Open connections close within a second", and as much again for a busy machine.
-const REVOKED_MAX: Duration = Duration::from_secs(2);
+/// "Open connections close within a second"; a busy machine takes longer, and a heartbeat would come later still.
+const REVOKED_MAX: Duration = Duration::from_secs(10);
 
 /// FO-76: a rotated token ends its streams, nothing is emitted after, and the new one works.
 #[tokio::test]

@@ -90,7 +90,7 @@ async fn a_dead_token_ends_its_waits() {
     for wait in waits {
         wait.await.expect("a wait").refused(401, "invalid_authorization");
     }
-    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
 #[tokio::test]

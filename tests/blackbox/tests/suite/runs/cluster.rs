@@ -56,7 +56,7 @@ async fn sc_45_sc_46_a_run_is_steered_at_either() {
     status_becomes(&there, &run, "waiting").await;
     resume(&there, &run, json!({"a": 1})).await;
     running(&there, &run).await;
-    eventually_within(Duration::from_secs(10), "the answer is there", || async {
+    eventually("the answer is there", || async {
         (said(&known(&there, &run).await) == ["{\"a\":1}"]).then_some(())
     })
     .await;

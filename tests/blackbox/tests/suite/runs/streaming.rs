@@ -177,7 +177,7 @@ async fn sc_37_a_dead_token_ends_its_streams() {
     let rotated = Instant::now();
     let (events, _) = stream.ending().await;
     assert!(events.is_empty(), "{events:?}");
-    assert!(rotated.elapsed() < Duration::from_secs(3), "within a second, on an idle machine");
+    assert!(rotated.elapsed() < Duration::from_secs(10), "far less than a heartbeat");
     let nick = server.bearer(made["token"].as_str().expect("a token"));
     status_becomes(&nick, &run, "running").await;
     cancel(&nick, &run).await;

@@ -15,7 +15,7 @@ use super::{
 use crate::sse::{Sent, Stream};
 
 /// A reader is woken: far less than the 15 s after which it would look by itself.
-const WOKEN_MAX: Duration = Duration::from_secs(5);
+const WOKEN_MAX: Duration = Duration::from_secs(10);
 /// Longest that a writer waits for an answer of a process that may be dead.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 

@@ -13,7 +13,7 @@ use crate::runs::speak::{
 use crate::runs::sse::Events;
 
 /// D.8, and what a busy machine adds.
-const CANCEL_MAX: Duration = Duration::from_secs(12);
+const CANCEL_MAX: Duration = Duration::from_secs(20);
 
 /// Starts a script that first tells its process id; the run and the id.
 async fn with_pid(who: &blackbox::Caller, agent: &str, script: &str) -> (Run, String) {

@@ -24,7 +24,7 @@ async fn sc_26_time_is_limited() {
         let began = Instant::now();
         let events = outcome(&nick, PUPPET, &format!("pid\n{script}")).await;
         assert_eq!(finish(&events), "error", "{script}");
-        assert!(began.elapsed() < Duration::from_secs(15), "{script}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(30), "{script}: {:?}", began.elapsed());
         gone(said(&events)[0]).await;
     }
     assert_eq!(finish(&outcome(&nick, PUPPET, "text quick").await), "success");
@@ -38,7 +38,7 @@ async fn sc_44_waiting_has_a_limit_of_its_own() {
     let events = outcome(&nick, PUPPET, "ask a=A?\ntext never").await;
     assert_eq!(types(&events), ["RunStarted", "WaitForInput", "RunCompleted"]);
     assert!(["error", "canceled"].contains(&finish(&events)), "{events:?}");
-    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     let (_server, nick) = limited("time_max = \"2s\"").await;
     let run = chat(&nick, PUPPET, "ask a=A?\ntext thanks").await;
     status_becomes(&nick, &run, "waiting").await;
