@@ -38,6 +38,17 @@ pub(crate) fn run(request: &RunRequest) -> (Run, Ears) {
     run_of(Arc::new(request.clone()), Arc::new(NoRecall))
 }
 
+/// Waits until a process is gone, or only waits to be buried.
+pub(crate) async fn over(pid: i32) {
+    loop {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        if stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z')) {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 /// A request that the script answered.
 pub(crate) struct Asked {
     /// Its first line and its fields, in small letters.

@@ -21,7 +21,7 @@ const FRAME_OCTETS_MAX: usize = 9 << 20;
 /// How long nothing may be heard of the server, which pings every 20 s.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// How long what was put may take to go out before the good-bye.
-const LAST_FRAMES_TIME: Duration = Duration::from_secs(1);
+const LAST_FRAMES_TIME: Duration = Duration::from_millis(500);
 
 /// What [`Socket::next`] reports.
 pub(super) enum Heard {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::testing::{request, run};
+use crate::testing::{over, request, run};
 
 fn shell(script: &str) -> Arc<Exec> {
     let table = toml::Table::from_iter([(
@@ -141,17 +141,6 @@ async fn a_run_that_is_dropped_takes_its_program_with_it() {
     let child: i32 = ears.event().await.unwrap().content().unwrap().parse().unwrap();
     run.abort();
     over(child).await;
-}
-
-/// Waits until a process is gone, or only waits to be buried.
-async fn over(pid: i32) {
-    loop {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        if stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z')) {
-            return;
-        }
-        tokio::task::yield_now().await;
-    }
 }
 
 #[tokio::test]

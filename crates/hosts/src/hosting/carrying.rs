@@ -48,7 +48,7 @@ const STOPPED: &str = "the host of the agent was stopped";
 /// Carries it out.
 pub(super) async fn carry_out(mut carrying: Carrying) {
     let run = carrying.request.run_id;
-    let ended = carrying.to_its_end().await;
+    let ended = carrying.play().await;
     carrying.runs.over(run);
     if let Some(ended) = ended {
         carrying.say(Happening::Frame(frames::ended(run, &ended))).await;
@@ -58,7 +58,7 @@ pub(super) async fn carry_out(mut carrying: Carrying) {
 
 impl Carrying {
     /// `None` when it was not begun and is left to another instance.
-    async fn to_its_end(&mut self) -> Option<Ended> {
+    async fn play(&mut self) -> Option<Ended> {
         let (run, thread) = (self.request.run_id, self.request.thread_id);
         let hosting = self.hosting.clone();
         let turn = tokio::select! {

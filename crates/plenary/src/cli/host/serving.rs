@@ -17,7 +17,7 @@ use crate::cli::{
 };
 
 /// How long what goes on may take to end when the host stops; past it it is killed.
-const STOP_TIME: Duration = Duration::from_millis(3_500);
+const STOP_TIME: Duration = Duration::from_millis(3_200);
 
 /// A host at work.
 pub(super) struct Serving {
@@ -67,9 +67,10 @@ impl Serving {
                 came = self.desk.came() => came?,
             };
             tokio::select! {
+                biased;
                 taken = self.desk.take(came) => taken?,
                 // Who does not read what is told is not waited for.
-                () = self.interrupts.next() => return Err(Failure::Said(Exit::Canceled)),
+                () = self.interrupts.next() => return self.stop().await,
             }
         }
     }
@@ -102,6 +103,7 @@ impl Desk {
         }
     }
 
+    /// May be dropped while it waits: what is waited for is only that it was told.
     async fn take(&mut self, came: Came) -> Result<(), Failure> {
         match came {
             Came::Signal(Signal::Attached) => {
@@ -143,7 +145,7 @@ impl Desk {
         while self.standing.is_some() {
             match self.came().await? {
                 Came::Happening(None) => self.standing = None,
-                came => self.take(came).await?,
+                came @ (Came::Signal(_) | Came::Happening(Some(_))) => self.take(came).await?,
             }
         }
         Ok(())
