@@ -2,6 +2,8 @@
 //! Must not know: what frames say, or what is done with them.
 
 mod socket;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
@@ -171,24 +173,4 @@ fn path(agent: &AgentHandle, options: &AttachOptions) -> String {
         path.push_str(&format!("{name}={}", segment(value)));
     }
     path
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_told_of_an_agent_stands_in_the_query() {
-        let agent = "@nick.helper".parse().unwrap();
-        assert_eq!(path(&agent, &AttachOptions::default()), "/agent/nick.helper/attach");
-        let options = AttachOptions {
-            purpose: Some("reads & writes, 100 %".into()),
-            tools: vec!["a=b".into(), "ü".into()],
-            wait_for_server: false,
-        };
-        assert_eq!(
-            path(&agent, &options),
-            "/agent/nick.helper/attach?purpose=reads%20%26%20writes%2C%20100%20%25&tool=a%3Db&tool=%C3%BC"
-        );
-    }
 }

@@ -258,3 +258,35 @@ async fn a_run_that_takes_no_answers_ends_and_so_does_one_that_does_not_stop() {
     attached.hear(&told(1, "CancelRequest", &Value::Null));
     assert_eq!(end(&mut happenings).await["finish_reason"], "canceled");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_stops_does_not_wait_for_whoever_does_not() {
+    let hosting = Hosting::new(Arc::new(Deaf), "tool", 1);
+    let (mut attached, mut happenings) = hosting.attached();
+    attached.hear(&request(0, "x"));
+    assert_eq!(next(&mut happenings).await, "started");
+    let begun = tokio::time::Instant::now();
+    attached.stop();
+    assert_eq!(end(&mut happenings).await["error"], "the host of the agent was stopped");
+    assert_eq!(begun.elapsed(), STOP_GRACE);
+}
+
+#[tokio::test]
+async fn what_nobody_takes_waits() {
+    const LINES: usize = 20 * HAPPENINGS_WAITING_MAX;
+    let script = format!(
+        r#"seq {LINES} | sed 's/.*/{{"type":"TextOutput","content":"&"}}/'
+        echo '{{"type":"RunCompleted","finish_reason":"success"}}'"#
+    );
+    let (attached, mut happenings) = shell(&script, 1).attached();
+    attached.hear(&request(0, "x"));
+    while happenings.len() < HAPPENINGS_WAITING_MAX {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(next(&mut happenings).await, "started");
+    for n in 1..=LINES {
+        assert!(happenings.len() <= HAPPENINGS_WAITING_MAX);
+        assert_eq!(next(&mut happenings).await["content"], n.to_string());
+    }
+    assert_eq!(end(&mut happenings).await["finish_reason"], "success");
+}
