@@ -1,5 +1,7 @@
 //! Who asks: a bearer of some token, and an agent with its handle. Each method is one request of the documents.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::{Address, Connection, Frame, PATIENCE, Pongs, Response, Server, Socket, Stream, render};
@@ -24,13 +26,17 @@ impl Caller {
 
     /// Sends exactly these bytes on a fresh connection and reads one response.
     pub async fn bytes(&self, request: &[u8]) -> Response {
+        // The more there is to do, the longer a busy machine takes.
+        let patience = PATIENCE + PATIENCE * u32::try_from(request.len() >> 22).unwrap_or(u32::MAX);
+        self.bytes_within(patience, request).await
+    }
+
+    async fn bytes_within(&self, patience: Duration, request: &[u8]) -> Response {
         let work = async {
             let mut connection = Connection::open(self.address.place()).await?;
             connection.round_trip(request).await
         };
         let line = String::from_utf8_lossy(request.split(|byte| *byte == b'\r').next().unwrap_or_default());
-        // The more there is to do, the longer a busy machine takes.
-        let patience = PATIENCE + PATIENCE * u32::try_from(request.len() >> 22).unwrap_or(u32::MAX);
         match tokio::time::timeout(patience, work).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => panic!("no response to {line}: {error}"),
@@ -72,6 +78,11 @@ impl Caller {
     /// GET.
     pub async fn get(&self, path: &str) -> Response {
         self.call("GET", path, &[], None).await
+    }
+
+    /// GET of something that may be very large.
+    pub async fn get_large(&self, path: &str) -> Response {
+        self.bytes_within(10 * PATIENCE, &self.request("GET", path, &[], None)).await
     }
 
     /// POST without a body.

@@ -394,7 +394,7 @@ async fn ap_78_two_processes_tell_one_story() {
     deposited(&nick, &package(&nick.handle, "last")).await;
     assert_eq!(next(&mut on_b).await.1["package"]["package_id"], "last");
     let guest_b = guest.at(&b);
-    let mut guests = Stream::open(&guest_b, &path(""), &[]).await;
+    let mut guests = Stream::open(&guest_b, &path("?types=package"), &[]).await;
     owner.delete(&project("/members/@guest.bot")).await;
     assert!(guests.ending().await.is_empty());
     assert!(at.elapsed() < Duration::from_secs(10), "woken: {:?}", at.elapsed());

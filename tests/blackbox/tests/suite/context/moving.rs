@@ -27,7 +27,7 @@ fn value(line: &str) -> Value {
 }
 
 async fn exported(caller: &Caller) -> Vec<String> {
-    lines(&caller.get("/v1/export").await)
+    lines(&caller.get_large("/v1/export").await)
 }
 
 /// The hash of each package of an export, each computed from the data as it came.
