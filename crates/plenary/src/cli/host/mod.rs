@@ -28,6 +28,7 @@ const RUNS_MAX_MAX: u16 = 1_024;
 
 /// Shown under `--help`.
 const HELP: &str = "\
+Examples:
   plenary agent host @nick.helper -- python3 helper.py
   plenary agent host @nick.coder --kind acp --directory ~/src -- claude-code-acp
 

@@ -26,7 +26,7 @@ pub(super) async fn client(
     };
     let (made, kept) = agent::make(context, &configuring, &CreateAgent::new(handle.clone())).await?;
     kept?;
-    agent::note_reach(context, &made);
     teller.made().await?;
+    agent::note_reach(context, &made);
     context.client_as(handle)
 }
