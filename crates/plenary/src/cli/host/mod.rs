@@ -32,7 +32,8 @@ Examples:
   plenary agent host @nick.helper -- python3 helper.py
   plenary agent host @nick.coder --kind acp --directory ~/src -- claude-code-acp
 
-The agent is made where it is not there yet and you may make it. Others run it as `plenary run nick.helper TEXT`.
+The agent is made where it is not there yet and you may make it. Whoever has a token of the server may run it, as `plenary \
+run nick.helper TEXT`: host what you would let them do.
 
 No shell reads the command. It is started for each run (exec) or each thread (acp), and gets the variables of this one but \
 for those named PLENARY_…, AWS_… and OTEL_EXPORTER_OTLP_…HEADERS; --env adds some. What it writes to standard error is \
