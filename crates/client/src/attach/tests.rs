@@ -38,7 +38,7 @@ async fn lost(attachment: &mut Attachment) -> String {
         match attachment.next().await.unwrap() {
             Signal::Lost { reason, .. } => return reason,
             Signal::Sent => {}
-            other => panic!("{other:?}"),
+            other @ (Signal::Attached | Signal::Frame(_) | Signal::LetGo { .. }) => panic!("{other:?}"),
         }
     }
 }
@@ -68,7 +68,7 @@ async fn frames_go_both_ways_while_the_server_takes_none() {
         match attachment.next().await.unwrap() {
             Signal::Frame(frame) => break frame,
             Signal::Sent => {}
-            other => panic!("{other:?}"),
+            other @ (Signal::Attached | Signal::LetGo { .. } | Signal::Lost { .. }) => panic!("{other:?}"),
         }
     };
     assert_eq!(heard, "a");
@@ -128,7 +128,7 @@ async fn whoever_is_let_go_is_told_and_whoever_is_closed_otherwise_comes_again()
         match attachment.next().await.unwrap() {
             Signal::LetGo { reason } => assert!(is_let_go && reason.contains("why"), "{reason}"),
             Signal::Lost { reason, .. } => assert!(!is_let_go && reason.contains("why"), "{reason}"),
-            other => panic!("{other:?}"),
+            other @ (Signal::Attached | Signal::Frame(_) | Signal::Sent) => panic!("{other:?}"),
         }
     }
 }
