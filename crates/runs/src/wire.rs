@@ -40,6 +40,10 @@ pub struct AgentDescriptor {
     pub handle: AgentHandle,
     /// Whether it is stopped: it takes no runs until it is started.
     pub stopped: bool,
+    /// Of an agent that attaches itself: how many instances of it are attached to the process that was asked. Without
+    /// any, its runs wait for one for a while.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instances: Option<usize>,
 }
 
 /// An agent in the list of all of them: `GET /agent`.
@@ -77,6 +81,7 @@ impl AgentDescriptor {
             tools: card.tools,
             handle: agent.handle.clone(),
             stopped,
+            instances: card.instances,
         }
     }
 }

@@ -31,6 +31,9 @@ pub struct Descriptor {
     /// Whether it is stopped.
     #[serde(default)]
     pub stopped: bool,
+    /// Of an agent that attaches itself: how many instances of it are attached to the process that was asked.
+    #[serde(default)]
+    pub instances: Option<usize>,
     /// Where it is, in the list of all of them.
     #[serde(default)]
     pub path: Option<String>,

@@ -123,6 +123,7 @@ impl Runner for Acp {
             operations: Vec::new(),
             tools: self.settings.tools.clone(),
             request_types: Vec::new(),
+            instances: None,
         }
     }
 

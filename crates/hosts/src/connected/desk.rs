@@ -75,9 +75,9 @@ impl Desk {
         instance.gone(is_revoked);
     }
 
-    /// Whether an instance is there.
-    pub(super) fn has_any(&self) -> bool {
-        !self.present().instances.is_empty()
+    /// How many instances are there.
+    pub(super) fn instances(&self) -> usize {
+        self.present().instances.len()
     }
 
     /// A place for a run, as soon as an instance is there; `None` when none came in time.

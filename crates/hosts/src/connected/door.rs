@@ -78,7 +78,7 @@ impl Attaching {
         let elsewhere = self.0.elsewhere.get_or_init(|| Elsewhere { signals, address }).clone();
         let attaching = self.clone();
         async move {
-            let has = |agent: &AgentHandle| attaching.known(agent).is_some_and(|desk| desk.has_any());
+            let has = |agent: &AgentHandle| attaching.known(agent).is_some_and(|desk| desk.instances() > 0);
             elsewhere.answering(has).await;
         }
     }

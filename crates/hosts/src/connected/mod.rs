@@ -155,6 +155,7 @@ impl Runner for Connected {
             operations: Vec::new(),
             tools: self.settings.tools.clone(),
             request_types: self.settings.request_types.clone(),
+            instances: Some(self.desk().instances()),
         }
     }
 

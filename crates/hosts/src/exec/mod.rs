@@ -80,6 +80,7 @@ impl Runner for Exec {
             operations: Vec::new(),
             tools: self.settings.tools.clone(),
             request_types: self.settings.request_types.clone(),
+            instances: None,
         }
     }
 

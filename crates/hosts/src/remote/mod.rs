@@ -120,6 +120,7 @@ impl Runner for Remote {
             operations: Vec::new(),
             tools: self.settings.tools.clone(),
             request_types: vec!["*".into()],
+            instances: None,
         }
     }
 

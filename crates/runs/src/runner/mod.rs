@@ -48,6 +48,8 @@ pub struct Card {
     pub tools: Vec<String>,
     /// The types of request that it takes beside `ChatRequest` (SC-27); `*` is any.
     pub request_types: Vec<String>,
+    /// Of an agent that attaches itself: how many instances of it are attached to this process.
+    pub instances: Option<usize>,
 }
 
 impl Card {

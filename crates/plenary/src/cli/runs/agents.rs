@@ -33,7 +33,11 @@ pub(super) async fn list(context: &Context) -> Result<(), Failure> {
         let mut table = Table::new(&["NAME", "PATH", "STATE", "PURPOSE"]);
         for agent in agents {
             let path = agent.path.as_deref().unwrap_or_default();
-            let state = if agent.stopped { "stopped" } else { "ready" };
+            let state = match agent.instances {
+                _ if agent.stopped => "stopped",
+                Some(0) => "away",
+                Some(_) | None => "ready",
+            };
             table.row([agent.name.as_str(), path, state, &agent.purpose]);
         }
         context.table(&table, "this server runs no agents")
@@ -55,6 +59,13 @@ pub(super) async fn describe(context: &Context, which: &Which) -> Result<(), Fai
         }
         if agent.stopped {
             out.line("  stopped: it takes no runs")?;
+        }
+        match agent.instances {
+            Some(0) => {
+                out.line("  away: no instance of it is attached; `plenary agent host` attaches one")?
+            }
+            Some(instances) => out.line(&format!("  attached: {instances}"))?,
+            None => {}
         }
         if !agent.tools.is_empty() {
             out.line(&format!("  tools: {}", clean(&agent.tools.join(", "))))?;

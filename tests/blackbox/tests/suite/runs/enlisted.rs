@@ -59,6 +59,7 @@ async fn sc_1_sc_33_whoever_attaches_is_an_agent_of_the_server() {
         ("handle", json!("@nick.tool")),
         ("purpose", json!("reads mail")),
         ("tools", json!(["open", "close"])),
+        ("instances", json!(1)),
     ] {
         assert_eq!(described[member], value, "{described}");
     }
@@ -114,6 +115,7 @@ async fn sc_7_it_is_known_after_a_crash() {
     server.start_again().await;
     assert_eq!(ann.get("/agent/nick.tool/describe").await.ok(200)["purpose"], "reads mail");
     assert_eq!(whole(&ann, &run).await, before);
+    assert_eq!(ann.get("/agent/nick.tool/describe").await.ok(200)["instances"], 0);
     let waits = chat(&ann, "nick.tool", "after").await;
     let mut socket = attach(&tool, "").await;
     answer(&mut socket).await;
