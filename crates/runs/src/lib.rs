@@ -42,7 +42,7 @@ pub mod wire;
 pub use echo::Echo;
 pub use enlisted::Introduction;
 pub use inside::{NotBegun, stops};
-pub use registry::{Agent, Registry, RegistryError, RunLimits};
+pub use registry::{Agent, Registry, RegistryError, RunLimits, handle_of};
 pub use routes::{operations, routes};
 pub use runner::{
     AgentOperation, Asked, Card, Delta, Ears, Ended, Event, EventKind, FinishReason, Heard, Input,

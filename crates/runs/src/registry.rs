@@ -92,6 +92,12 @@ impl std::fmt::Debug for Agent {
     }
 }
 
+/// The handle that a whole name stands for, with or without its `@`.
+#[must_use]
+pub fn handle_of(name: &str) -> Option<AgentHandle> {
+    format!("@{}", name.strip_prefix('@').unwrap_or(name)).parse().ok()
+}
+
 /// Why the agents of a configuration can't be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
@@ -172,14 +178,11 @@ impl Registry {
         known.by_name.len() >= AGENTS_MAX && !known.by_handle.contains_key(handle)
     }
 
-    /// The agent of a name, which may be its whole one: `owner.name`.
+    /// The agent of a name, which may be its whole one, `owner.name`, or its handle.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<Agent>> {
         let known = self.known();
-        known.by_name.get(name).cloned().or_else(|| {
-            let handle = format!("@{name}").parse().ok()?;
-            known.by_handle.get(&handle).cloned()
-        })
+        known.by_name.get(name).cloned().or_else(|| known.by_handle.get(&handle_of(name)?).cloned())
     }
 
     /// The agent of a handle.
@@ -215,9 +218,9 @@ mod tests {
         let got =
             |name: &str| registry.get(name).map(|agent| (agent.handle.to_string(), agent.name().to_owned()));
         assert_eq!(got("a"), Some(("@nick.a".into(), "a".into())));
-        assert_eq!(got("nick.a"), got("a"));
+        assert_eq!((got("nick.a"), got("@nick.a")), (got("a"), got("a")));
         assert_eq!(got("ann.a"), Some(("@ann.a".into(), "ann.a".into())));
-        assert_eq!((got("b"), got("@ann.a"), got("")), (None, None, None));
+        assert_eq!((got("b"), got("@@ann.a"), got("@a"), got("")), (None, None, None, None));
     }
 
     #[test]

@@ -23,7 +23,7 @@ use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, refuse
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Class, Refusal};
 use plenary_log::{Signals, StoredEvent, StreamName};
-use plenary_runs::{Introduction, Runner, Runs, wire::ErrorBody};
+use plenary_runs::{Introduction, Runner, Runs, handle_of, wire::ErrorBody};
 use schemars::JsonSchema;
 
 use super::{Connected, FRAME_OCTETS_MAX, INSTANCES_MAX, desk::Desk, elsewhere::Elsewhere, pump};
@@ -248,7 +248,7 @@ impl Door {
         let handle = match &agent {
             Some(agent) if agent.is_enlisted() => agent.handle.clone(),
             Some(agent) => self.attaching.known(&agent.handle).ok_or_else(not_found)?.handle.clone(),
-            None => format!("@{name}").parse().map_err(|_| not_found())?,
+            None => handle_of(name).ok_or_else(not_found)?,
         };
         if principal.who != Who::Agent(handle.clone()) {
             let text = "Only the agent itself attaches, with its own token.";

@@ -90,7 +90,7 @@ async fn sc_1_nobody_attaches_as_somebody_else() {
         who.try_socket(path, &[], Pongs::Answer).await.expect_err("refused").status
     };
     assert_eq!(refused(&ann, &path("nick.tool")).await, refused(&ann, &path("nick.nobody")).await);
-    for name in ["tool", "@nick.tool", "nick.tool.more", "nick", "NICK.tool", "%20"] {
+    for name in ["tool", "@@nick.tool", "nick.tool.more", "nick", "NICK.tool", "%20"] {
         let status = refused(&tool, &path(name)).await;
         assert!((400..500).contains(&status), "{name}: {status}");
     }
@@ -176,7 +176,7 @@ async fn sc_1_a_configured_agent_has_its_whole_name_too() {
     let ended = ann.post("/agent/plenary.echo/run?wait=result", json!({"input": "hi"})).await;
     let event = ended.ok(200);
     assert_eq!((&event["result"], &event["agent"]), (&json!("hi"), &json!("echo")));
-    for name in ["echo", "plenary.echo"] {
+    for name in ["echo", "plenary.echo", "@plenary.echo", "%40plenary.echo"] {
         let threads = ann.get(&format!("/agent/{name}/threads")).await.ok(200);
         assert_eq!(threads[0]["thread_id"], event["thread_id"], "{name}: {threads}");
     }
