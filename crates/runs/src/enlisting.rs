@@ -99,8 +99,12 @@ impl Runs {
                 .await?;
             for row in &rows {
                 let fault = || Fault::Corrupt(format!("{} in {ENLISTED}", row.key));
-                let handle = row.key.parse().map_err(|_| fault())?;
+                let handle: AgentHandle = row.key.parse().map_err(|_| fault())?;
                 self.came(&handle, serde_json::from_slice(&row.value).map_err(|_| fault())?);
+                // The account went, and a crash came before the agent was let go.
+                if !self.accounts().agent(&handle).await?.state.is_live() {
+                    self.account_deleted(handle.as_str());
+                }
             }
             if rows.len() < READ_ROWS_MAX {
                 return Ok(());
