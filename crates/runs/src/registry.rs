@@ -9,7 +9,10 @@ use std::{
 
 use plenary_kernel::{AgentHandle, OwnerName};
 
-use crate::{limits::AGENTS_MAX, runner::Runner};
+use crate::{
+    limits::{AGENTS_MAX, ENLISTED_PER_OWNER_MAX},
+    runner::Runner,
+};
 
 /// What one run may take; past any of it the run ends with an error that says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,11 +168,15 @@ impl Registry {
         is_enlisted
     }
 
-    /// Whether there is no place for one more, unless it is there.
+    /// Whether there is no place for one more that comes by itself, or none for one more of its owner, unless it is there.
     #[must_use]
     pub fn is_full_for(&self, handle: &AgentHandle) -> bool {
         let known = self.known();
-        known.by_name.len() >= AGENTS_MAX && !known.by_handle.contains_key(handle)
+        let is_of_its_owner =
+            |agent: &&Arc<Agent>| agent.is_enlisted() && agent.handle.owner() == handle.owner();
+        let of_its_owner = known.by_handle.values().filter(is_of_its_owner).count();
+        let is_full = known.by_name.len() >= AGENTS_MAX || of_its_owner >= ENLISTED_PER_OWNER_MAX;
+        is_full && !known.by_handle.contains_key(handle)
     }
 
     /// The agent of a name, which may be its whole one: `owner.name`.
@@ -241,5 +248,17 @@ mod tests {
         registry.enlist(agent(Agent::enlisted, "@nick.a0")).unwrap();
         let refused = registry.enlist(agent(Agent::enlisted, "@nick.more"));
         assert_eq!(refused, Err(RegistryError::TooMany));
+    }
+
+    #[test]
+    fn no_owner_takes_all_places() {
+        let registry = Registry::default();
+        let is_full_for = |handle: &str| registry.is_full_for(&handle.parse().unwrap());
+        for nth in 0..ENLISTED_PER_OWNER_MAX {
+            assert!(!is_full_for("@nick.more"), "{nth}");
+            registry.enlist(agent(Agent::enlisted, &format!("@nick.a{nth}"))).unwrap();
+        }
+        assert!(is_full_for("@nick.more"));
+        assert!(!is_full_for("@nick.a0") && !is_full_for("@ann.a"));
     }
 }
