@@ -71,6 +71,13 @@ impl Agent {
         &self.name
     }
 
+    /// Whether a thread that was opened under this name is its own. One of the configuration may have come by itself
+    /// before.
+    #[must_use]
+    pub fn goes_by(&self, name: &str) -> bool {
+        name == self.name || name == full_name(&self.handle)
+    }
+
     /// Whether it came by itself.
     #[must_use]
     pub fn is_enlisted(&self) -> bool {
@@ -224,6 +231,9 @@ mod tests {
         assert_eq!(got("a"), Some(("@nick.a".into(), "a".into())));
         assert_eq!(got("nick.a"), got("a"));
         assert_eq!(got("ann.a"), Some(("@ann.a".into(), "ann.a".into())));
+        let goes_by = |name: &str, other: &str| registry.get(name).unwrap().goes_by(other);
+        assert!(goes_by("a", "a") && goes_by("a", "nick.a") && goes_by("ann.a", "ann.a"));
+        assert!(!goes_by("ann.a", "a") && !goes_by("a", "ann.a"));
         assert_eq!((got("b"), got("@ann.a"), got("")), (None, None, None));
     }
 
