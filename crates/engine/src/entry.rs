@@ -11,6 +11,8 @@ use plenary_kernel::Version;
 use plenary_log::{Chain, StreamName};
 use tokio::sync::Mutex;
 
+use crate::SNAPSHOT_EVERY;
+
 /// A state, and what it took to know it.
 #[derive(Debug)]
 pub struct LookedUp<S> {
@@ -58,9 +60,12 @@ impl<S> Loaded<S> {
         let confirmed = Arc::new(AtomicU64::new(version.0));
         Self { state, version, snapshot, chain: Chain::new(stream.clone()), confirmed, base: None }
     }
-    /// Begun again from what was on disk, where that was kept.
-    pub(crate) fn again(self, stream: &StreamName) -> Option<Self> {
-        self.base.map(|base| Self::begun(stream, base))
+    /// Begun again from what was on disk, where that was kept, unless it is so far behind the `newest` version that was
+    /// observed that a snapshot is nearer.
+    pub(crate) fn again(self, stream: &StreamName, newest: Version) -> Option<Self> {
+        let newest = newest.0.max(self.confirmed.load(Ordering::Acquire));
+        let base = self.base.filter(|base| newest.saturating_sub(base.version.0) < SNAPSHOT_EVERY);
+        base.map(|base| Self::begun(stream, base))
     }
     /// Keeps what is on disk now, to be begun again from.
     pub(crate) fn keep_base(&mut self) {

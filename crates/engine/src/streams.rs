@@ -278,7 +278,9 @@ impl<R: Room> Streams<R> {
             let had = guard.take();
             let is_sound = |loaded: &Loaded<_>| !loaded.chain.is_broken() && !loaded.is_ahead();
             let ran_ahead = had.as_ref().is_some_and(|loaded| !is_sound(loaded));
-            let from = had.and_then(|had| if ran_ahead { had.again(&entry.stream) } else { Some(had) });
+            let newest = entry.observed();
+            let from =
+                had.and_then(|had| if ran_ahead { had.again(&entry.stream, newest) } else { Some(had) });
             let from = match from {
                 Some(loaded) => loaded,
                 None => self.snapshot(&entry.stream).await?,

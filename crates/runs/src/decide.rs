@@ -237,7 +237,14 @@ fn interrupted<'a>(
 /// Whether there is such a thread for the caller, under this agent.
 fn may_see(state: &ThreadState, caller: &Caller, missing: Rejection) -> Result<(), Rejection> {
     let opened = state.opened.as_ref().filter(|opened| {
-        opened.agent == caller.agent && may_read(&caller.authority.by, &opened.by, &caller.owner)
+        is_its(&opened.agent, caller) && may_read(&caller.authority.by, &opened.by, &caller.owner)
     });
     opened.map(|_| ()).ok_or(missing)
+}
+
+/// Whether a thread that was opened under this name is of the agent: it may have come by itself then, under its whole
+/// name, and stand in the configuration now.
+fn is_its(opened: &str, caller: &Caller) -> bool {
+    let its_own = opened.strip_prefix(caller.owner.as_str()).and_then(|rest| rest.strip_prefix('.'));
+    opened == &*caller.agent || its_own == Some(&*caller.agent)
 }

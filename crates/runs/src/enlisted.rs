@@ -128,7 +128,7 @@ pub(crate) enum NotEnlisted {
     Forbidden,
     /// What it tells of itself is too long.
     TooLong,
-    /// The server has as many agents as it may.
+    /// The server, or its owner, has as many agents as it may.
     TooMany,
 }
 

@@ -54,9 +54,14 @@ impl Runs {
         if self.0.registry.is_full_for(handle) {
             return Err(NotEnlisted::TooMany.into());
         }
-        let enlisting = self.enlisting(handle, Some(authority), Some(introduction.clone()));
+        let enlisting = self.enlisting(handle, Some(authority), Some(introduction));
         enlisting.await.map_err(|error| Refused::from(error).0)?;
-        self.came(handle, introduction);
+        // It may have been let go meanwhile.
+        let (state, _) =
+            self.0.enlisted.state(handle.as_str()).await.map_err(|fault| Refused::from(fault).0)?;
+        if let Some(introduction) = &state.0 {
+            self.came(handle, introduction.clone());
+        }
         Ok(())
     }
 
@@ -99,8 +104,12 @@ impl Runs {
                 .await?;
             for row in &rows {
                 let fault = || Fault::Corrupt(format!("{} in {ENLISTED}", row.key));
-                let handle = row.key.parse().map_err(|_| fault())?;
+                let handle: AgentHandle = row.key.parse().map_err(|_| fault())?;
                 self.came(&handle, serde_json::from_slice(&row.value).map_err(|_| fault())?);
+                // The account went, and a crash came before the agent was let go.
+                if !self.accounts().agent(&handle).await?.state.is_live() {
+                    self.account_deleted(handle.as_str());
+                }
             }
             if rows.len() < READ_ROWS_MAX {
                 return Ok(());

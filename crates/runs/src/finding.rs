@@ -50,7 +50,7 @@ impl Runs {
         let opened = state
             .opened
             .as_ref()
-            .filter(|opened| *opened.agent == *agent.name() && may_read(by, &opened.by, &agent.owner()));
+            .filter(|opened| agent.goes_by(&opened.agent) && may_read(by, &opened.by, &agent.owner()));
         let Some(opened) = opened else { return Ok(None) };
         let source = Source { thread, agent: opened.agent.clone() };
         Ok(Some(Found { source, state, head, run: None }))

@@ -20,6 +20,8 @@ pub const TURNS_OCTETS_MAX: usize = 2 << 20;
 /// Most agents of a server; past it the configuration is refused, and one that comes by itself is with 429
 /// `too_many_agents`.
 pub const AGENTS_MAX: usize = 1_024;
+/// Most agents of one owner that came by themselves, so that nobody takes all places; the same past it.
+pub const ENLISTED_PER_OWNER_MAX: usize = 256;
 /// Longest purpose that an agent which comes by itself may tell, in characters; past it 422 `introduction_too_long`.
 pub const PURPOSE_CHARS_MAX: usize = 500;
 /// Most tools that it may tell of; the same past it.

@@ -14,8 +14,8 @@ use crate::{
     decide::Rejection,
     enlisted::NotEnlisted,
     limits::{
-        AGENT_TOOLS_MAX, AGENTS_MAX, ARGS_OCTETS_MAX, PURPOSE_CHARS_MAX, QUEUED_RUNS_MAX,
-        RUNS_PER_THREAD_MAX, TOOL_CHARS_MAX,
+        AGENT_TOOLS_MAX, AGENTS_MAX, ARGS_OCTETS_MAX, ENLISTED_PER_OWNER_MAX, PURPOSE_CHARS_MAX,
+        QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX, TOOL_CHARS_MAX,
     },
     switch::NotSwitched,
     wire::ErrorBody,
@@ -159,7 +159,10 @@ impl From<NotEnlisted> for Refusal {
                 Refusal::new(Class::Unprocessable, "introduction_too_long", text)
             }
             NotEnlisted::TooMany => {
-                let text = format!("The server has {AGENTS_MAX} agents, as many as it may.");
+                let text = format!(
+                    "The server has {AGENTS_MAX} agents, as many as it may, or the owner has \
+                     {ENLISTED_PER_OWNER_MAX} that came by themselves."
+                );
                 Refusal::new(Class::TooMany, "too_many_agents", text)
             }
         }

@@ -9,7 +9,10 @@ use std::{
 
 use plenary_kernel::{AgentHandle, OwnerName};
 
-use crate::{limits::AGENTS_MAX, runner::Runner};
+use crate::{
+    limits::{AGENTS_MAX, ENLISTED_PER_OWNER_MAX},
+    runner::Runner,
+};
 
 /// What one run may take; past any of it the run ends with an error that says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +69,13 @@ impl Agent {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether a thread that was opened under this name is its own. One of the configuration may have come by itself
+    /// before.
+    #[must_use]
+    pub fn goes_by(&self, name: &str) -> bool {
+        name == self.name || name == full_name(&self.handle)
     }
 
     /// Whether it came by itself.
@@ -171,11 +181,15 @@ impl Registry {
         is_enlisted
     }
 
-    /// Whether there is no place for one more, unless it is there.
+    /// Whether there is no place for one more that comes by itself, or none for one more of its owner, unless it is there.
     #[must_use]
     pub fn is_full_for(&self, handle: &AgentHandle) -> bool {
         let known = self.known();
-        known.by_name.len() >= AGENTS_MAX && !known.by_handle.contains_key(handle)
+        let is_of_its_owner =
+            |agent: &&Arc<Agent>| agent.is_enlisted() && agent.handle.owner() == handle.owner();
+        let of_its_owner = known.by_handle.values().filter(is_of_its_owner).count();
+        let is_full = known.by_name.len() >= AGENTS_MAX || of_its_owner >= ENLISTED_PER_OWNER_MAX;
+        is_full && !known.by_handle.contains_key(handle)
     }
 
     /// The agent of a name, which may be its whole one, `owner.name`, or its handle.
@@ -221,6 +235,9 @@ mod tests {
         assert_eq!((got("nick.a"), got("@nick.a")), (got("a"), got("a")));
         assert_eq!(got("ann.a"), Some(("@ann.a".into(), "ann.a".into())));
         assert_eq!((got("b"), got("@@ann.a"), got("@a"), got("")), (None, None, None, None));
+        let goes_by = |name: &str, other: &str| registry.get(name).unwrap().goes_by(other);
+        assert!(goes_by("a", "a") && goes_by("a", "nick.a") && goes_by("ann.a", "ann.a"));
+        assert!(!goes_by("ann.a", "a") && !goes_by("a", "ann.a"));
     }
 
     #[test]
@@ -244,5 +261,17 @@ mod tests {
         registry.enlist(agent(Agent::enlisted, "@nick.a0")).unwrap();
         let refused = registry.enlist(agent(Agent::enlisted, "@nick.more"));
         assert_eq!(refused, Err(RegistryError::TooMany));
+    }
+
+    #[test]
+    fn no_owner_takes_all_places() {
+        let registry = Registry::default();
+        let is_full_for = |handle: &str| registry.is_full_for(&handle.parse().unwrap());
+        for nth in 0..ENLISTED_PER_OWNER_MAX {
+            assert!(!is_full_for("@nick.more"), "{nth}");
+            registry.enlist(agent(Agent::enlisted, &format!("@nick.a{nth}"))).unwrap();
+        }
+        assert!(is_full_for("@nick.more"));
+        assert!(!is_full_for("@nick.a0") && !is_full_for("@ann.a"));
     }
 }

@@ -75,7 +75,7 @@ impl Runs {
         let Some(agent) = self.0.registry.get(&opened.agent) else {
             return Ok(self.end(thread, run.id, GONE).await);
         };
-        if self.stopped(&opened.agent).await?.is_some() {
+        if self.stopped(agent.name()).await?.is_some() {
             return Ok(self.end(thread, run.id, HALTED).await);
         }
         let queued = match queued {
@@ -88,8 +88,8 @@ impl Runs {
                 queued
             }
         };
-        let args = self.args(&opened.agent).await?;
-        let request = request_of(thread, opened.agent.clone(), &queued, args);
+        let args = self.args(agent.name()).await?;
+        let request = request_of(thread, agent.name().into(), &queued, args);
         let supervisor = Supervisor::new(self.clone(), &agent, Arc::new(request), run.last_event_id + 1);
         Ok(supervisor.run(place).await)
     }

@@ -170,6 +170,10 @@ impl Runs {
     /// # Errors
     /// When the store fails.
     pub async fn cancel_agent(&self, agent: &str, by: &Actor) -> Result<(), Fault> {
+        // One of the configuration has threads under its whole name too where it came by itself before.
+        let is_its = |opened: &str| {
+            opened == agent || self.0.registry.get(opened).is_some_and(|known| known.name() == agent)
+        };
         let mut after = None::<String>;
         loop {
             let rows =
@@ -177,7 +181,7 @@ impl Runs {
             for row in &rows {
                 let Ok(thread) = row.key.parse() else { continue };
                 let state = self.fresh(thread).await?;
-                if state.opened.as_ref().is_some_and(|opened| *opened.agent == *agent) {
+                if state.opened.as_ref().is_some_and(|opened| is_its(&opened.agent)) {
                     self.cancel_thread(thread, by).await?;
                 }
             }

@@ -48,6 +48,11 @@ impl Desk {
         self.is_closed.send_replace(true);
     }
 
+    /// Whether nobody is to be attached any more.
+    pub(super) fn is_closed(&self) -> bool {
+        *self.is_closed.borrow()
+    }
+
     /// Waits until nobody is to be attached any more.
     pub(super) async fn closed(&self) {
         // The sender is here.

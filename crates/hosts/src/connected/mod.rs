@@ -137,6 +137,8 @@ impl Connected {
             };
             match conversation::serve(place, request, &output, &mut input).await {
                 Served::Ended(ended) => return ended,
+                // Who lets go of an agent cancels what it does.
+                Served::Vanished { is_lost: true } if desk.is_closed() => return Ended::canceled(),
                 Served::Vanished { is_lost: true } => {
                     return Ended::error("the instance of the agent that carried out the run went away");
                 }

@@ -111,8 +111,9 @@ impl Writer {
     /// in a row, for the others' sake.
     async fn keep(&mut self, turn: Turn, queue: &mut Queue) -> Option<Turn> {
         match timeout(TURN_KEPT, queue.wait()).await {
-            Ok(true) => Some(turn),
-            Ok(false) | Err(_) => {
+            Ok(true) if !turn.0.client().is_closed() => Some(turn),
+            // Without work, in time, or without its connection, which is made anew.
+            Ok(_) | Err(_) => {
                 self.undo(turn.0).await;
                 None
             }

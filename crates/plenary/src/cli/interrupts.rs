@@ -1,21 +1,29 @@
-//! Ctrl-C and SIGTERM, as often as they come.
+//! Ctrl-C and SIGTERM, as often as they come, and for who asks for it the end of the terminal.
 //! Must not know: what is interrupted.
+
+use std::{fs, future::pending};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::failure::Failure;
 
-/// Both signals; from when this is made they do not end the process.
+/// The signals; from when this is made they do not end the process.
 pub(crate) struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
+    hangup: Option<Signal>,
 }
 
 impl Interrupts {
     pub(crate) fn new() -> Result<Self, Failure> {
-        let watch =
-            |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
-        Ok(Self { interrupt: watch(SignalKind::interrupt())?, terminate: watch(SignalKind::terminate())? })
+        let (interrupt, terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
+        Ok(Self { interrupt, terminate, hangup: None })
+    }
+
+    /// With SIGHUP, unless whoever started the process has it ignored, as `nohup` does.
+    pub(crate) fn with_hangup() -> Result<Self, Failure> {
+        let hangup = if ignores_hangup() { None } else { Some(watch(SignalKind::hangup())?) };
+        Ok(Self { hangup, ..Self::new()? })
     }
 
     /// Until the next one. May be dropped and called again.
@@ -23,6 +31,45 @@ impl Interrupts {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            () = hung_up(&mut self.hangup) => {}
         }
+    }
+}
+
+fn watch(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")))
+}
+
+async fn hung_up(hangup: &mut Option<Signal>) {
+    match hangup {
+        Some(hangup) => drop(hangup.recv().await),
+        None => pending().await,
+    }
+}
+
+/// Whether SIGHUP is ignored; so it is taken to be where that can't be told.
+fn ignores_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status");
+    status.ok().and_then(|status| is_hangup_in(&status)).unwrap_or(true)
+}
+
+/// The same of a process's status as Linux writes it.
+fn is_hangup_in(status: &str) -> Option<bool> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+    Some(mask & 1 << (SignalKind::hangup().as_raw_value() - 1) != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_ignores_the_end_of_the_terminal_is_told_from_who_does_not() {
+        let status =
+            |mask: &str| format!("Name:\tx\nSigBlk:\t0000000000000001\nSigIgn:\t{mask}\nSigCgt:\t1\n");
+        assert_eq!(is_hangup_in(&status("0000000000001001")), Some(true));
+        assert_eq!(is_hangup_in(&status("0000000000001000")), Some(false));
+        assert_eq!((is_hangup_in(&status("?")), is_hangup_in("Name:\tx\n")), (None, None));
     }
 }

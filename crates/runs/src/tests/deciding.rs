@@ -55,6 +55,18 @@ fn a_thread_is_gone_on_with_by_who_may_see_it() {
 }
 
 #[test]
+fn a_thread_is_its_agents_under_the_name_with_which_it_once_came_by_itself() {
+    for (name, answer) in [("nick.echo", Ok(())), ("ann.echo", Err(Rejection::ThreadNotFound))] {
+        let mut thread = Thread::default();
+        thread.start();
+        if let Some(opened) = &mut thread.state.opened {
+            opened.agent = name.into();
+        }
+        assert_eq!(thread.start_by("@a.b", false, true).map(drop), answer, "{name}");
+    }
+}
+
+#[test]
 fn sc_3_one_run_of_a_thread_goes_on_and_the_others_follow_in_order() {
     let mut thread = Thread::default();
     let (first, second, third) = (thread.start(), thread.start(), thread.start());

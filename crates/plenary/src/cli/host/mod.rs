@@ -39,8 +39,8 @@ No shell reads the command. It is started for each run (exec) or each thread (ac
 for those named PLENARY_…, AWS_… and OTEL_EXPORTER_OTLP_…HEADERS; --env adds some. What it writes to standard error is \
 shown, with its run.
 
-A lost connection is made again by itself; the runs that went on over it are canceled. Ctrl-C ends the runs that go on and \
-leaves; a second one leaves at once.
+A lost connection is made again by itself; the runs that went on over it are canceled. Ctrl-C, SIGTERM, \
+and the end of the terminal unless it is started by nohup, end the runs that go on; a second one leaves at once.
 
 With --json what happens is one object a line on standard output, by its type: made, attached, lost, run_started, \
 run_completed, stopping.";
@@ -103,7 +103,7 @@ pub(crate) async fn run(context: &Context, args: Host) -> Result<(), Failure> {
     let attachment = client.attach(&args.handle, &options);
     let hosting = Hosting::new(runner, args.handle.as_str(), usize::from(args.runs_max));
     let server = client.base().to_string();
-    Serving::new(attachment, hosting, teller, server, Interrupts::new()?).serve().await
+    Serving::new(attachment, hosting, teller, server, Interrupts::with_hangup()?).serve().await
 }
 
 fn runner(args: &Host) -> Result<Arc<dyn Runner>, Failure> {

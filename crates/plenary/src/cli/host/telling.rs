@@ -48,7 +48,7 @@ impl Teller {
 
     /// The host was told to stop while so many runs waited or went on.
     pub(super) async fn stopping(&self, runs: usize) -> Result<(), Failure> {
-        let words = format!("stopping; runs canceled: {runs}; Ctrl-C once more leaves at once");
+        let words = format!("stopping; runs that end with it: {runs}; Ctrl-C once more leaves at once");
         self.tell(&words, json!({"type": "stopping", "runs_canceled": runs})).await
     }
 
