@@ -234,34 +234,41 @@ fn introduction(told: Vec<(String, String)>) -> Option<Introduction> {
 }
 
 impl Door {
-    /// Where somebody attaches as an agent. One that is not there yet is let in where it is told of.
-    async fn desk(
-        &self,
-        principal: &Principal,
-        name: &str,
-        told: Option<Vec<(String, String)>>,
-    ) -> Result<Arc<Desk>, Refused> {
+    /// As which agent somebody attaches who asks for this name: the agent itself does, with its own token.
+    fn asked_for(&self, principal: &Principal, name: &str) -> Result<AgentHandle, Refusal> {
         let not_found = || {
             Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent that attaches itself.")
         };
         let agent = self.runs.agents().get(name);
         let handle = match &agent {
-            Some(agent) if agent.is_enlisted() => agent.handle.clone(),
-            Some(agent) => self.attaching.known(&agent.handle).ok_or_else(not_found)?.handle.clone(),
+            Some(agent) if !agent.is_enlisted() && self.attaching.known(&agent.handle).is_none() => {
+                return Err(not_found());
+            }
+            Some(agent) => agent.handle.clone(),
             None => handle_of(name).ok_or_else(not_found)?,
         };
-        if principal.who != Who::Agent(handle.clone()) {
-            let text = "Only the agent itself attaches, with its own token.";
-            let forbidden = Refusal::new(Class::Forbidden, "forbidden", text);
-            return Err(if agent.is_some() { forbidden } else { not_found() }.into());
+        if principal.who == Who::Agent(handle.clone()) {
+            return Ok(handle);
         }
-        let is_new = agent.is_none();
-        if let Some(told) = told.filter(|_| agent.is_none_or(|agent| agent.is_enlisted()))
-            && let Some(told) = introduction(told).or_else(|| is_new.then(Introduction::default))
-        {
-            self.runs.enlist(&handle, principal.clone().into(), told).await?;
+        let text = "Only the agent itself attaches, with its own token.";
+        Err(if agent.is_some() { Refusal::new(Class::Forbidden, "forbidden", text) } else { not_found() })
+    }
+
+    /// Where it attaches. One that is not there yet is let in, and one that tells something of itself is told of so.
+    async fn desk(
+        &self,
+        principal: &Principal,
+        handle: &AgentHandle,
+        told: Option<Introduction>,
+    ) -> Result<Arc<Desk>, Refusal> {
+        let told = match self.runs.agents().of(handle) {
+            None => Some(told.unwrap_or_default()),
+            Some(agent) => told.filter(|_| agent.is_enlisted()),
+        };
+        if let Some(told) = told {
+            self.runs.enlist(handle, principal.clone().into(), told).await?;
         }
-        Ok(self.attaching.desk(&handle))
+        Ok(self.attaching.desk(handle))
     }
 }
 
@@ -272,11 +279,11 @@ async fn attach(
     Query(told): Query<Vec<(String, String)>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Refused> {
+    let handle = door.asked_for(&principal, &name)?;
     let upgrade = upgrade.map_err(|_| {
         Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
-    });
-    let desk = door.desk(&principal, &name, upgrade.is_ok().then_some(told)).await?;
-    let upgrade = upgrade?;
+    })?;
+    let desk = door.desk(&principal, &handle, introduction(told)).await?;
     let stream = StreamName::new("hosts.attached", desk.handle.as_str());
     let watch = door.attaching.0.watchers.watch(&stream, Some(&principal), desk.handle.clone())?;
     let octets_max = FRAME_OCTETS_MAX + TOO_LONG_READ_OCTETS;

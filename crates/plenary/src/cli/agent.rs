@@ -225,24 +225,19 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
         }
         Setting::RotateToken { handle, show_token } => rotate(context, &client, handle, show_token).await,
         Setting::Stop(Of { handle }) => {
-            let reply = client.stop_agent(whole(&handle)).await?;
+            let reply = client.stop_agent(handle.as_str()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("stopped {handle}"))?))
         }
         Setting::Start(Of { handle }) => {
-            let reply = client.start_agent(whole(&handle)).await?;
+            let reply = client.start_agent(handle.as_str()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("started {handle}"))?))
         }
         Setting::Dismiss(Of { handle }) => {
-            let reply = client.dismiss_agent(whole(&handle)).await?;
+            let reply = client.dismiss_agent(handle.as_str()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("{handle} is none of the server's any more"))?))
         }
         Setting::Rm { handle, yes } => remove(context, &client, &handle, yes).await,
     }
-}
-
-/// The name of which there is but one, `owner.name`: as it stands in a path.
-fn whole(handle: &AgentHandle) -> &str {
-    handle.as_str().trim_start_matches('@')
 }
 
 /// Makes an agent and saves its token; whether that was saved comes beside it.
