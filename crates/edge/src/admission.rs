@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -13,7 +13,7 @@ use std::{
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
 
-use crate::config::Config;
+use crate::{config::Config, origin::network_block};
 
 /// The count of open connections.
 pub(crate) struct Admission {
@@ -47,7 +47,8 @@ impl Admission {
 
     /// A place for one more connection from there, or `None` past a limit.
     pub(crate) fn admit(self: &Arc<Self>, from: IpAddr) -> Option<Permit> {
-        let address = (self.count_loopback || !from.to_canonical().is_loopback()).then(|| block(from));
+        let address =
+            (self.count_loopback || !from.to_canonical().is_loopback()).then(|| network_block(from));
         if let Some(address) = address {
             let mut counts = self.counts();
             let count = counts.entry(address).or_default();
@@ -95,17 +96,6 @@ impl Drop for Permit {
         admission.gauge.dec();
         if admission.open.fetch_sub(1, Ordering::AcqRel) == 1 {
             admission.gone.notify_waiters();
-        }
-    }
-}
-
-/// What counts as one address: an IPv4 address, or the /64 that one IPv6 host has all of.
-fn block(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How clients reach the server: its base URL, as it is configured, as a trusted proxy tells it, or as it listens.
 //! Must not know: what the URL is used for.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::{HeaderMap, HeaderValue};
 
@@ -73,6 +73,37 @@ impl Origin {
         forwarded(headers).unwrap_or_else(|| self.listening.clone())
     }
 
+    /// The address whose budget a request is on: the peer's, or what a trusted proxy says of its client. None where
+    /// that is the loopback or the proxy itself: many clients come from there, and nobody's budget is theirs. One
+    /// IPv6 host is its whole /64.
+    #[must_use]
+    pub fn client_address(&self, peer: SocketAddr, headers: &HeaderMap) -> Option<IpAddr> {
+        let address = if self.trusts(peer) { self.forwarded_for(headers)? } else { peer.ip() };
+        let address = network_block(address);
+        (!address.is_loopback() && !address.is_unspecified()).then_some(address)
+    }
+
+    /// The last address in the chain that is none of the trusted proxies: what stands before it was said by a client.
+    fn forwarded_for(&self, headers: &HeaderMap) -> Option<IpAddr> {
+        let forwarded = list(headers, "forwarded").into_iter().map(|element| {
+            element.split(';').find_map(|pair| {
+                let (name, value) = pair.split_once('=')?;
+                name.trim().eq_ignore_ascii_case("for").then(|| value.trim().trim_matches('"'))
+            })
+        });
+        let mut chain: Vec<Option<&str>> = forwarded.collect();
+        if chain.is_empty() {
+            chain = list(headers, "x-forwarded-for").into_iter().map(Some).collect();
+        }
+        for named in chain.into_iter().rev() {
+            let address = address_of(named?)?;
+            if !self.trusts(SocketAddr::new(address, 0)) {
+                return Some(address);
+            }
+        }
+        None
+    }
+
     /// The URL of the listener.
     pub(crate) fn listening(&self) -> &str {
         &self.listening
@@ -114,6 +145,35 @@ fn forwarded(headers: &HeaderMap) -> Option<String> {
     let prefix_is_plain = prefix.is_empty() || prefix.starts_with('/') && plain(prefix, "/-_.~");
     let scheme_is_known = matches!(scheme.as_str(), "http" | "https");
     (host_is_plain && prefix_is_plain && scheme_is_known).then(|| format!("{scheme}://{host}{prefix}"))
+}
+
+/// What counts as one address: an IPv4 address, or the /64 that one IPv6 host has all of.
+pub(crate) fn network_block(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) if address.is_loopback() => address.into(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+    }
+}
+
+/// An address as proxies write it: with or without a port, IPv6 in brackets or not.
+fn address_of(text: &str) -> Option<IpAddr> {
+    if let Ok(address) = text.parse() {
+        return Some(address);
+    }
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Some(address.ip());
+    }
+    text.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
+}
+
+/// All elements of a header that is a list, in order, over all its lines.
+fn list<'a>(headers: &'a HeaderMap, name: &str) -> Vec<&'a str> {
+    let lines = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(str::trim).collect()
 }
 
 /// The first element of a header that is a list.
@@ -179,5 +239,34 @@ mod tests {
         }
         let everyone: TrustedNet = "0.0.0.0/0".parse().unwrap();
         assert!(everyone.contains("8.8.8.8".parse().unwrap()) && !everyone.contains("::2".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_budget_is_that_of_the_client_behind_trusted_proxies() {
+        let origin = Origin::new("http://127.0.0.1:1", None, vec!["10.0.0.0/8".parse().unwrap()]);
+        let client = |peer: &str, name: &'static str, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            origin.client_address(peer.parse().unwrap(), &headers).map(|address| address.to_string())
+        };
+        for (name, value, expected) in [
+            ("x-forwarded-for", "192.0.2.7", Some("192.0.2.7")),
+            ("x-forwarded-for", "203.0.113.9, 192.0.2.7, 10.0.0.3", Some("192.0.2.7")),
+            ("x-forwarded-for", "192.0.2.7:4711", Some("192.0.2.7")),
+            ("x-forwarded-for", "2001:db8:1:2:3::4", Some("2001:db8:1:2::")),
+            (
+                "forwarded",
+                "for=203.0.113.9;proto=https, for=\"[2001:db8:1:2:3::4]:80\"",
+                Some("2001:db8:1:2::"),
+            ),
+            ("forwarded", "for=unknown", None),
+            ("x-forwarded-for", "10.0.0.3", None),
+            ("x-other", "192.0.2.7", None),
+        ] {
+            assert_eq!(client(PROXY, name, value).as_deref(), expected, "{name}: {value}");
+        }
+        assert_eq!(client(STRANGER, "x-forwarded-for", "198.51.100.1").as_deref(), Some("192.0.2.1"));
+        assert_eq!(client("127.0.0.1:1", "x-forwarded-for", "198.51.100.1"), None, "loopback is nobody");
+        assert_eq!(client("[::1]:1", "x-forwarded-for", "198.51.100.1"), None);
     }
 }

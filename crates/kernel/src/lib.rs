@@ -9,10 +9,12 @@ pub mod limits;
 mod place;
 mod refusal;
 pub mod rfc3339;
+mod shares;
 mod stamp;
 
 pub use handle::{AgentHandle, AllowEntry, Malformed, OwnerName, SovereignHandle};
 pub use id::{ContactId, EventId, MessageId, SessionId};
 pub use place::{Position, Version};
 pub use refusal::{Class, Refusal};
+pub use shares::{Share, Shares, SharesFull};
 pub use stamp::{Stamp, TimestampMs};

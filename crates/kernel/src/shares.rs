@@ -1,0 +1,142 @@
+//! Bounded resources that several owners share: a limit for all of them and a smaller one for each, so that nobody
+//! can use up what the others need.
+//! Must not know: what is counted, or how a refusal is worded.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// A counted resource of the process. Cheap to clone; all clones count together.
+#[derive(Debug)]
+pub struct Shares<K>(Arc<Counts<K>>);
+
+#[derive(Debug)]
+struct Counts<K> {
+    total_max: usize,
+    per_key_max: usize,
+    used: Mutex<Used<K>>,
+}
+
+#[derive(Debug)]
+struct Used<K> {
+    total: usize,
+    by_key: HashMap<K, usize>,
+}
+
+/// Which limit is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SharesFull {
+    /// This key has as many as one key may have.
+    #[error("the share of one owner is used up")]
+    Key,
+    /// All keys together have as many as there may be.
+    #[error("no more is available on this server")]
+    Total,
+}
+
+/// Counts as taken until it is dropped.
+#[derive(Debug)]
+pub struct Share<K: Eq + Hash> {
+    counts: Arc<Counts<K>>,
+    key: K,
+    amount: usize,
+}
+
+impl<K> Clone for Shares<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K: Eq + Hash + Clone> Shares<K> {
+    /// At most `total_max` for all keys together and `per_key_max` for each.
+    #[must_use]
+    pub fn new(total_max: usize, per_key_max: usize) -> Self {
+        let used = Mutex::new(Used { total: 0, by_key: HashMap::new() });
+        Self(Arc::new(Counts { total_max, per_key_max, used }))
+    }
+
+    /// Takes `amount` for a key.
+    ///
+    /// # Errors
+    /// Which limit it would exceed; nothing is taken then.
+    pub fn take(&self, key: K, amount: usize) -> Result<Share<K>, SharesFull> {
+        let counts = &self.0;
+        let mut used = counts.used();
+        let of_key = used.by_key.get(&key).copied().unwrap_or(0);
+        if of_key.saturating_add(amount) > counts.per_key_max {
+            return Err(SharesFull::Key);
+        }
+        if used.total.saturating_add(amount) > counts.total_max {
+            return Err(SharesFull::Total);
+        }
+        used.total += amount;
+        *used.by_key.entry(key.clone()).or_default() += amount;
+        drop(used);
+        Ok(Share { counts: counts.clone(), key, amount })
+    }
+
+    /// How much a key has taken.
+    #[must_use]
+    pub fn used_by(&self, key: &K) -> usize {
+        self.0.used().by_key.get(key).copied().unwrap_or(0)
+    }
+
+    /// How much all keys have taken.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.0.used().total
+    }
+}
+
+impl<K> Counts<K> {
+    fn used(&self) -> MutexGuard<'_, Used<K>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Eq + Hash> Drop for Share<K> {
+    fn drop(&mut self) {
+        let mut used = self.counts.used();
+        used.total -= self.amount;
+        let left = used.by_key.get_mut(&self.key).map(|count| {
+            *count -= self.amount;
+            *count
+        });
+        if left == Some(0) {
+            used.by_key.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_key_never_takes_what_is_left_for_the_others() {
+        let shares = Shares::new(3, 2);
+        let first = shares.take("a", 1).unwrap();
+        let _second = shares.take("a", 1).unwrap();
+        assert_eq!(shares.take("a", 1).unwrap_err(), SharesFull::Key);
+        let _third = shares.take("b", 1).unwrap();
+        assert_eq!(shares.take("c", 1).unwrap_err(), SharesFull::Total);
+        drop(first);
+        assert_eq!((shares.used(), shares.used_by(&"a")), (2, 1));
+        assert!(shares.take("c", 1).is_ok());
+    }
+
+    #[test]
+    fn what_is_refused_takes_nothing_and_what_is_dropped_is_forgotten() {
+        let shares = Shares::new(10, 10);
+        let held = shares.take("a", 6).unwrap();
+        assert_eq!(shares.take("b", 5).unwrap_err(), SharesFull::Total);
+        assert_eq!(shares.take("a", usize::MAX).unwrap_err(), SharesFull::Key);
+        assert_eq!((shares.used(), shares.used_by(&"b")), (6, 0));
+        drop(held);
+        assert_eq!(shares.used(), 0);
+        assert!(shares.0.used().by_key.is_empty());
+    }
+}
