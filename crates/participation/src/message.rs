@@ -194,6 +194,17 @@ pub(crate) fn answer(text: &str, made: &[(Artifact, Option<Bytes>)]) -> Option<V
     }
 }
 
+/// What a run says in a session: its result, below the text that it put out where the text does not end in the result.
+pub(crate) fn spoken(text: &str, result: &str) -> String {
+    let (said, result) = (text.trim(), result.trim());
+    match (said.is_empty(), result.is_empty()) {
+        (true, _) => result.to_owned(),
+        (false, true) => said.to_owned(),
+        (false, false) if said.contains(result) => result.to_owned(),
+        (false, false) => format!("{said}\n\n{result}"),
+    }
+}
+
 fn cut(text: &str) -> String {
     if text.len() <= ANSWER_OCTETS_MAX {
         return text.to_owned();
@@ -282,6 +293,20 @@ mod tests {
         assert_eq!(asks(json!({"name": "Your name?"})), "Your name?");
         assert_eq!(asks(json!({"a": "A?", "b": "B?"})), "a: A?\nb: B?");
         assert_eq!(asks(json!({})), "What do you answer?");
+    }
+
+    #[test]
+    fn a_result_stands_alone_where_the_text_has_it_and_below_the_text_where_not() {
+        for (text, result, expected) in [
+            ("Hello", "Hello", "Hello"),
+            ("Let me look.\nIt is 4.", "It is 4.", "It is 4."),
+            ("It is 4.", "done", "It is 4.\n\ndone"),
+            ("It is 4.", "", "It is 4."),
+            (" ", "done", "done"),
+            ("", "", ""),
+        ] {
+            assert_eq!(spoken(text, result), expected);
+        }
     }
 
     #[test]

@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 use crate::{
     Participation,
     again::is_unheard,
-    limits::{ARTIFACT_OCTETS_MAX, ARTIFACTS_MAX},
-    message::{Context, answer, question},
+    limits::{ANSWER_OCTETS_MAX, ARTIFACT_OCTETS_MAX, ARTIFACTS_MAX},
+    message::{Context, answer, question, spoken},
     room::thread_of,
 };
 
@@ -123,11 +123,13 @@ impl Participation {
 
     async fn answers(&self, told: &Told, event: &RunCompleted) -> Result<(), Fault> {
         let mut made = Vec::new();
-        for artifact in self.0.runs.made(told.thread, &told.run, ARTIFACTS_MAX).await? {
+        let output = self.0.runs.output(told.thread, &told.run, ARTIFACTS_MAX, ANSWER_OCTETS_MAX).await?;
+        let text = spoken(&output.text, &String::from_utf8_lossy(&event.result));
+        for artifact in output.artifacts {
             let octets = self.0.runs.octets(&artifact, ARTIFACT_OCTETS_MAX).await;
             made.push((artifact, octets));
         }
-        let Some(content) = answer(&String::from_utf8_lossy(&event.result), &made) else { return Ok(()) };
+        let Some(content) = answer(&text, &made) else { return Ok(()) };
         let message = told.message(content, told.metadata());
         self.say(&told.acting, &told.context.session_id, &message, &ends(event.run)).await
     }

@@ -12,7 +12,7 @@ use plenary_kernel::{TimestampMs, Version};
 use plenary_log::{Fault, PageSize};
 
 use crate::{
-    Runs,
+    EventKind, Runs,
     command::{Begun, Caller, Interrupting, Request, ResumeRun},
     decide::Rejection,
     event::{Artifact, ThreadEvent},
@@ -132,14 +132,21 @@ impl Runs {
         Ok((ThreadEvent::decode(stored)?, stored.at))
     }
 
-    /// The first artifacts of a run that has ended.
+    /// What a run that has ended made and said: its first artifacts, and its text up to the event that exceeds
+    /// `text_bytes_max`.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn made(&self, thread: ThreadId, run: &RunState, max: usize) -> Result<Vec<Artifact>, Fault> {
-        let (mut cursor, mut size, mut made) = (run.started, PageSize::default(), Vec::new());
+    pub async fn output(
+        &self,
+        thread: ThreadId,
+        run: &RunState,
+        artifacts_max: usize,
+        text_bytes_max: usize,
+    ) -> Result<RunOutput, Fault> {
+        let (mut cursor, mut size, mut output) = (run.started, PageSize::default(), RunOutput::default());
         let stream = stream(thread);
-        while cursor < run.ended && made.len() < max {
+        while cursor < run.ended {
             let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
             size.learn(&stored);
             let Some(last) = stored.last() else { break };
@@ -148,12 +155,15 @@ impl Runs {
                 if let ThreadEvent::EventEmitted(event) = ThreadEvent::decode(stored)?
                     && event.run == run.id
                 {
-                    made.extend(event.artifact);
+                    if event.kind == EventKind::TextOutput && output.text.len() <= text_bytes_max {
+                        output.text.push_str(&text_of(&event.members));
+                    }
+                    output.artifacts.extend(event.artifact);
                 }
             }
         }
-        made.truncate(max);
-        Ok(made)
+        output.artifacts.truncate(artifacts_max);
+        Ok(output)
     }
 
     /// An artifact's octets, if they are at most so many and can be got.
@@ -173,6 +183,24 @@ impl Runs {
     pub(crate) async fn described(&self, agent: &Agent) -> Result<AgentDescriptor, Refused> {
         Ok(AgentDescriptor::of(agent, self.stopped(agent.name()).await?.is_some()))
     }
+}
+
+/// What a run made and said.
+#[derive(Debug, Default)]
+pub struct RunOutput {
+    /// Its artifacts.
+    pub artifacts: Vec<Artifact>,
+    /// Its TextOutputs, joined.
+    pub text: String,
+}
+
+/// The `content` of a TextOutput.
+fn text_of(members: &[u8]) -> String {
+    #[derive(serde::Deserialize)]
+    struct Members {
+        content: String,
+    }
+    serde_json::from_slice(members).map(|Members { content }| content).unwrap_or_default()
 }
 
 /// What a stored event of a switch says: whether it stops its agent.

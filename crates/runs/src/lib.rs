@@ -41,7 +41,7 @@ pub mod wire;
 
 pub use echo::Echo;
 pub use enlisted::Introduction;
-pub use inside::{NotBegun, stops};
+pub use inside::{NotBegun, RunOutput, stops};
 pub use registry::{Agent, Registry, RegistryError, RunLimits, handle_of};
 pub use routes::{operations, routes};
 pub use runner::{

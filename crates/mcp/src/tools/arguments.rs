@@ -6,6 +6,20 @@ use serde_json::{Map, Value};
 /// So much that does not fit is told of at once.
 const TOLD_MAX: usize = 5;
 
+/// Models write one thing where a list is wanted, and a list of one where the thing is: both mean the same.
+pub(super) fn mend(schema: &Map<String, Value>, arguments: &mut Map<String, Value>) {
+    let Some(known) = schema.get("properties").and_then(Value::as_object) else { return };
+    for (name, value) in arguments.iter_mut() {
+        match (known.get(name).and_then(|schema| schema["type"].as_str()), &mut *value) {
+            (Some("array"), Value::String(_)) => *value = Value::Array(vec![value.take()]),
+            (Some("string"), Value::Array(items)) if items.len() == 1 && items[0].is_string() => {
+                *value = items[0].take();
+            }
+            _ => {}
+        }
+    }
+}
+
 /// What does not fit the schema, each thing by the name of its argument; nothing where all does. A null is no argument.
 pub(super) fn misfits(schema: &Map<String, Value>, arguments: &Map<String, Value>) -> Option<String> {
     let empty = Map::new();
@@ -75,6 +89,22 @@ mod tests {
         let mut all = json!({"to": ["@o.a"], "text": ""});
         all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         assert_eq!(of(&all), None);
+    }
+
+    #[test]
+    fn one_thing_and_a_list_of_one_stand_for_each_other() {
+        let schema = json!({"properties": {
+            "to": {"type": "array", "items": {"type": "string"}}, "text": {"type": "string"},
+        }});
+        let mended = |arguments: Value| {
+            let mut arguments = arguments.as_object().unwrap().clone();
+            mend(schema.as_object().unwrap(), &mut arguments);
+            Value::from(arguments)
+        };
+        assert_eq!(mended(json!({"to": "@o.a", "text": ["x"]})), json!({"to": ["@o.a"], "text": "x"}));
+        for kept in [json!({"to": ["@o.a", "@o.b"], "text": ["x", "y"]}), json!({"to": 1, "text": [1]})] {
+            assert_eq!(mended(kept.clone()), kept);
+        }
     }
 
     #[test]

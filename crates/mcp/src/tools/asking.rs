@@ -2,7 +2,7 @@
 //! Must not know: any one operation.
 
 use axum::body::Body;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_edge::OperationDoc;
@@ -15,6 +15,10 @@ use crate::{
 
 /// What stands as it is in a segment of a path.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'@');
+
+/// What a model does with something that is too large for one call.
+const TOO_LARGE_ADVICE: &str =
+    " Send it in parts, or keep it in a file that the others can read and send its path.";
 
 /// An operation by its method and its path, as the rooms serve it.
 #[derive(Debug, Clone)]
@@ -96,6 +100,9 @@ impl Refusal {
             text("message").or(text("detail")).unwrap_or("The operation was refused.").to_owned();
         if let Some(field) = text("field").filter(|field| !message.contains(field)) {
             message = format!("{field}: {message}");
+        }
+        if reply.status == StatusCode::PAYLOAD_TOO_LARGE {
+            message.push_str(TOO_LARGE_ADVICE);
         }
         if let Some(after) = reply.headers.get(header::RETRY_AFTER).and_then(|after| after.to_str().ok()) {
             message.push_str(&format!(" Try again in {after} s."));

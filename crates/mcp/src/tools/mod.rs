@@ -102,6 +102,7 @@ where
                 Ok(offset) => offset,
                 Err(refusal) => return refusal.into(),
             };
+            arguments::mend(&self.takes, &mut arguments);
             if let Some(misfits) = arguments::misfits(&self.takes, &arguments) {
                 return Refusal::arguments(misfits).into();
             }

@@ -35,6 +35,11 @@ async fn two_agents_discover_each_other_converse_lock_hand_over_deposit_and_reca
         bob.refused("hand_over", json!({"to": "@nick.alice", "note": "x", "resource": "src/a.rs"})).await,
         "resource_claimed"
     );
+    assert_eq!(
+        bob.refused("lock", json!({"resource": "src/a.rs", "release": true})).await,
+        "resource_claimed",
+        "only who claimed it releases it"
+    );
     let over = alice
         .call("hand_over", json!({"to": "@nick.bob", "note": "Half done", "resource": "src/a.rs"}))
         .await;
@@ -83,6 +88,50 @@ async fn a_question_collects_answers_until_its_deadline_and_never_waits_in_a_cir
     assert_eq!(asked["answers"][0]["from"], "@nick.bob");
     assert_eq!(asked["answers"][0]["text"], "Yes");
     assert_eq!((&asked["unanswered"], &asked["timed_out"]), (&json!(["@nick.carol"]), &json!(true)));
+}
+
+#[tokio::test]
+async fn one_handle_and_a_list_of_one_are_the_same() {
+    let house = House::new().await;
+    let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
+    let sent = alice.call("send", json!({"to": "@nick.bob", "text": "Hello"})).await;
+    let over = alice.call("hand_over", json!({"to": ["@nick.bob"], "note": "Half done"})).await;
+    assert_eq!(over["session_id"], sent["session_id"]);
+    let listed = bob.call("read", json!({})).await;
+    assert_eq!(
+        listed["sessions"],
+        json!([{
+            "session_id": sent["session_id"], "state": "active", "topic": "Hello",
+            "with": ["@nick.alice"], "you": "invited",
+        }])
+    );
+    let read = bob.call("read", json!({"session_id": sent["session_id"]})).await;
+    assert!(read["events"][0]["at"].as_str().unwrap().ends_with('Z'), "{read}");
+}
+
+#[tokio::test]
+async fn a_wait_that_is_too_long_says_how_long_one_may_be() {
+    let house = House::new().await;
+    let alice = house.agent("@nick.alice").await;
+    house.agent("@nick.bob").await;
+    for (tool, arguments, words) in [
+        ("inbox", json!({"wait_s": 600}), "`wait_s` is at most 60"),
+        ("ask", json!({"to": "@nick.bob", "text": "?", "timeout_s": 600}), "`timeout_s` is at most 110"),
+        ("run_agent", json!({"agent": "echo", "input": "?", "wait_s": 600}), "`wait_s` is at most 110"),
+    ] {
+        let Called::Refused { code, message } = alice.called(tool, &arguments).await else { panic!("{tool}") };
+        assert!(code == "invalid_arguments" && message.contains(words), "{tool}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_refused_with_what_to_do() {
+    let house = House::new().await;
+    let alice = house.agent("@nick.alice").await;
+    house.agent("@nick.bob").await;
+    let large = json!({"to": "@nick.bob", "text": "x".repeat(2 << 20)});
+    let Called::Refused { code, message } = alice.called("send", &large).await else { panic!("too large") };
+    assert!(code == "body_too_large" && message.contains("Send it in parts"), "{message}");
 }
 
 #[tokio::test]
@@ -139,7 +188,7 @@ async fn what_does_not_fit_is_said_so_that_the_call_can_be_mended() {
     let house = House::new().await;
     let (alice, _bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
     for (tool, arguments, words) in [
-        ("send", json!({"to": "@nick.bob"}), "`text` is missing; `to` must be a list, each of it a text"),
+        ("send", json!({"to": 5}), "`text` is missing; `to` must be a list, each of it a text"),
         (
             "send",
             json!({"to": ["@nick.bob"], "text": "x", "zap": 1}),

@@ -7,15 +7,24 @@ use super::surroundings::Surroundings;
 const SESSION_CHARS_MAX: usize = 100;
 
 /// What tells terminals apart, most telling first: variables that terminals set for all that runs in them.
-const TERMINAL_VARS: [&str; 3] = ["TERM_SESSION_ID", "WT_SESSION", "TMUX_PANE"];
+const TERMINAL_VARS: [&str; 2] = ["TERM_SESSION_ID", "WT_SESSION"];
 
 /// Host and terminal; without a terminal, the login session's first process.
 pub(crate) fn session_id(around: &Surroundings) -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let host = host.split('.').next().unwrap_or_default();
-    let terminal = TERMINAL_VARS.iter().find_map(|name| around.var(name));
+    let terminal = TERMINAL_VARS.iter().find_map(|name| around.var(name)).or_else(|| tmux_pane(around));
     let session = terminal.unwrap_or_else(|| login_session().to_string());
     plain(&format!("{host}.{session}"))
+}
+
+/// A pane of tmux with the process of its server: each server counts its panes from zero. `TMUX` is
+/// `SOCKET,PID,SESSION`.
+fn tmux_pane(around: &Surroundings) -> Option<String> {
+    let pane = around.var("TMUX_PANE")?;
+    let tmux = around.var("TMUX").unwrap_or_default();
+    let server = tmux.rsplit(',').nth(1).unwrap_or_default();
+    Some(format!("tmux{server}.{pane}"))
 }
 
 /// The login session's first process, 0 where that lies outside of this container; where the system has no
@@ -49,6 +58,9 @@ mod tests {
         assert_eq!(session_id(&tab), session_id(&tab));
         assert!(session_id(&tab).ends_with(".w0t1-p0--"), "{}", session_id(&tab));
         assert_ne!(session_id(&tab), session_id(&around(&[("TMUX_PANE", "%3")])));
+        let pane = |tmux| session_id(&around(&[("TMUX_PANE", "%3"), ("TMUX", tmux)]));
+        assert_eq!(pane("/tmp/tmux-0/default,311,0"), pane("/tmp/tmux-0/default,311,1"));
+        assert_ne!(pane("/tmp/tmux-0/default,311,0"), pane("/tmp/tmux-0/other,977,0"));
         let bare = session_id(&around(&[]));
         assert_eq!(bare, session_id(&around(&[])));
         assert!(!bare.contains(['/', '*', '@']) && !bare.is_empty());

@@ -119,7 +119,13 @@ pub(super) async fn ask(asks: Asks, asking: Asking, wanted: Question) -> Answer 
         let text = format!("`to` must be 1 to {ASKED_MAX} agents other than yourself.");
         return Err(Refusal::arguments(text));
     }
-    let seconds = wanted.timeout_s.unwrap_or(WAIT_S_DEFAULT).min(WAIT_S_MAX);
+    let seconds = wanted.timeout_s.unwrap_or(WAIT_S_DEFAULT);
+    if seconds > WAIT_S_MAX {
+        let text = format!(
+            "`timeout_s` is at most {WAIT_S_MAX}. For an answer that takes longer use send: it comes to your inbox."
+        );
+        return Err(Refusal::arguments(text));
+    }
     let until = Instant::now() + Duration::from_secs(seconds);
     let under_way = asks.begin(&me.handle, &to)?;
     let message = Message { content: wanted.text.into(), topic: wanted.topic.as_deref(), key: None };

@@ -79,7 +79,16 @@ pub(super) async fn lock(asking: Asking, wanted: Locking) -> Answer {
 }
 
 async fn release(asking: &Asking, me: &Me, resource: &str, claims: &[&Claim]) -> Answer {
-    let mine: Vec<_> = claims.iter().filter(|claim| claim.is_of(me)).collect();
+    let (mine, others): (Vec<&Claim>, Vec<&Claim>) = claims.iter().partition(|claim| claim.is_of(me));
+    if mine.is_empty()
+        && let Some(other) = others.first()
+    {
+        let shown = other.shown();
+        let by = shown["by"].as_str().unwrap_or_default();
+        let text =
+            format!("{by} has claimed {resource}, so only {by} can release it. Ask {by} to hand it over.");
+        return Err(Refusal::new("resource_claimed", text));
+    }
     for claim in &mine {
         let payload = json!({"lease_id": claim.lease_id, "resource": resource});
         announce(asking, me, "agent_lock_release", &payload, &me.principal()).await?;

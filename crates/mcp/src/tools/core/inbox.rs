@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::tools::{
-    asking::{Answer, Asking, Route, get, post},
+    asking::{Answer, Asking, Refusal, Route, get, post},
     bounds,
 };
 
@@ -14,6 +14,8 @@ pub(super) const LIST: Route = get("/inbox");
 const WAIT: Route = get("/inbox/wait");
 const ACK: Route = post("/inbox/ack");
 
+/// The longest wait of one call, in seconds.
+const WAIT_S_MAX: u64 = 60;
 /// How many items one call shows unless it says otherwise.
 const ITEMS_DEFAULT: u64 = 10;
 
@@ -34,6 +36,11 @@ pub(super) async fn inbox(asking: Asking, wanted: Wanted) -> Answer {
         asking.write(&ACK, &[], &json!({"cursor": cursor})).await?;
     }
     let limit = wanted.limit.unwrap_or(ITEMS_DEFAULT);
+    if wanted.wait_s.is_some_and(|seconds| seconds > WAIT_S_MAX) {
+        return Err(Refusal::arguments(format!(
+            "`wait_s` is at most {WAIT_S_MAX}; call again to wait longer."
+        )));
+    }
     let found = match wanted.wait_s.filter(|seconds| *seconds > 0) {
         Some(seconds) => page(&asking, &WAIT, wanted.after.as_deref(), limit, Some(seconds)).await?,
         None => page(&asking, &LIST, wanted.after.as_deref(), limit, None).await?,
@@ -54,7 +61,7 @@ async fn page(
     after: Option<&str>,
     limit: u64,
     wait_s: Option<u64>,
-) -> Result<Value, crate::tools::Refusal> {
+) -> Answer {
     let (limit, wait) = (limit.to_string(), wait_s.map(|seconds| seconds.to_string()));
     let mut query = vec![("limit", limit.as_str())];
     query.extend(after.map(|after| ("after", after)));

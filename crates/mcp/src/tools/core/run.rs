@@ -45,6 +45,11 @@ pub(super) async fn run_agent(asking: Asking, wanted: Wanted) -> Answer {
         }
         return Ok(json!({"agents": names(&asking).await?}));
     };
+    let seconds = wanted.wait_s.unwrap_or(WAIT_S_DEFAULT);
+    if seconds > WAIT_S_MAX {
+        let text = format!("`wait_s` is at most {WAIT_S_MAX}; call again with the run_id to wait longer.");
+        return Err(Refusal::arguments(text));
+    }
     let run = match (&wanted.input, &wanted.run_id) {
         (Some(input), None) => {
             let mut body = json!({"type": "ChatRequest", "input": input});
@@ -67,7 +72,6 @@ pub(super) async fn run_agent(asking: Asking, wanted: Wanted) -> Answer {
         }
         _ => return Err(Refusal::arguments("Name `input` for a new run, or the `run_id` of one.")),
     };
-    let seconds = wanted.wait_s.unwrap_or(WAIT_S_DEFAULT).min(WAIT_S_MAX);
     finished(&asking, agent, &run, Duration::from_secs(seconds), wanted.answer.is_some()).await
 }
 

@@ -1,7 +1,7 @@
 //! Sessions as the tools use them: found by who takes part, joined when invited, their events in few words.
 //! Must not know: which tool asks.
 
-use plenary_kernel::AgentHandle;
+use plenary_kernel::{AgentHandle, TimestampMs};
 use serde_json::{Map, Value, json};
 
 use crate::tools::asking::{Answer, Asking, Refusal, Route, get, post};
@@ -45,10 +45,37 @@ pub(super) fn others(session: &Value, me: &AgentHandle) -> Vec<String> {
         .collect()
 }
 
+/// The newest sessions of the agent in few words, newest first; `next` has the arguments that go on.
+pub(super) async fn listed(asking: &Asking, me: &AgentHandle, before: Option<&str>, limit: &str) -> Answer {
+    let mut query = vec![("limit", limit)];
+    query.extend(before.map(|before| ("before", before)));
+    let page = asking.read(&LIST, &[], &query).await?;
+    let sessions = page["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let short = |session: &Value| {
+        let mut short =
+            json!({"session_id": session["id"], "state": session["state"], "with": others(session, me)});
+        if let Some(topic) = session.get("topic") {
+            short["topic"] = topic.clone();
+        }
+        if let Some(standing) = standing(session, me) {
+            short["you"] = standing.into();
+        }
+        short
+    };
+    let mut shown = json!({"sessions": sessions.iter().map(short).collect::<Vec<_>>()});
+    if let Some(cursor) = page["next_cursor"].as_str() {
+        shown["next"] = json!({"before": cursor});
+    }
+    Ok(shown)
+}
+
 /// The session, joined where the agent was only invited.
 pub(super) async fn joined(asking: &Asking, me: &AgentHandle, id: &str) -> Answer {
     let session = asking.read(&SHOW, &[id], &[]).await.map_err(|refused| match refused.code.as_str() {
-        "not_found" => Refusal::new("not_found", "You take part in no such session; the inbox names yours."),
+        "not_found" => Refusal::new(
+            "not_found",
+            "You take part in no such session; read without `session_id` lists yours.",
+        ),
         _ => refused,
     })?;
     if session["state"] == "active" && standing(&session, me) == Some("invited") {
@@ -166,7 +193,9 @@ pub(super) fn told(event: &Value) -> Value {
     let mut told = json!({"sequence": event["sequence"]});
     if short == "message" {
         told["from"] = event["sender"].clone();
-        told["at_ms"] = event["created_at"].clone();
+        if let Some(at) = event["created_at"].as_u64() {
+            told["at"] = TimestampMs(at).rfc3339().into();
+        }
         told["text"] = text(&event["content"]).into();
         let others = parts(&event["content"]);
         if !others.is_empty() {

@@ -15,11 +15,12 @@ use crate::tools::{
 
 pub(super) const SENDS: &str =
     "Send a message to agents or into a session. Accepted is not read: replies come to your inbox.";
-pub(super) const READS: &str =
-    "Read a session, oldest first; joins one you are invited to. `next` has the arguments that go on.";
+pub(super) const READS: &str = "Read a session, oldest first; joins one you are invited to. Without session_id: your sessions. `next` has the arguments that go on.";
 
 /// How many events one call reads unless it says otherwise.
 const EVENTS_DEFAULT: u64 = 50;
+/// How many sessions one call lists unless it says otherwise.
+const SESSIONS_DEFAULT: u64 = 20;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -57,15 +58,20 @@ pub(super) async fn send(asking: Asking, wanted: Sending) -> Answer {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reading {
-    session_id: String,
+    session_id: Option<String>,
     /// Only behind it
     after_sequence: Option<u64>,
+    /// Of `next`, for more sessions
+    before: Option<String>,
     limit: Option<u64>,
 }
 
 pub(super) async fn read(asking: Asking, wanted: Reading) -> Answer {
     let me = Me::of(&asking).await?;
-    let id = wanted.session_id.as_str();
+    let Some(id) = wanted.session_id.as_deref() else {
+        let limit = wanted.limit.unwrap_or(SESSIONS_DEFAULT).to_string();
+        return session::listed(&asking, &me.handle, wanted.before.as_deref(), &limit).await;
+    };
     let session = session::joined(&asking, &me.handle, id).await?;
     let (after, limit) = (wanted.after_sequence.unwrap_or(0), wanted.limit.unwrap_or(EVENTS_DEFAULT));
     let (after, limit) = (after.to_string(), limit.to_string());

@@ -51,6 +51,27 @@ async fn a_run_knows_its_message() {
     drop(server);
 }
 
+/// What the program puts out as text is heard, with a result that says something else.
+#[tokio::test]
+async fn text_and_result_are_both_heard() {
+    let (server, nick) = playing().await;
+    let id = opened(&nick, &[PUPPET], None).await;
+    joined(&nick, &id, PUPPET).await;
+    for (nth, (script, expected)) in [
+        ("text It is 4.\ndone finished", "It is 4.\n\nfinished"),
+        ("text Let me look.\ntext It is 4.\ndone It is 4.", "It is 4."),
+        ("text It is 4.", "It is 4."),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        nick.say(&id, script).await;
+        let said = says(&nick, &id, PUPPET, nth + 1).await;
+        assert_eq!(contents(&said)[nth], expected, "{script}");
+    }
+    drop(server);
+}
+
 /// Whom its policy denies does not reach it.
 #[tokio::test]
 async fn asp_17_its_policy_decides_who_invites_it() {
