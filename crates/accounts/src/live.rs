@@ -47,6 +47,12 @@ impl Looked {
         self.text.push_str("\n\n");
     }
 
+    /// Whether nothing is told.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.told.is_none()
+    }
+
     /// Whether it is enough for one piece.
     #[must_use]
     pub fn is_full(&self) -> bool {

@@ -12,7 +12,7 @@ use plenary_hub::{Closing, Mailbox};
 use plenary_kernel::{AgentHandle, OwnerName, Version};
 use plenary_log::{StoredEvent, StreamName};
 
-use crate::{OwnerRoom, Principal, Who, concerned};
+use crate::{OwnerRoom, Principal, Who, agent::AgentRoom, concerned};
 
 /// Everyone who follows a stream live in this process. `B` is who has a budget of live streams. Cheap to clone.
 #[derive(Debug)]
@@ -39,6 +39,7 @@ struct Registry<B> {
 struct Watcher {
     number: u64,
     who: Option<Who>,
+    trusts: Option<AgentHandle>,
     mailbox: Arc<Mailbox>,
 }
 
@@ -84,6 +85,21 @@ impl<B: Eq + Hash + Clone> Watchers<B> {
         principal: Option<&Principal>,
         budget: B,
     ) -> Result<Watch<B>, CannotWatch> {
+        self.watch_trusted(stream, principal, None, budget)
+    }
+
+    /// The same where the right to follow goes by the trust between the follower and an agent: whatever changes of either
+    /// one has the follower look again whether it may.
+    ///
+    /// # Errors
+    /// As [`Watchers::watch`].
+    pub fn watch_trusted(
+        &self,
+        stream: &StreamName,
+        principal: Option<&Principal>,
+        trusts: Option<AgentHandle>,
+        budget: B,
+    ) -> Result<Watch<B>, CannotWatch> {
         let mut registry = self.lock();
         if registry.closed {
             return Err(CannotWatch::Stopping);
@@ -96,7 +112,7 @@ impl<B: Eq + Hash + Clone> Watchers<B> {
         registry.next += 1;
         let (number, mailbox) = (registry.next, Arc::new(Mailbox::default()));
         let who = principal.map(|principal| principal.who.clone());
-        let watcher = Watcher { number, who, mailbox: mailbox.clone() };
+        let watcher = Watcher { number, who, trusts, mailbox: mailbox.clone() };
         registry.by_stream.entry(stream.clone()).or_default().push(watcher);
         Ok(Watch { watchers: self.clone(), number, budget, stream: stream.clone(), mailbox })
     }
@@ -127,12 +143,14 @@ impl<B: Eq + Hash + Clone> Watchers<B> {
         registry.by_stream.get(stream).into_iter().flatten().for_each(|watcher| watcher.mailbox.recheck());
     }
 
-    /// Whoever an event of the accounts concerns looks again whether its token is valid.
+    /// Whoever an event of the accounts concerns looks again whether it may follow.
     pub fn observe(&self, event: &StoredEvent) {
         let agent: Option<AgentHandle> = concerned(event);
         let is_owner = event.stream.category() == OwnerRoom::CATEGORY;
         let owner: Option<OwnerName> = is_owner.then(|| event.stream.id().parse().ok()).flatten();
-        if agent.is_none() && owner.is_none() {
+        let is_agent = event.stream.category() == AgentRoom::CATEGORY;
+        let changed: Option<AgentHandle> = is_agent.then(|| event.stream.id().parse().ok()).flatten();
+        if agent.is_none() && owner.is_none() && changed.is_none() {
             return;
         }
         let is_concerned = |who: &Who| match who {
@@ -140,10 +158,14 @@ impl<B: Eq + Hash + Clone> Watchers<B> {
             Who::Owner(name) => owner.as_ref() == Some(name),
             Who::Agent(handle) => agent.as_ref() == Some(handle),
         };
+        let is_trust_concerned = |watcher: &Watcher| {
+            let (Some(trusts), Some(changed)) = (&watcher.trusts, &changed) else { return false };
+            trusts == changed || matches!(&watcher.who, Some(Who::Agent(handle)) if handle == changed)
+        };
         let registry = self.lock();
         let watchers = registry.by_stream.values().flatten();
         watchers
-            .filter(|watcher| watcher.who.as_ref().is_some_and(is_concerned))
+            .filter(|watcher| watcher.who.as_ref().is_some_and(is_concerned) || is_trust_concerned(watcher))
             .for_each(|watcher| watcher.mailbox.recheck());
     }
 }

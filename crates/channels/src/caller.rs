@@ -1,12 +1,16 @@
 //! Who asks, and by which URL they reach the server (CH-8, CH-36; wire.md D.6).
 //! Must not know: what is asked.
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Query};
 use http::request::Parts;
-use plenary_accounts::{Actor, Authority, Credentials, Principal, Who, identify};
+use plenary_accounts::{Actor, Authority, Credentials, Principal, identify};
 use plenary_edge::Peer;
+use plenary_kernel::OwnerName;
+use serde::Deserialize;
 
-use crate::{command::Caller, misses::Guesser, refusals::Refused, routes::Surface, state::owner_of};
+use crate::{
+    channels::Watcher, command::Caller, misses::Guesser, refusals::Refused, routes::Surface, state::owner_of,
+};
 
 /// The code of the refusal where no token came at all.
 const NO_TOKEN: &str = "missing_authorization";
@@ -14,12 +18,22 @@ const NO_TOKEN: &str = "missing_authorization";
 /// The sender of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asking {
-    /// The bearer of its token; none where none is needed and none came.
-    pub(crate) principal: Option<Principal>,
+    /// As commands want it.
+    caller: Caller,
     /// How it reaches the server.
     pub(crate) base_url: String,
-    /// Whose budget its misses are on.
-    pub(crate) guesser: Guesser,
+    /// Whose budgets its misses are on.
+    pub(crate) guessers: Vec<Guesser>,
+    /// Whose budget of live streams its own are on.
+    pub(crate) watcher: Watcher,
+    /// The bearer of its token; none where none is needed and none came.
+    pub(crate) principal: Option<Principal>,
+}
+
+/// What a link carries.
+#[derive(Deserialize)]
+struct Link {
+    key: Option<String>,
 }
 
 /// The same for a live stream, where `?ticket=` stands in for a header that a browser can't send.
@@ -29,33 +43,44 @@ pub(crate) struct Watching(pub(crate) Asking);
 impl Asking {
     /// As commands want it.
     pub(crate) fn caller(&self) -> Caller {
-        Caller { authority: self.principal.clone().map(Authority::from) }
+        self.caller.clone()
+    }
+
+    /// The owner behind its token.
+    pub(crate) fn owner(&self) -> Option<OwnerName> {
+        owner_of(self.caller.via())
     }
 
     /// Within what its idempotency keys are unique.
     pub(crate) fn scope(&self) -> String {
-        self.caller().via().map_or_else(|| "anyone".into(), Actor::to_string)
-    }
-
-    /// Whether the owners that take part in a channel include its own; everything is the operator's.
-    pub(crate) fn takes_part(&self, owners: &std::collections::BTreeSet<plenary_kernel::OwnerName>) -> bool {
-        let via = self.principal.clone().map(|principal| Authority::from(principal).by);
-        let is_operator = matches!(self.principal, Some(Principal { who: Who::Operator, .. }));
-        is_operator || owner_of(via.as_ref()).is_some_and(|owner| owners.contains(&owner))
+        self.caller.via().map_or_else(|| "anyone".into(), Actor::to_string)
     }
 
     async fn identified(parts: &Parts, surface: &Surface, credentials: Credentials) -> Result<Self, Refused> {
+        let open = surface.channels.config().open;
         let principal = match identify(parts, surface.channels.accounts(), credentials).await {
             Ok(principal) => Some(principal),
-            Err(refusal) if refusal.code == NO_TOKEN && surface.channels.config().open => None,
+            Err(refusal) if refusal.code == NO_TOKEN && open => None,
             Err(refusal) => return Err(refusal.into()),
         };
         let Peer(peer) = parts.extensions.get().copied().unwrap_or(Peer(([0; 4], 0).into()));
-        let guesser = match &principal {
-            Some(principal) => Guesser::Token(principal.token),
-            None => Guesser::Address(peer.ip()),
+        let address = surface.origin.client_address(peer, &parts.headers);
+        let link = Query::<Link>::try_from_uri(&parts.uri).ok();
+        let key = link.and_then(|Query(link)| link.key?.parse().ok());
+        let caller = Caller { authority: principal.clone().map(Authority::from), key, open };
+        let owner = owner_of(caller.via());
+        let watcher = match (&principal, &owner) {
+            (_, Some(owner)) => Watcher::Owner(owner.clone()),
+            (Some(_), None) => Watcher::Operator,
+            (None, None) => Watcher::Address(address),
         };
-        Ok(Self { principal, base_url: surface.origin.base_url(peer, &parts.headers), guesser })
+        // The operator is shown all channels: it has nothing to guess.
+        let guessers = match watcher {
+            Watcher::Operator => Vec::new(),
+            _ => owner.map(Guesser::Owner).into_iter().chain(address.map(Guesser::Address)).collect(),
+        };
+        let base_url = surface.origin.base_url(peer, &parts.headers);
+        Ok(Self { caller, base_url, guessers, watcher, principal })
     }
 }
 

@@ -1,24 +1,27 @@
 //! The channels of a server: commands in, states out.
 //! Must not know: HTTP.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use plenary_accounts::{Accounts, Watchers};
 use plenary_engine::{Clock, Done, ExecuteError, KeyUse, Streams};
 use plenary_hub::Tail;
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, Log};
 use plenary_telemetry::Spans;
+use quick_cache::sync::Cache;
 
 use crate::{
-    TRIES_PER_LENGTH, WATCHERS_PER_TOKEN_MAX,
+    NOTICED_REMEMBERED_MAX, TRIES_PER_LENGTH, WATCHERS_PER_OWNER_MAX,
     command::{Caller, ChannelMade, CreateChannel},
     decide::Rejection,
     id::{ChannelId, LENGTH_MAX, LENGTH_MIN},
-    liveness::Cadence,
-    misses::{Guesser, Misses},
+    key::LinkKey,
+    liveness::{Cadence, Noticed, is_ahead, presence},
+    misses::Misses,
     room::{Asked, ChannelRoom, Decides},
     state::ChannelState,
+    wire::Presence,
 };
 
 /// Octets of recent events that are kept for whoever reads live.
@@ -41,6 +44,15 @@ impl Default for Config {
     }
 }
 
+/// Whose budget of live streams one is on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Watcher {
+    Operator,
+    Owner(OwnerName),
+    /// Without a token; `None` where the address is nobody's.
+    Address(Option<IpAddr>),
+}
+
 /// The channels of a server. Cheap to clone.
 #[derive(Clone)]
 pub struct Channels(pub(crate) Arc<Inner>);
@@ -50,7 +62,8 @@ pub(crate) struct Inner {
     accounts: Accounts,
     config: Config,
     pub(crate) misses: Misses,
-    pub(crate) watchers: Watchers<Guesser>,
+    pub(crate) watchers: Watchers<Watcher>,
+    noticed: Cache<ChannelId, Noticed>,
     pub(crate) tail: Tail<()>,
     spans: Spans,
 }
@@ -64,7 +77,8 @@ impl Channels {
             accounts,
             config,
             misses: Misses::default(),
-            watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
+            watchers: Watchers::new(WATCHERS_PER_OWNER_MAX),
+            noticed: Cache::new(NOTICED_REMEMBERED_MAX),
             tail: Tail::new(TAIL_OCTETS_MAX),
             spans,
         }))
@@ -122,6 +136,7 @@ impl Channels {
                     id: id.clone(),
                     title: title.to_owned(),
                     created_by: created_by.map(str::to_owned),
+                    key: LinkKey::random(),
                 };
                 match self.ask(&id, command, key).await {
                     Err(ExecuteError::Rejected(Rejection::IdTaken)) => {}
@@ -133,10 +148,25 @@ impl Channels {
     }
 
     /// A channel as readers are shown it; the empty state when there is none.
-    pub(crate) async fn fresh(
+    pub(crate) async fn fresh(&self, id: &ChannelId) -> Result<(Arc<ChannelState>, Version), Fault> {
+        self.0.streams.fresh(id.as_str()).await
+    }
+
+    /// Who is alive on a channel that is at version `head`, and when its newest state was posted. What is dated ahead of
+    /// the clock counts from when that was first seen: a clock that went back keeps nobody alive.
+    pub(crate) fn presence(
         &self,
         id: &ChannelId,
-    ) -> Result<(Arc<ChannelState>, plenary_kernel::Version), Fault> {
-        self.0.streams.fresh(id.as_str()).await
+        head: Version,
+        state: &ChannelState,
+        now: TimestampMs,
+    ) -> (Presence, TimestampMs) {
+        let mut noticed = self.0.noticed.get(id);
+        if is_ahead(state, noticed, now) {
+            noticed = Some(Noticed { version: head, at: now });
+            self.0.noticed.insert(id.clone(), Noticed { version: head, at: now });
+        }
+        let state_at = Noticed::dated(noticed, state.state, state.state_at);
+        (presence(state, self.0.config.cadence, noticed, now), state_at)
     }
 }

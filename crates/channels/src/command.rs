@@ -7,13 +7,17 @@ use plenary_accounts::{Actor, Authority};
 use plenary_kernel::{Refusal, TimestampMs, Version};
 use serde::{Deserialize, Serialize};
 
-use crate::id::ChannelId;
+use crate::{id::ChannelId, key::LinkKey};
 
-/// Who asks; the token is checked again inside the append.
+/// Who asks; the token, trust and the key are checked again inside the append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// In whose name; none where no token is needed and none came.
     pub authority: Option<Authority>,
+    /// The key that it shows.
+    pub key: Option<LinkKey>,
+    /// Whether the server needs no token.
+    pub open: bool,
 }
 
 impl Caller {
@@ -41,6 +45,8 @@ pub struct CreateChannel {
     pub title: String,
     /// By whom, in its own words.
     pub created_by: Option<String>,
+    /// The key of its link.
+    pub key: LinkKey,
 }
 
 /// What comes of [`CreateChannel`].
@@ -54,6 +60,9 @@ pub struct ChannelMade {
     pub created_by: String,
     /// When.
     pub at: TimestampMs,
+    /// The key of its link; absent in answers from before links had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<LinkKey>,
 }
 
 /// `POST /agent-channel/{id}/event`.
@@ -99,4 +108,29 @@ pub struct CloseChannel {
 pub struct Closed {
     /// When.
     pub at: TimestampMs,
+}
+
+/// Remembers that the caller's owner has shown the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdmitOwner {
+    /// Who shows it.
+    pub caller: Caller,
+}
+
+/// `POST /agent-channel/{id}/key`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeKey {
+    /// Who changes it.
+    pub caller: Caller,
+    /// The new key.
+    pub key: LinkKey,
+    /// Whether a key that there is stays.
+    pub only_if_none: bool,
+}
+
+/// What comes of [`ChangeKey`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyChanged {
+    /// The key from now on.
+    pub key: LinkKey,
 }

@@ -5,9 +5,15 @@ use plenary_engine::Decision;
 use plenary_kernel::{Refusal, Stamp, Version};
 
 use crate::{
-    command::{AppendEvent, Appended, ChannelMade, CloseChannel, Closed, CreateChannel},
-    event::{ChannelClosed, ChannelCreated, ChannelEvent, EventAppended, FirstClosing, Joins},
-    state::{ChannelState, owner_of},
+    access::{Access, People, access},
+    command::{
+        AdmitOwner, AppendEvent, Appended, Caller, ChangeKey, ChannelMade, CloseChannel, Closed,
+        CreateChannel, KeyChanged,
+    },
+    event::{
+        self, ChannelClosed, ChannelCreated, ChannelEvent, EventAppended, FirstClosing, Joins, OwnerAdmitted,
+    },
+    state::{ChannelState, Created, owner_of},
 };
 
 /// Why a command is refused.
@@ -15,8 +21,10 @@ use crate::{
 pub enum Rejection {
     /// The token is not valid any more.
     Unauthenticated,
-    /// There is no such channel.
+    /// There is no such channel, or none for the caller.
     NoSuchChannel,
+    /// The caller may use the channel, and it belongs to another owner.
+    NotItsOwner,
     /// Another channel has the id (CH-37).
     IdTaken,
     /// The channel is closed, and takes no more.
@@ -27,14 +35,26 @@ pub enum Rejection {
 
 type Decided<R> = Result<Decision<ChannelEvent, R>, Rejection>;
 
+/// The channel and why the caller may use it.
+fn entered<'a>(
+    state: &'a ChannelState,
+    caller: &Caller,
+    people: &People,
+) -> Result<(&'a Created, Access), Rejection> {
+    if !people.holds {
+        return Err(Rejection::Unauthenticated);
+    }
+    state.created.as_ref().zip(access(state, caller, people)).ok_or(Rejection::NoSuchChannel)
+}
+
 /// Decides `CreateChannel`.
 pub fn create(
     state: &ChannelState,
-    holds: bool,
+    people: &People,
     stamp: &Stamp,
     command: &CreateChannel,
 ) -> Decided<ChannelMade> {
-    if !holds {
+    if !people.holds {
         return Err(Rejection::Unauthenticated);
     }
     if state.created.is_some() {
@@ -43,8 +63,15 @@ pub fn create(
     let created_by = command.created_by.clone().unwrap_or_else(|| command.caller.name());
     let (id, title, at) = (command.id.clone(), command.title.clone(), stamp.now);
     let via = command.caller.via().cloned();
-    let event = ChannelCreated { title: title.clone(), created_by: created_by.clone(), via, created: at };
-    let made = ChannelMade { id, title, created_by, at };
+    let key = Some(command.key.clone());
+    let event = ChannelCreated {
+        title: title.clone(),
+        created_by: created_by.clone(),
+        via,
+        created: at,
+        key: key.clone(),
+    };
+    let made = ChannelMade { id, title, created_by, at, key };
     Ok(Decision::new(vec![ChannelEvent::ChannelCreated(event)], made))
 }
 
@@ -52,14 +79,11 @@ pub fn create(
 pub fn append(
     state: &ChannelState,
     at: Version,
-    holds: bool,
+    people: &People,
     stamp: &Stamp,
     command: &AppendEvent,
 ) -> Decided<Appended> {
-    if !holds {
-        return Err(Rejection::Unauthenticated);
-    }
-    let Some(created) = &state.created else { return Err(Rejection::NoSuchChannel) };
+    let (created, _) = entered(state, &command.caller, people)?;
     let draft = command.draft.clone().map_err(Rejection::Body)?;
     if command.reject_after_close && state.closed_at.is_some() {
         return Err(Rejection::ChannelClosed);
@@ -76,13 +100,41 @@ pub fn append(
 }
 
 /// Decides `CloseChannel`. A repeated closing stamps it again (CH-27).
-pub fn close(state: &ChannelState, holds: bool, stamp: &Stamp, command: &CloseChannel) -> Decided<Closed> {
-    if !holds {
-        return Err(Rejection::Unauthenticated);
-    }
-    let Some(created) = &state.created else { return Err(Rejection::NoSuchChannel) };
+pub fn close(
+    state: &ChannelState,
+    people: &People,
+    stamp: &Stamp,
+    command: &CloseChannel,
+) -> Decided<Closed> {
+    let (created, _) = entered(state, &command.caller, people)?;
     let owners = || state.owners.iter().cloned().collect();
     let first = state.closed_at.is_none().then(|| FirstClosing { created: created.at, owners: owners() });
     let event = ChannelClosed { via: command.caller.via().cloned(), first };
     Ok(Decision::new(vec![ChannelEvent::ChannelClosed(event)], Closed { at: stamp.now }))
+}
+
+/// Decides `AdmitOwner`. An owner that is remembered, or needs no key, is not remembered again.
+pub fn admit(state: &ChannelState, people: &People, command: &AdmitOwner) -> Decided<()> {
+    let (_, access) = entered(state, &command.caller, people)?;
+    let via = command.caller.via().cloned();
+    match owner_of(via.as_ref()) {
+        Some(owner) if access == Access::Key => {
+            Ok(Decision::new(vec![ChannelEvent::OwnerAdmitted(OwnerAdmitted { owner, via })], ()))
+        }
+        _ => Ok(Decision::unchanged(())),
+    }
+}
+
+/// Decides `ChangeKey`. Owners that were admitted stay.
+pub fn change_key(state: &ChannelState, people: &People, command: &ChangeKey) -> Decided<KeyChanged> {
+    let (_, access) = entered(state, &command.caller, people)?;
+    if access != Access::Owner {
+        return Err(Rejection::NotItsOwner);
+    }
+    if let Some(key) = state.key.clone().filter(|_| command.only_if_none) {
+        return Ok(Decision::unchanged(KeyChanged { key }));
+    }
+    let (key, via) = (command.key.clone(), command.caller.via().cloned());
+    let event = event::KeyChanged { key: key.clone(), via };
+    Ok(Decision::new(vec![ChannelEvent::KeyChanged(event)], KeyChanged { key }))
 }

@@ -7,6 +7,8 @@ use plenary_kernel::{OwnerName, TimestampMs};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
+use crate::key::LinkKey;
+
 /// An event of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChannelEvent {
@@ -16,6 +18,10 @@ pub enum ChannelEvent {
     EventAppended(EventAppended),
     /// The channel was closed, or closed again (CH-27).
     ChannelClosed(ChannelClosed),
+    /// An owner has shown the key of the link, and may use the channel from now on (wire.md D.6).
+    OwnerAdmitted(OwnerAdmitted),
+    /// The link has another key; the former one is not valid any more (wire.md D.6).
+    KeyChanged(KeyChanged),
 }
 
 /// See [`ChannelEvent::ChannelCreated`].
@@ -30,6 +36,9 @@ pub struct ChannelCreated {
     pub via: Option<Actor>,
     /// When; lists go by it.
     pub created: TimestampMs,
+    /// The key of its link; absent in channels from before links had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<LinkKey>,
 }
 
 /// See [`ChannelEvent::EventAppended`].
@@ -84,7 +93,29 @@ pub struct FirstClosing {
     pub owners: Vec<OwnerName>,
 }
 
+/// See [`ChannelEvent::OwnerAdmitted`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerAdmitted {
+    /// The owner.
+    pub owner: OwnerName,
+    /// Whose token came with the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Actor>,
+}
+
+/// See [`ChannelEvent::KeyChanged`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyChanged {
+    /// The key from now on.
+    pub key: LinkKey,
+    /// By whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Actor>,
+}
+
 const FORM: u16 = 1;
+/// The kind of [`ChannelEvent::KeyChanged`].
+pub(crate) const KEY_CHANGED: &str = "KeyChanged";
 
 impl ChannelEvent {
     /// The stored form.
@@ -97,6 +128,8 @@ impl ChannelEvent {
             Self::ChannelCreated(event) => written("ChannelCreated", event, Bytes::new()),
             Self::EventAppended(event) => written("EventAppended", event, event.payload.clone()),
             Self::ChannelClosed(event) => written("ChannelClosed", event, Bytes::new()),
+            Self::OwnerAdmitted(event) => written("OwnerAdmitted", event, Bytes::new()),
+            Self::KeyChanged(event) => written(KEY_CHANGED, event, Bytes::new()),
         }
     }
 
@@ -114,6 +147,8 @@ impl ChannelEvent {
                 Self::EventAppended(EventAppended { payload: stored.payload.clone(), ..read(stored)? })
             }
             "ChannelClosed" => Self::ChannelClosed(read(stored)?),
+            "OwnerAdmitted" => Self::OwnerAdmitted(read(stored)?),
+            KEY_CHANGED => Self::KeyChanged(read(stored)?),
             _ => return Err(corrupt(stored, "unknown kind")),
         })
     }

@@ -1,12 +1,15 @@
 //! Agent Channel Protocol v2: channels that agents learn, read and append to by URL (wire.md section 3, D.6).
 //! Must not know: another protocol, or any database.
 
+pub mod access;
 mod caller;
 mod channels;
 pub mod command;
 pub mod decide;
+mod entering;
 pub mod event;
 pub mod id;
+pub mod key;
 pub mod lint;
 mod listing;
 mod live;
@@ -52,11 +55,15 @@ pub const RECENT_EVENTS_MAX: usize = 20;
 pub const RECENT_OCTETS_MAX: usize = 256 << 10;
 /// Of how many authors of a channel the last `status` is remembered; past it whoever was silent longest is forgotten.
 pub const AGENTS_REMEMBERED_MAX: usize = 1_000;
-/// Most requests a minute for channels that are not there, of one token; past it 429.
+/// Most requests a minute for channels that are not there, of one owner and from one address; past it 429.
 pub const MISSES_MAX: u32 = 60;
-/// Of how many tokens misses are counted at a time; past it the count that was idle longest begins anew.
+/// Of how many owners and addresses misses are counted at a time; past it the count that was idle longest begins anew.
 pub const GUESSERS_REMEMBERED_MAX: usize = 65_536;
-/// Most live streams of one token; past it 429.
-pub const WATCHERS_PER_TOKEN_MAX: usize = 256;
+/// Most live streams of one owner, and of everybody together who comes from one address without a token; past it 429.
+pub const WATCHERS_PER_OWNER_MAX: usize = 1_024;
+/// How many channels are looked through for one list; what the caller may not use is left out of it.
+pub const LISTED_LOOKED_AT_MAX: usize = 5_000;
+/// Of how many channels with events from ahead of the clock it is remembered when that was noticed.
+pub const NOTICED_REMEMBERED_MAX: usize = 1_000;
 /// How many ids of one length are tried before they become one character longer.
 pub const TRIES_PER_LENGTH: usize = 8;

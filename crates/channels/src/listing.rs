@@ -1,47 +1,51 @@
 //! Which channels somebody is shown, newest first (CH-28; wire.md D.6).
 //! Must not know: HTTP.
 
-use plenary_accounts::{Authority, Who};
 use plenary_log::{Fault, Order};
 
 use crate::{
-    Channels,
+    Channels, LISTED_LOOKED_AT_MAX,
     caller::Asking,
+    entering::Seen,
     id::ChannelId,
     room::{EVERYBODY, LISTED, OPEN},
-    state::owner_of,
     wire::Channel,
 };
 
 impl Channels {
-    /// The channels that the caller's owner created or appended to; all of them for the operator, and where no token
-    /// is needed for whoever has none.
+    /// The channels that the caller's owner created or appended to and the caller may use; all of them for the operator.
+    /// Whoever needs no token and has none is shown those that were created without one.
     pub(crate) async fn list(
         &self,
         asking: &Asking,
         limit: usize,
         include_closed: bool,
     ) -> Result<Vec<Channel>, Fault> {
-        let who = match &asking.principal {
-            None => EVERYBODY.to_owned(),
-            Some(principal) if principal.who == Who::Operator => EVERYBODY.to_owned(),
-            Some(principal) => {
-                let via = Authority::from(principal.clone()).by;
-                owner_of(Some(&via)).map(|owner| owner.to_string()).unwrap_or_default()
-            }
-        };
+        let who = asking.owner().map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());
+        let prefix = format!("{who}/");
         let index = if include_closed { LISTED } else { OPEN };
-        let rows = self.log().read_index(index, &format!("{who}/"), None, limit, Order::Descending).await?;
-        let mut channels = Vec::with_capacity(rows.len());
-        for row in rows {
-            let corrupt = || Fault::Corrupt(format!("{} in {index}", row.key));
-            let id = row.key.rsplit('/').next().unwrap_or_default();
-            let id: ChannelId = id.parse().map_err(|_| corrupt())?;
-            let (state, _) = self.fresh(&id).await?;
-            let channel = Channel::of(&asking.base_url, &id, &state).ok_or_else(corrupt)?;
-            // It may have been closed meanwhile.
-            if include_closed || channel.closed_at.is_none() {
-                channels.push(channel);
+        let (caller, mut seen) = (asking.caller(), Seen::default());
+        let (mut channels, mut after, mut looked_at) = (Vec::new(), None::<String>, 0);
+        while channels.len() < limit && looked_at < LISTED_LOOKED_AT_MAX {
+            let wanted = limit - channels.len();
+            let rows =
+                self.log().read_index(index, &prefix, after.as_deref(), wanted, Order::Descending).await?;
+            looked_at += rows.len();
+            for row in &rows {
+                let corrupt = || Fault::Corrupt(format!("{} in {index}", row.key));
+                let id = row.key.rsplit('/').next().unwrap_or_default();
+                let id: ChannelId = id.parse().map_err(|_| corrupt())?;
+                let (state, _) = self.fresh(&id).await?;
+                let channel = Channel::of(&asking.base_url, &id, &state).ok_or_else(corrupt)?;
+                let may_use = self.access_of(&state, &caller, &mut seen).await?.is_some();
+                // It may have been closed meanwhile.
+                if may_use && (include_closed || channel.closed_at.is_none()) {
+                    channels.push(channel);
+                }
+            }
+            match rows.last() {
+                Some(last) if rows.len() == wanted => after = Some(last.key.clone()),
+                _ => break,
             }
         }
         Ok(channels)

@@ -1,11 +1,11 @@
 //! A channel read live: what stands in the log behind a cursor, and then what comes.
 //! Must not know: how the connection is kept.
 
-use plenary_accounts::{Followed, Looked, Principal};
+use plenary_accounts::{Followed, Looked};
 use plenary_kernel::Version;
 use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
 
-use crate::{Channels, id::ChannelId, wire::Event};
+use crate::{Channels, command::Caller, id::ChannelId, wire::Event};
 
 /// Most events that are taken from the shared tail at a time.
 const TAIL_PAGE: usize = 128;
@@ -24,7 +24,7 @@ pub(crate) struct Live {
     pub(crate) channels: Channels,
     pub(crate) id: ChannelId,
     pub(crate) stream: StreamName,
-    pub(crate) principal: Option<Principal>,
+    pub(crate) caller: Caller,
     pub(crate) kind: Option<String>,
     /// Up to where everything was looked at.
     pub(crate) at: Start,
@@ -33,10 +33,7 @@ pub(crate) struct Live {
 
 impl Followed for Live {
     async fn is_allowed(&self) -> Result<bool, Fault> {
-        match &self.principal {
-            Some(principal) => self.channels.accounts().is_valid(principal).await,
-            None => Ok(true),
-        }
+        self.channels.admits(&self.id, &self.caller).await
     }
 
     fn passed(&self) -> u64 {
@@ -44,6 +41,14 @@ impl Followed for Live {
     }
 
     async fn look(&mut self) -> Result<Looked, Fault> {
+        let looked = self.read_on().await?;
+        // What stands behind the end of the right to read may have been read before anybody was woken.
+        Ok(if looked.is_empty() || self.is_allowed().await? { looked } else { Looked::default() })
+    }
+}
+
+impl Live {
+    async fn read_on(&mut self) -> Result<Looked, Fault> {
         let mut looked = Looked::default();
         if let Some(rows) = self.channels.0.tail.read(&self.stream, self.at.version, TAIL_PAGE) {
             looked.more = rows.len() == TAIL_PAGE;
@@ -65,9 +70,7 @@ impl Followed for Live {
         }
         Ok(looked)
     }
-}
 
-impl Live {
     /// Passes one event, and tells it if it is wanted.
     fn pass(&mut self, stored: &StoredEvent, looked: &mut Looked) -> Result<(), Fault> {
         self.at = Start { version: stored.version, id: stored.position.0 };

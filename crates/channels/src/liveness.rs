@@ -2,7 +2,7 @@
 //! Must not know: the clock; what else an agent does.
 
 use plenary_accounts::Actor;
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{TimestampMs, Version};
 
 use crate::{
     state::ChannelState,
@@ -30,17 +30,51 @@ impl Cadence {
     }
 }
 
+/// What is known of a channel whose events are dated ahead of the clock, which went back: what stood in the log when
+/// that was noticed is no later than then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Noticed {
+    /// The newest version that stood there.
+    pub version: Version,
+    /// When it was noticed, by the clock as it is now.
+    pub at: TimestampMs,
+}
+
+impl Noticed {
+    /// When an event was, with what is known.
+    #[must_use]
+    pub fn dated(noticed: Option<Self>, version: Version, at: TimestampMs) -> TimestampMs {
+        noticed.filter(|noticed| version <= noticed.version).map_or(at, |noticed| at.min(noticed.at))
+    }
+}
+
+/// Whether a channel has a sign of life that is dated ahead of the clock, with what is known.
+#[must_use]
+pub fn is_ahead(state: &ChannelState, noticed: Option<Noticed>, now: TimestampMs) -> bool {
+    let is_ahead = |version, at| Noticed::dated(noticed, version, at) > now;
+    is_ahead(state.state, state.state_at)
+        || state.statuses.values().any(|last| is_ahead(last.version, last.at))
+}
+
 /// Everyone who posted a status, the latest first.
 #[must_use]
-pub fn presence(state: &ChannelState, cadence: Cadence, now: TimestampMs) -> Presence {
+pub fn presence(
+    state: &ChannelState,
+    cadence: Cadence,
+    noticed: Option<Noticed>,
+    now: TimestampMs,
+) -> Presence {
     let mut heard: Vec<_> = state.statuses.iter().collect();
-    heard.sort_by(|(a, a_last), (b, b_last)| b_last.at.cmp(&a_last.at).then(a.cmp(b)));
-    let agents = heard.into_iter().map(|(agent, last)| AgentPresence {
-        agent: agent.clone(),
-        via: last.via.as_ref().map(Actor::to_string),
-        last_status_at: last.at.rfc3339(),
-        silent_seconds: now.0.saturating_sub(last.at.0) / 1_000,
-        presumed_dead: cadence.presumes_dead(last.at, now),
+    heard.sort_by_key(|(_, last)| std::cmp::Reverse(last.version));
+    let agents = heard.into_iter().map(|(agent, last)| {
+        let at = Noticed::dated(noticed, last.version, last.at);
+        AgentPresence {
+            agent: agent.clone(),
+            via: last.via.as_ref().map(Actor::to_string),
+            last_status_at: at.rfc3339(),
+            silent_seconds: now.0.saturating_sub(at.0) / 1_000,
+            presumed_dead: cadence.presumes_dead(at, now),
+        }
     });
     Presence { cadence_seconds: cadence.0, agents: agents.collect() }
 }

@@ -1,4 +1,5 @@
-//! How many channels somebody asked for that are not there: ids are short, so guessing is budgeted (wire.md D.6).
+//! How often somebody asked for channels that are not there for it: ids are short, so guessing is budgeted, for an
+//! owner with all its agents and tokens, and for an address (wire.md D.6).
 //! Must not know: which channels there are.
 
 use std::{
@@ -7,8 +8,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use plenary_accounts::TokenDigest;
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{OwnerName, TimestampMs};
 use quick_cache::sync::Cache;
 
 use crate::{GUESSERS_REMEMBERED_MAX, MISSES_MAX};
@@ -16,10 +16,10 @@ use crate::{GUESSERS_REMEMBERED_MAX, MISSES_MAX};
 /// How long a budget lasts.
 const WINDOW_MS: u64 = 60_000;
 
-/// Whose budget it is: a token's, or an address's where no token is needed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Whose budget it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Guesser {
-    Token(TokenDigest),
+    Owner(OwnerName),
     Address(IpAddr),
 }
 
@@ -29,7 +29,7 @@ struct Window {
     missed: u32,
 }
 
-/// The budget is used up; seconds until there is a new one.
+/// A budget is used up; seconds until there is a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UsedUp {
     pub(crate) retry_after_s: u64,
@@ -47,7 +47,7 @@ impl Window {
     /// A window begins with its first miss.
     fn left(&mut self, now: TimestampMs) -> Result<(), UsedUp> {
         let age_ms = now.0.saturating_sub(self.since.0);
-        if age_ms >= WINDOW_MS {
+        if age_ms >= WINDOW_MS || now < self.since {
             *self = Self { since: now, missed: 0 };
         }
         if self.missed < MISSES_MAX {
@@ -58,17 +58,21 @@ impl Window {
 }
 
 impl Misses {
-    /// Whether somebody may still miss.
-    pub(crate) fn left(&self, who: &Guesser, now: TimestampMs) -> Result<(), UsedUp> {
-        match self.0.get(who) {
+    /// Whether nobody of these has used its budget up.
+    pub(crate) fn left(&self, guessers: &[Guesser], now: TimestampMs) -> Result<(), UsedUp> {
+        guessers.iter().try_for_each(|guesser| match self.0.get(guesser) {
             Some(window) => window.lock().unwrap_or_else(PoisonError::into_inner).left(now),
             None => Ok(()),
-        }
+        })
     }
 
-    /// Counts a miss that is within the budget.
-    pub(crate) fn count(&self, who: &Guesser, now: TimestampMs) -> Result<(), UsedUp> {
-        let made: Result<_, Infallible> = self.0.get_or_insert_with(who, || Ok(Arc::default()));
+    /// Counts a miss against each budget; refused where one is used up.
+    pub(crate) fn count(&self, guessers: &[Guesser], now: TimestampMs) -> Result<(), UsedUp> {
+        guessers.iter().map(|guesser| self.count_one(guesser, now)).fold(Ok(()), Result::and)
+    }
+
+    fn count_one(&self, guesser: &Guesser, now: TimestampMs) -> Result<(), UsedUp> {
+        let made: Result<_, Infallible> = self.0.get_or_insert_with(guesser, || Ok(Arc::default()));
         let window = match made {
             Ok(window) => window,
             Err(never) => match never {},
@@ -86,7 +90,8 @@ mod tests {
 
     #[test]
     fn ch_30_sixty_misses_a_minute_and_then_none() {
-        let (misses, who) = (Misses::default(), Guesser::Token(TokenDigest::of("a")));
+        let (misses, owner) = (Misses::default(), |name: &str| Guesser::Owner(name.parse().unwrap()));
+        let who = [owner("a")];
         let at = |ms| TimestampMs(1_000_000 + ms);
         for n in 0..u64::from(MISSES_MAX) {
             assert_eq!(misses.left(&who, at(n)), Ok(()));
@@ -94,7 +99,29 @@ mod tests {
         }
         assert_eq!(misses.count(&who, at(500)), Err(UsedUp { retry_after_s: 60 }));
         assert_eq!(misses.left(&who, at(59_001)), Err(UsedUp { retry_after_s: 1 }));
-        assert_eq!(misses.count(&Guesser::Token(TokenDigest::of("b")), at(500)), Ok(()), "each has its own");
+        assert_eq!(misses.count(&[owner("b")], at(500)), Ok(()), "each has its own");
         assert_eq!(misses.count(&who, at(60_000)), Ok(()));
+    }
+
+    #[test]
+    fn d_6_owners_behind_one_address_share_its_budget_and_keep_their_own() {
+        let misses = Misses::default();
+        let (address, now) = (Guesser::Address([192, 0, 2, 7].into()), TimestampMs(1_000_000));
+        let both = |name: &str| [Guesser::Owner(name.parse().unwrap()), address.clone()];
+        for _ in 0..MISSES_MAX / 2 {
+            assert_eq!(misses.count(&both("a"), now), Ok(()));
+            assert_eq!(misses.count(&both("b"), now), Ok(()));
+        }
+        assert!(misses.count(&both("c"), now).is_err(), "the address has none left");
+        assert_eq!(misses.left(&both("a")[..1], now), Ok(()), "from elsewhere the owner has half of its own");
+    }
+
+    #[test]
+    fn a_clock_that_went_back_begins_a_new_window() {
+        let (misses, who) = (Misses::default(), [Guesser::Owner("a".parse().unwrap())]);
+        for _ in 0..MISSES_MAX {
+            assert_eq!(misses.count(&who, TimestampMs(9_000_000)), Ok(()));
+        }
+        assert_eq!(misses.left(&who, TimestampMs(1_000_000)), Ok(()));
     }
 }

@@ -82,7 +82,10 @@ fn handle_at(text: &[u8]) -> Option<AgentHandle> {
 pub fn mentioned(event: &StoredEvent) -> Result<BTreeSet<AgentHandle>, Fault> {
     Ok(match ChannelEvent::decode(event)? {
         ChannelEvent::EventAppended(event) => mentions(&event.payload),
-        ChannelEvent::ChannelCreated(_) | ChannelEvent::ChannelClosed(_) => BTreeSet::new(),
+        ChannelEvent::ChannelCreated(_)
+        | ChannelEvent::ChannelClosed(_)
+        | ChannelEvent::OwnerAdmitted(_)
+        | ChannelEvent::KeyChanged(_) => BTreeSet::new(),
     })
 }
 

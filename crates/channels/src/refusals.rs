@@ -48,9 +48,10 @@ impl Refused {
         Refusal::new(Class::Unprocessable, code, detail).into()
     }
 
-    /// 429: as many live streams as a token may have.
+    /// 429: as many live streams as an owner may have.
     pub(crate) fn too_many_streams() -> Self {
-        Refusal::new(Class::TooMany, "too_many_streams", "This token has too many live streams open.").into()
+        let text = "This owner's agents have too many live streams open; close some.";
+        Refusal::new(Class::TooMany, "too_many_streams", text).into()
     }
 
     /// 503: the server goes down.
@@ -67,7 +68,8 @@ impl From<Refusal> for Refused {
 
 impl From<UsedUp> for Refused {
     fn from(used_up: UsedUp) -> Self {
-        let text = "Too many requests for channels that are not there; check the id and try again later.";
+        let text = "Too many requests for channels that are not there; check the id and try again later, or use the \
+                    channel's link with its key.";
         let refusal = Refusal::new(Class::TooMany, "too_many_misses", text);
         Self { refusal, retry_after_s: Some(used_up.retry_after_s) }
     }
@@ -81,6 +83,10 @@ impl From<Rejection> for Refused {
                 Refusal::new(Class::Unauthenticated, "invalid_authorization", text).into()
             }
             Rejection::NoSuchChannel => Self::no_such_channel(),
+            Rejection::NotItsOwner => {
+                let text = "Only the owner of the channel changes its key.";
+                Refusal::new(Class::Forbidden, "not_its_owner", text).into()
+            }
             // Ids are tried until one is free: whoever asks never meets it.
             Rejection::IdTaken => fault_refusal(&Fault::Overloaded).into(),
             Rejection::ChannelClosed => {

@@ -2,14 +2,19 @@
 //! Must not know: HTTP.
 
 use bytes::Bytes;
-use plenary_accounts::{Accounts, Actor};
+use plenary_accounts::Accounts;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 
 use crate::{
-    command::{AppendEvent, Appended, Caller, ChannelMade, CloseChannel, Closed, CreateChannel},
+    access::People,
+    command::{
+        AdmitOwner, AppendEvent, Appended, Caller, ChangeKey, ChannelMade, CloseChannel, Closed,
+        CreateChannel, KeyChanged,
+    },
     decide::{self, Rejection},
+    entering::people,
     event::ChannelEvent,
     news::mentions,
     state::{self, ChannelState, owner_of},
@@ -54,7 +59,7 @@ impl Room for ChannelRoom {
     type State = ChannelState;
     type Event = ChannelEvent;
     const CATEGORY: &'static str = "channels.channel";
-    const SNAPSHOT_FORM: u16 = 1;
+    const SNAPSHOT_FORM: u16 = 2;
 
     fn encode(event: &ChannelEvent) -> NewEvent {
         event.encode()
@@ -93,11 +98,12 @@ impl Room for ChannelRoom {
                 let key = |who| listed(who, first.created, id);
                 lists.map(|who| IndexOp::Delete { name: OPEN, key: key(who) }).collect()
             }
+            ChannelEvent::OwnerAdmitted(_) | ChannelEvent::KeyChanged(_) => Vec::new(),
         }
     }
 }
 
-/// A command with the rooms that know whether its token is still valid.
+/// A command with the room that knows whether its token is still valid, and whom the creator trusts.
 pub(crate) struct Asked<C> {
     pub(crate) accounts: Accounts,
     pub(crate) command: C,
@@ -112,7 +118,7 @@ pub(crate) trait Decides: Send + Sync {
         &self,
         state: &ChannelState,
         at: Version,
-        holds: bool,
+        people: &People,
         stamp: &Stamp,
     ) -> Result<Decision<ChannelEvent, Self::Reply>, Rejection>;
 }
@@ -120,41 +126,27 @@ pub(crate) trait Decides: Send + Sync {
 impl<C: Decides> Command<ChannelRoom> for Asked<C> {
     type Reply = C::Reply;
     type Rejection = Rejection;
-    type Facts = bool;
+    type Facts = People;
 
-    /// Whether the caller's token is still valid; the append is held to that.
-    async fn facts(&self, _: &ChannelState) -> Result<Facts<bool>, Fault> {
-        let known = |value| Ok(Facts { value, conditions: Vec::new() });
-        let Some(authority) = &self.command.caller().authority else { return known(true) };
-        let Some(token) = &authority.token else { return known(false) };
-        match &authority.by {
-            Actor::Agent(agent) => {
-                let agent = self.accounts.agent(agent).await?;
-                Ok(Facts { value: agent.state.accepts_token(token), conditions: vec![agent.condition()] })
-            }
-            Actor::Owner(owner) => {
-                let owner = self.accounts.owner(owner).await?;
-                Ok(Facts { value: owner.state.accepts_token(token), conditions: vec![owner.condition()] })
-            }
-            // The operator's token is not in the log: it holds as long as the process runs.
-            Actor::Operator => known(true),
-            Actor::Seed => known(false),
-        }
+    /// Whether the caller's token is still valid, and what its trust and the creator's say; the append is held to that.
+    async fn facts(&self, state: &ChannelState) -> Result<Facts<People>, Fault> {
+        let (value, conditions) = people(&self.accounts, state, self.command.caller()).await?;
+        Ok(Facts { value, conditions })
     }
 
     fn decide(
         &self,
         state: &ChannelState,
         at: Version,
-        holds: &bool,
+        people: &People,
         stamp: &Stamp,
     ) -> Result<Decision<ChannelEvent, C::Reply>, Rejection> {
-        self.command.decide(state, at, *holds, stamp)
+        self.command.decide(state, at, people, stamp)
     }
 }
 
 macro_rules! decides {
-    ($command:ty => $reply:ty, |$this:ident, $state:ident, $at:ident, $holds:ident, $stamp:ident| $decide:expr) => {
+    ($command:ty => $reply:ty, |$this:ident, $state:ident, $at:ident, $people:ident, $stamp:ident| $decide:expr) => {
         impl Decides for $command {
             type Reply = $reply;
 
@@ -165,7 +157,7 @@ macro_rules! decides {
                 &self,
                 $state: &ChannelState,
                 $at: Version,
-                $holds: bool,
+                $people: &People,
                 $stamp: &Stamp,
             ) -> Result<Decision<ChannelEvent, $reply>, Rejection> {
                 let $this = self;
@@ -175,6 +167,8 @@ macro_rules! decides {
     };
 }
 
-decides!(CreateChannel => ChannelMade, |this, state, _at, holds, stamp| decide::create(state, holds, stamp, this));
-decides!(AppendEvent => Appended, |this, state, at, holds, stamp| decide::append(state, at, holds, stamp, this));
-decides!(CloseChannel => Closed, |this, state, _at, holds, stamp| decide::close(state, holds, stamp, this));
+decides!(CreateChannel => ChannelMade, |this, state, _at, people, stamp| decide::create(state, people, stamp, this));
+decides!(AppendEvent => Appended, |this, state, at, people, stamp| decide::append(state, at, people, stamp, this));
+decides!(CloseChannel => Closed, |this, state, _at, people, stamp| decide::close(state, people, stamp, this));
+decides!(AdmitOwner => (), |this, state, _at, people, _stamp| decide::admit(state, people, this));
+decides!(ChangeKey => KeyChanged, |this, state, _at, people, _stamp| decide::change_key(state, people, this));

@@ -14,10 +14,12 @@ use axum::{
 };
 use http::{HeaderValue, Method, header};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault};
-use plenary_kernel::{Class, Version};
+use plenary_kernel::Class;
+use schemars::JsonSchema;
 
 use crate::{
-    Channels, caller::Asking, id::ChannelId, refusals::Refused, request, state::ChannelState, wire::ErrorBody,
+    Channels, access::Access, caller::Asking, entering::Found, id::ChannelId, refusals::Refused, request,
+    wire::ErrorBody,
 };
 
 /// What the routes work with.
@@ -56,40 +58,45 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 fn of_channel(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
         .path_parameter::<ChannelId>("id", "The channel; its case does not matter.")
+        .query::<KeyQuery>()
         .errors(Class::NotFound, &["no_such_channel"])
         .errors(Class::TooMany, &["too_many_misses"])
 }
 
-/// A channel that was found.
-struct Found {
-    id: ChannelId,
-    state: Arc<ChannelState>,
-    head: Version,
+/// The query of every operation on a channel.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "the description is made from it; the key is read where the caller is")]
+struct KeyQuery {
+    /// The key of the channel's link; needed once per owner.
+    key: Option<String>,
 }
 
 impl Surface {
-    /// The channel of this id. A miss is counted; past the budget only channels answer that the asking one's owner
-    /// takes part in, so that nobody can tell an absent one from another (wire.md D.6).
+    /// The channel of this id, where the caller may use it. Anything else is a miss and is counted. Past the budget, a
+    /// channel that only trust opens answers like an absent one, unless the caller's owner takes part in it: trust says
+    /// yes for any id that is guessed right.
     async fn find(&self, asking: &Asking, id: &str) -> Result<Found, Refused> {
         let (misses, now) = (&self.channels.0.misses, self.channels.now());
-        let used_up = misses.left(&asking.guesser, now).err();
+        let used_up = misses.left(&asking.guessers, now).err();
         let found = match id.parse::<ChannelId>() {
-            Ok(id) => {
-                let (state, head) = self.channels.fresh(&id).await?;
-                state.created.is_some().then_some(Found { id, state, head })
-            }
+            Ok(id) => self.channels.found(&id, &asking.caller()).await?,
             Err(_) => None,
         };
         match (found, used_up) {
             (Some(found), None) => Ok(found),
-            (Some(found), Some(_)) if asking.takes_part(&found.state.owners) => Ok(found),
+            (Some(found), Some(_)) if takes_part(&found, asking) => Ok(found),
             (_, Some(used_up)) => Err(used_up.into()),
             (None, None) => {
-                misses.count(&asking.guesser, now)?;
+                misses.count(&asking.guessers, now)?;
                 Err(Refused::no_such_channel())
             }
         }
     }
+}
+
+/// Whether the caller's right is more than trust, or its owner has appended to the channel before.
+fn takes_part(found: &Found, asking: &Asking) -> bool {
+    found.access != Access::Trusted || asking.owner().is_some_and(|owner| found.state.owners.contains(&owner))
 }
 
 /// JSON that was written already.

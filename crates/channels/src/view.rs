@@ -14,6 +14,7 @@ use serde_json::{Value, value::RawValue};
 pub(crate) use accept::Format;
 
 use crate::{
+    key::LinkKey,
     liveness::Cadence,
     wire::{Channel, Event, Presence},
 };
@@ -22,6 +23,10 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) channel: Channel,
+    /// Where it is, without its key.
+    pub(crate) address: String,
+    /// The key that the reader shows each time.
+    pub(crate) key: Option<LinkKey>,
     /// What the reader's events are signed with unless it names an author; empty where no token came.
     pub(crate) me: String,
     /// Whether no token is needed.

@@ -7,7 +7,7 @@ use plenary_engine::Room;
 use plenary_hub::Observer;
 use plenary_log::{StoredEvent, StreamName};
 
-use crate::{Channels, room::ChannelRoom};
+use crate::{Channels, event::KEY_CHANGED, room::ChannelRoom};
 
 impl Observer for Channels {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
@@ -21,6 +21,10 @@ impl Observer for Channels {
         }
         for (stream, run) in grown {
             run.last().into_iter().for_each(|last| self.0.streams.observe(last));
+            if run.iter().any(|event| &*event.kind == KEY_CHANGED) {
+                // Whoever has no token follows by the key alone.
+                self.0.watchers.recheck(stream);
+            }
             if self.0.watchers.has(stream) {
                 // The tail has them before anybody is woken.
                 self.0.tail.push(run.iter().copied());

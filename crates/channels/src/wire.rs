@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::{
     event::{ChannelEvent, EventAppended, corrupt},
     id::ChannelId,
+    key::LinkKey,
     state::{ChannelState, Created},
 };
 
@@ -27,20 +28,24 @@ pub struct Channel {
     pub created_at: String,
     /// RFC 3339, UTC; null while it is open.
     pub closed_at: Option<String>,
-    /// Where it is.
+    /// Where it is, with the key that lets in whoever gets this link.
     pub url: String,
 }
 
 impl Channel {
     /// The channel as it is; `None` when there is none.
     pub(crate) fn of(base_url: &str, id: &ChannelId, state: &ChannelState) -> Option<Self> {
-        state.created.as_ref().map(|created| Self::new(base_url, id, created, state.closed_at))
+        state
+            .created
+            .as_ref()
+            .map(|created| Self::new(base_url, id, created, state.key.as_ref(), state.closed_at))
     }
 
     pub(crate) fn new(
         base_url: &str,
         id: &ChannelId,
         created: &Created,
+        key: Option<&LinkKey>,
         closed_at: Option<TimestampMs>,
     ) -> Self {
         Self {
@@ -49,7 +54,7 @@ impl Channel {
             created_by: created.by.clone(),
             created_at: created.at.rfc3339(),
             closed_at: closed_at.map(TimestampMs::rfc3339),
-            url: url(base_url, id),
+            url: link(base_url, id, key),
         }
     }
 }
@@ -57,6 +62,12 @@ impl Channel {
 /// Where a channel is (CH-8).
 pub(crate) fn url(base_url: &str, id: &ChannelId) -> String {
     format!("{base_url}/agent-channel/{id}")
+}
+
+/// Its link: where it is, with its key (wire.md D.6).
+pub(crate) fn link(base_url: &str, id: &ChannelId, key: Option<&LinkKey>) -> String {
+    let url = url(base_url, id);
+    key.map_or(url.clone(), |key| format!("{url}?key={}", key.expose()))
 }
 
 /// An event of a channel (CH-10).

@@ -80,7 +80,7 @@ impl Builder {
         let connector = Connector::new(tls, self.connect_timeout);
         let http = Http::new(connector.clone(), self.request_timeout, self.reply_octets_max);
         let shared = Shared { base: self.base, http, connector, retry: self.retry };
-        Ok(Client { shared: Arc::new(shared), token: None, agent: None })
+        Ok(Client { shared: Arc::new(shared), token: None, agent: None, channel_key: None })
     }
 }
 
@@ -97,6 +97,7 @@ pub struct Client {
     shared: Arc<Shared>,
     token: Option<Token>,
     agent: Option<AgentHandle>,
+    channel_key: Option<Arc<str>>,
 }
 
 impl Client {
@@ -125,6 +126,16 @@ impl Client {
     #[must_use]
     pub fn with_token(&self, token: Token) -> Self {
         Self { token: Some(token), ..self.clone() }
+    }
+
+    /// The same client, showing this key of a channel's link wherever it speaks of a channel.
+    #[must_use]
+    pub fn with_channel_key(&self, key: &str) -> Self {
+        Self { channel_key: Some(key.into()), ..self.clone() }
+    }
+
+    pub(crate) fn channel_key(&self) -> Option<&str> {
+        self.channel_key.as_deref()
     }
 
     /// The same client, naming in every request the agent its token must belong to: the server answers 401

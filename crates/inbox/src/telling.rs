@@ -62,11 +62,14 @@ impl Inbox {
                     None => Ok(false),
                 }
             }
-            // A channel is for every agent that has its id; who may not reach the agent does not reach it there.
-            Some(Source::Channel) => match &stub.from {
-                Some(from) => Ok(may_contact(&reader.me, &rooms.accounts.agent(from).await?)),
-                None => Ok(true),
-            },
+            // Who may not reach the agent does not reach it by a channel either.
+            Some(Source::Channel) => {
+                let reaches = match &stub.from {
+                    Some(from) => may_contact(&reader.me, &rooms.accounts.agent(from).await?),
+                    None => true,
+                };
+                Ok(reaches && rooms.channels.is_open_to(&reader.me.handle, &stub.stream).await?)
+            }
             Some(Source::Package | Source::Thread) => {
                 let is_hidden = stub.from.as_ref().is_some_and(|from| reader.is_blocked(from));
                 Ok(!is_hidden && self.told(reader, stub).await?.is_some())

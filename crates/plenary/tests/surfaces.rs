@@ -27,6 +27,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("agent.update", "agent policy"),
     ("channel.append", "channel post"),
     ("channel.close", "channel close"),
+    ("channel.key", "channel key"),
     ("channel.create", "channel create"),
     ("channel.events", "channel events"),
     ("channel.list", "channel list"),

@@ -18,11 +18,10 @@ use super::{Answer, Found, Surface, json, of_channel, query, typed};
 use crate::{
     RECENT_EVENTS_MAX, RECENT_OCTETS_MAX,
     caller::Asking,
-    liveness::presence,
     reading::Wanted,
     refusals::Refused,
     view::{Format, Seen, View},
-    wire::{Channel, Event, Presence},
+    wire::{Channel, Event, Presence, url},
 };
 
 pub(super) fn operations() -> Vec<Operation<Surface>> {
@@ -62,6 +61,9 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
 struct ShowQuery {
     /// `json`, `yaml` or `yml`, `markdown` or `md`; wins over `Accept`.
     format: Option<String>,
+    /// The key of the channel's link; needed once per owner.
+    #[expect(dead_code, reason = "read where the caller is")]
+    key: Option<String>,
 }
 
 async fn show(
@@ -92,8 +94,9 @@ async fn state(State(surface): State<Surface>, asking: Asking, Path(id): Path<St
 
 async fn alive(State(surface): State<Surface>, asking: Asking, Path(id): Path<String>) -> Answer {
     let found = surface.find(&asking, &id).await?;
-    let cadence = surface.channels.config().cadence;
-    Ok(Json(presence(&found.state, cadence, surface.channels.now())).into_response())
+    let channels = &surface.channels;
+    let (presence, _) = channels.presence(&found.id, found.head, &found.state, channels.now());
+    Ok(Json(presence).into_response())
 }
 
 impl Surface {
@@ -106,7 +109,7 @@ impl Surface {
 
     /// Everything that the view is made of.
     async fn see(&self, asking: &Asking, found: Found) -> Result<Seen, Refused> {
-        let Found { id, state, head } = found;
+        let Found { id, state, head, .. } = found;
         let (channels, config) = (&self.channels, self.channels.config());
         let wanted = Wanted { kind: None, limit: RECENT_EVENTS_MAX, before: None, after: None };
         let mut recent_events = channels.page(&id, head, wanted).await?.events;
@@ -120,16 +123,22 @@ impl Surface {
         let now = channels.now();
         let channel = Channel::of(&asking.base_url, &id, &state)
             .ok_or_else(|| Fault::Corrupt(format!("the channel {id} was found and is not there")))?;
+        let (presence, state_at) = channels.presence(&id, head, &state, now);
+        let caller = asking.caller();
+        // Who has no token is remembered by nobody, and shows the key each time.
+        let key = state.key.clone().filter(|_| caller.authority.is_none() && caller.key.is_some());
         Ok(Seen {
             channel,
-            me: asking.caller().name(),
+            address: url(&asking.base_url, &id),
+            key,
+            me: caller.name(),
             open: config.open,
             now,
             cadence: config.cadence,
-            presence: presence(&state, config.cadence, now),
+            presence,
             spec: channels.event_at(&id, state.spec).await?,
             state: channels.event_at(&id, state.state).await?,
-            state_at: state.state_at,
+            state_at,
             recent_events,
         })
     }

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use super::{Answer, Surface, doc, of_channel, query};
 use crate::{
     caller::{Asking, Watching},
-    id::ChannelId,
+    key::LinkKey,
     live::{Live, Start},
     reading::{Next, Wanted},
     refusals::Refused,
@@ -33,7 +33,9 @@ use crate::{
 pub(super) fn operations() -> Vec<Operation<Surface>> {
     let list_doc = doc("channel.list", Method::GET, "/agent-channel", "List your channels, newest first")
         .tool("channels")
-        .description("Those that your owner created or appended to; all of them for the operator.")
+        .description(
+            "Those that your owner created or appended to, as far as you may use them; all of them for the operator.",
+        )
         .query::<ListQuery>()
         .reply::<Vec<Channel>>()
         .errors(Class::Unprocessable, &["invalid_limit", "invalid_include_closed", "invalid_query"]);
@@ -98,6 +100,9 @@ struct EventsQuery {
     /// Only events with a higher id; alone, the ones that follow it directly.
     #[schemars(with = "Option<i64>")]
     after_id: Option<String>,
+    /// The key of the channel's link; needed once per owner.
+    #[expect(dead_code, reason = "read where the caller is")]
+    key: Option<String>,
 }
 
 /// The query of `GET …/events/stream`.
@@ -111,6 +116,9 @@ struct WatchQuery {
     /// From `POST /auth/ticket`, for clients that can't set headers.
     #[expect(dead_code, reason = "read where the caller is")]
     ticket: Option<String>,
+    /// The key of the channel's link; needed once per owner.
+    #[expect(dead_code, reason = "read where the caller is")]
+    key: Option<String>,
 }
 
 async fn list(
@@ -142,7 +150,8 @@ async fn events(
     let page = surface.channels.page(&found.id, found.head, wanted).await?;
     let mut response = Json(page.events).into_response();
     if let Some(next) = page.next {
-        let link = link(&url(&asking.base_url, &found.id), wanted, next);
+        let key = asking.caller().key.filter(|_| asking.principal.is_none());
+        let link = link(&url(&asking.base_url, &found.id), wanted, next, key.as_ref());
         if let Ok(link) = HeaderValue::from_str(&link) {
             response.headers_mut().insert(header::LINK, link);
         }
@@ -151,7 +160,7 @@ async fn events(
 }
 
 /// Where the next page is.
-fn link(url: &str, wanted: Wanted<'_>, next: Next) -> String {
+fn link(url: &str, wanted: Wanted<'_>, next: Next, key: Option<&LinkKey>) -> String {
     let mut link = format!("<{url}/events?limit={}", wanted.limit);
     if let Some(kind) = wanted.kind {
         let _ = write!(link, "&kind={}", utf8_percent_encode(kind, NON_ALPHANUMERIC));
@@ -165,6 +174,9 @@ fn link(url: &str, wanted: Wanted<'_>, next: Next) -> String {
             }
         }
     }
+    if let Some(key) = key {
+        let _ = write!(link, "&key={}", key.expose());
+    }
     link.push_str(">; rel=\"next\"");
     link
 }
@@ -176,16 +188,18 @@ async fn watch(
     sent: Result<Query<WatchQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Answer {
-    surface.find(&asking, &id).await?;
+    let found = surface.find(&asking, &id).await?;
     let sent = query(sent)?;
     let resumed = request::header(&headers, "last-event-id").map(str::trim).filter(|id| !id.is_empty());
     let after = resumed.or(sent.after_id.as_deref());
     let after = request::event_id(after, "invalid_after_id", "after_id")?;
-    let channel: ChannelId = id.parse().map_err(|_| Refused::no_such_channel())?;
+    let channel = found.id;
     // First the place among the watchers, then the look at the log: so nothing falls between them.
     let stream = ChannelRoom::stream(channel.as_str());
     let watchers = &surface.channels.0.watchers;
-    let watching = watchers.watch(&stream, asking.principal.as_ref(), asking.guesser);
+    let creator = found.state.creator().cloned();
+    let watching =
+        watchers.watch_trusted(&stream, asking.principal.as_ref(), creator, asking.watcher.clone());
     let watch = watching.map_err(|why| match why {
         CannotWatch::TooMany => Refused::too_many_streams(),
         CannotWatch::Stopping => Refused::stopping(),
@@ -203,7 +217,7 @@ async fn watch(
         }
     };
     let kind = sent.kind.filter(|kind| !kind.is_empty());
-    let (channels, principal) = (surface.channels.clone(), asking.principal);
+    let (channels, caller) = (surface.channels.clone(), asking.caller());
     let size = PageSize::default();
-    Ok(live(Live { channels, id: channel, stream, principal, kind, at, size }, watch))
+    Ok(live(Live { channels, id: channel, stream, caller, kind, at, size }, watch))
 }

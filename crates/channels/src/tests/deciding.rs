@@ -6,19 +6,44 @@ use plenary_engine::Decision;
 use plenary_kernel::{Refusal, Stamp, TimestampMs, Version};
 
 use crate::{
-    command::{AppendEvent, Appended, Caller, CloseChannel, Closed, CreateChannel, Draft},
+    access::{Access, People, access},
+    command::{
+        AdmitOwner, AppendEvent, Appended, Caller, ChangeKey, CloseChannel, Closed, CreateChannel, Draft,
+        KeyChanged,
+    },
     decide::{self, Rejection},
-    event::{ChannelClosed, ChannelCreated, ChannelEvent, EventAppended, FirstClosing, Joins},
+    event::{ChannelClosed, ChannelCreated, ChannelEvent, EventAppended, FirstClosing, Joins, OwnerAdmitted},
+    key::LinkKey,
     state::{ChannelState, RUN},
 };
 
+pub(super) fn key() -> LinkKey {
+    "0af7651916cd43dd8448eb211c80319c".parse().unwrap()
+}
+
+fn other_key() -> LinkKey {
+    "1af7651916cd43dd8448eb211c80319c".parse().unwrap()
+}
+
+/// Who has the link of the channel.
 pub(super) fn caller(actor: &str) -> Caller {
     let by: Actor = actor.parse().unwrap();
-    Caller { authority: Some(Authority { by, token: Some(TokenDigest::of(actor)) }) }
+    let authority = Some(Authority { by, token: Some(TokenDigest::of(actor)) });
+    Caller { authority, key: Some(key()), open: false }
+}
+
+/// The same without the link.
+fn stranger(actor: &str) -> Caller {
+    Caller { key: None, ..caller(actor) }
 }
 
 pub(super) fn anyone() -> Caller {
-    Caller { authority: None }
+    Caller { authority: None, key: Some(key()), open: true }
+}
+
+/// Whose token is valid, and whom no agent's state speaks for.
+pub(super) fn people() -> People {
+    People { holds: true, ..People::default() }
 }
 
 fn stamp(ms: u64) -> Stamp {
@@ -36,9 +61,27 @@ impl Scene {
     /// One that `by` created at 1000.
     pub(super) fn created(by: Caller) -> Self {
         let mut scene = Self::default();
-        let made = decide::create(&scene.state, true, &stamp(1_000), &create(by));
+        let made = decide::create(&scene.state, &people(), &stamp(1_000), &create(by));
         scene.happens(1_000, made.unwrap());
         scene
+    }
+
+    fn admit(&mut self, by: Caller) -> Result<Vec<ChannelEvent>, Rejection> {
+        let decision = decide::admit(&self.state, &people(), &AdmitOwner { caller: by })?;
+        self.happens(2_000, decision.clone());
+        Ok(decision.events)
+    }
+
+    fn change_key(&mut self, by: Caller, only_if_none: bool) -> Result<KeyChanged, Rejection> {
+        let command = ChangeKey { caller: by, key: other_key(), only_if_none };
+        let decision = decide::change_key(&self.state, &people(), &command)?;
+        let reply = decision.reply.clone();
+        self.happens(2_000, decision);
+        Ok(reply)
+    }
+
+    fn access(&self, by: &Caller) -> Option<Access> {
+        access(&self.state, by, &people())
     }
 
     fn happens<R>(&mut self, at: u64, decision: Decision<ChannelEvent, R>) {
@@ -53,7 +96,7 @@ impl Scene {
         at: u64,
         command: &AppendEvent,
     ) -> Result<Decision<ChannelEvent, Appended>, Rejection> {
-        decide::append(&self.state, self.version, true, &stamp(at), command)
+        decide::append(&self.state, self.version, &people(), &stamp(at), command)
     }
 
     pub(super) fn append(&mut self, at: u64, by: Caller, kind: &str) -> EventAppended {
@@ -65,7 +108,8 @@ impl Scene {
     }
 
     pub(super) fn close(&mut self, at: u64, by: Caller) -> ChannelClosed {
-        let decision = decide::close(&self.state, true, &stamp(at), &CloseChannel { caller: by }).unwrap();
+        let decision =
+            decide::close(&self.state, &people(), &stamp(at), &CloseChannel { caller: by }).unwrap();
         assert_eq!(decision.reply, Closed { at: TimestampMs(at) });
         let [ChannelEvent::ChannelClosed(event)] = &decision.events[..] else { panic!("one event") };
         let event = event.clone();
@@ -75,7 +119,7 @@ impl Scene {
 }
 
 fn create(caller: Caller) -> CreateChannel {
-    CreateChannel { caller, id: "VHGC".parse().unwrap(), title: "t".into(), created_by: None }
+    CreateChannel { caller, id: "VHGC".parse().unwrap(), title: "t".into(), created_by: None, key: key() }
 }
 
 fn draft(kind: &str) -> Draft {
@@ -96,12 +140,13 @@ fn ch_21_the_creator_is_the_handle_unless_it_says_otherwise() {
         (caller("@o.ann"), Some("claude-linux-a-1a2b"), "claude-linux-a-1a2b"),
     ] {
         let command = CreateChannel { created_by: created_by.map(str::to_owned), ..create(who.clone()) };
-        let decision = decide::create(&ChannelState::default(), true, &stamp(5), &command).unwrap();
+        let decision = decide::create(&ChannelState::default(), &people(), &stamp(5), &command).unwrap();
         let event = ChannelCreated {
             title: "t".into(),
             created_by: expected.into(),
             via: who.via().cloned(),
             created: TimestampMs(5),
+            key: Some(key()),
         };
         assert_eq!(decision.events, [ChannelEvent::ChannelCreated(event)]);
         assert_eq!((decision.reply.created_by.as_str(), decision.reply.at), (expected, TimestampMs(5)));
@@ -111,7 +156,7 @@ fn ch_21_the_creator_is_the_handle_unless_it_says_otherwise() {
 #[test]
 fn ch_37_an_id_that_is_taken_is_refused_whatever_became_of_its_channel() {
     let mut scene = Scene::created(caller("@o.ann"));
-    let taken = |scene: &Scene| decide::create(&scene.state, true, &stamp(9), &create(caller("@p.bob")));
+    let taken = |scene: &Scene| decide::create(&scene.state, &people(), &stamp(9), &create(caller("@p.bob")));
     assert_eq!(taken(&scene), Err(Rejection::IdTaken));
     scene.close(2_000, caller("@o.ann"));
     assert_eq!(taken(&scene), Err(Rejection::IdTaken));
@@ -122,13 +167,13 @@ fn a_token_that_is_dead_does_nothing() {
     let scene = Scene::created(caller("@o.ann"));
     let (state, at, by) = (&scene.state, stamp(9), caller("@o.ann"));
     assert_eq!(
-        decide::create(&ChannelState::default(), false, &at, &create(by.clone())),
+        decide::create(&ChannelState::default(), &People::default(), &at, &create(by.clone())),
         Err(Rejection::Unauthenticated)
     );
-    let appending = decide::append(state, scene.version, false, &at, &append(by.clone(), "log"));
+    let appending = decide::append(state, scene.version, &People::default(), &at, &append(by.clone(), "log"));
     assert_eq!(appending, Err(Rejection::Unauthenticated));
     assert_eq!(
-        decide::close(state, false, &at, &CloseChannel { caller: by }),
+        decide::close(state, &People::default(), &at, &CloseChannel { caller: by }),
         Err(Rejection::Unauthenticated)
     );
 }
@@ -140,7 +185,7 @@ fn ch_30_whether_there_is_a_channel_comes_before_what_is_wrong_with_the_body() {
     let command = AppendEvent { draft: Err(wrong.clone()), ..append(by.clone(), "log") };
     assert_eq!(nothing.decide(9, &command), Err(Rejection::NoSuchChannel));
     assert_eq!(Scene::created(by.clone()).decide(9, &command), Err(Rejection::Body(wrong)));
-    let closing = decide::close(&nothing.state, true, &stamp(9), &CloseChannel { caller: by });
+    let closing = decide::close(&nothing.state, &people(), &stamp(9), &CloseChannel { caller: by });
     assert_eq!(closing, Err(Rejection::NoSuchChannel));
 }
 
@@ -206,4 +251,81 @@ fn ch_24_the_first_event_of_a_kind_in_each_run_is_marked() {
         [(1, "log", 65), (1, "rare", 109), (2, "log", 129), (2, "rare", 159), (3, "log", 193)]
     );
     assert!(scene.state.kinds.len() <= 2);
+}
+
+#[test]
+fn d_6_its_owner_the_operator_and_who_has_the_link_may_use_a_channel() {
+    let scene = Scene::created(caller("@o.ann"));
+    for (who, expected) in [
+        (stranger("@o.ann"), Some(Access::Owner)),
+        (stranger("@o.other"), Some(Access::Owner)),
+        (stranger("~o"), Some(Access::Owner)),
+        (stranger("operator"), Some(Access::Owner)),
+        (caller("@p.bob"), Some(Access::Key)),
+        (caller("~p"), Some(Access::Key)),
+        (anyone(), Some(Access::Key)),
+        (stranger("@p.bob"), None),
+        (stranger("~p"), None),
+        (Caller { key: Some(other_key()), ..caller("@p.bob") }, None),
+        (Caller { key: None, ..anyone() }, None),
+    ] {
+        assert_eq!(scene.access(&who), expected, "{who:?}");
+    }
+    let refused = scene.decide(2_000, &append(stranger("@p.bob"), "log"));
+    assert_eq!(refused, Err(Rejection::NoSuchChannel));
+    let closing = CloseChannel { caller: stranger("@p.bob") };
+    assert_eq!(decide::close(&scene.state, &people(), &stamp(9), &closing), Err(Rejection::NoSuchChannel));
+}
+
+#[test]
+fn d_6_a_channel_without_an_owner_is_open_where_no_token_is_needed() {
+    let scene = Scene::created(anyone());
+    let open = |who: Caller| Caller { open: true, ..who };
+    assert_eq!(scene.access(&Caller { key: None, ..anyone() }), Some(Access::Open));
+    assert_eq!(scene.access(&open(stranger("@p.bob"))), Some(Access::Open));
+    assert_eq!(scene.access(&stranger("@p.bob")), None);
+    assert_eq!(scene.access(&stranger("operator")), Some(Access::Owner));
+    let theirs = Scene::created(caller("operator"));
+    assert_eq!(theirs.access(&Caller { key: None, ..anyone() }), None, "a token created it");
+}
+
+#[test]
+fn d_6_an_owner_that_has_shown_the_key_is_remembered_once() {
+    let mut scene = Scene::created(caller("@o.ann"));
+    let event = OwnerAdmitted { owner: "p".parse().unwrap(), via: Some("@p.bob".parse().unwrap()) };
+    assert_eq!(scene.admit(stranger("@p.bob")), Err(Rejection::NoSuchChannel));
+    assert_eq!(scene.admit(caller("@p.bob")), Ok(vec![ChannelEvent::OwnerAdmitted(event)]));
+    for who in ["@p.bob", "@p.other", "~p"] {
+        assert_eq!(scene.access(&stranger(who)), Some(Access::Admitted), "{who}");
+        assert_eq!(scene.admit(caller(who)), Ok(Vec::new()), "{who}");
+    }
+    for nobody in [caller("@o.other"), caller("operator"), anyone()] {
+        assert_eq!(scene.admit(nobody), Ok(Vec::new()), "needs no key, or has no owner");
+    }
+    assert_eq!(scene.access(&stranger("@q.eve")), None);
+}
+
+#[test]
+fn d_6_its_owner_changes_the_key_and_who_was_admitted_stays() {
+    let mut scene = Scene::created(caller("@o.ann"));
+    scene.admit(caller("@p.bob")).unwrap();
+    assert_eq!(scene.change_key(stranger("@q.eve"), false), Err(Rejection::NoSuchChannel));
+    assert_eq!(scene.change_key(stranger("@p.bob"), false), Err(Rejection::NotItsOwner));
+    assert_eq!(scene.change_key(caller("@q.eve"), false), Err(Rejection::NotItsOwner));
+    assert_eq!(scene.change_key(stranger("~o"), true), Ok(KeyChanged { key: key() }), "there is one");
+    for owner in ["~o", "@o.other", "operator"] {
+        assert_eq!(scene.change_key(stranger(owner), false), Ok(KeyChanged { key: other_key() }), "{owner}");
+    }
+    assert_eq!(scene.access(&caller("@q.eve")), None, "the former key");
+    assert_eq!(scene.access(&Caller { key: Some(other_key()), ..caller("@q.eve") }), Some(Access::Key));
+    assert_eq!(scene.access(&stranger("@p.bob")), Some(Access::Admitted));
+}
+
+#[test]
+fn d_6_a_channel_from_before_links_had_keys_gets_one() {
+    let mut scene = Scene::created(caller("@o.ann"));
+    scene.state.key = None;
+    assert_eq!(scene.access(&caller("@p.bob")), None, "no key fits where there is none");
+    assert_eq!(scene.change_key(stranger("@o.ann"), true), Ok(KeyChanged { key: other_key() }));
+    assert_eq!(scene.state.key, Some(other_key()));
 }

@@ -7,7 +7,7 @@ use crate::{
     AGENTS_REMEMBERED_MAX,
     command::{AppendEvent, Draft},
     event::ChannelEvent,
-    liveness::{Cadence, presence},
+    liveness::{Cadence, Noticed, is_ahead, presence},
     state::folds,
     wire::AgentPresence,
 };
@@ -47,18 +47,46 @@ fn ch_1_2_3_18_silence_past_five_cadences_is_death() {
         presumed_dead,
     };
     let (a_at, b_at) = ("1970-01-01T00:00:10.000Z", "1970-01-01T00:00:20.000Z");
-    let seen = presence(&scene.state, Cadence(60), TimestampMs(310_000));
+    let seen = presence(&scene.state, Cadence(60), None, TimestampMs(310_000));
     assert_eq!(seen.cadence_seconds, 60);
     assert_eq!(seen.agents, [agent("b", b_at, 290, false), agent("a", a_at, 300, false)]);
-    let seen = presence(&scene.state, Cadence(60), TimestampMs(310_001));
+    let seen = presence(&scene.state, Cadence(60), None, TimestampMs(310_001));
     assert_eq!(seen.agents, [agent("b", b_at, 290, false), agent("a", a_at, 300, true)]);
     // The one knob.
-    let seen = presence(&scene.state, Cadence(2), TimestampMs(30_001));
+    let seen = presence(&scene.state, Cadence(2), None, TimestampMs(30_001));
     assert_eq!(seen.agents, [agent("b", b_at, 10, true), agent("a", a_at, 20, true)]);
-    let back = presence(&scene.state, Cadence(60), TimestampMs(5_000));
-    assert_eq!(back.agents[0].silent_seconds, 0, "a clock that went back");
     status(&mut scene, 311_000, "a");
-    assert!(!presence(&scene.state, Cadence(60), TimestampMs(312_000)).agents[0].presumed_dead);
+    assert!(!presence(&scene.state, Cadence(60), None, TimestampMs(312_000)).agents[0].presumed_dead);
+}
+
+#[test]
+fn d_6_what_stands_earlier_in_the_log_is_no_later_than_what_follows() {
+    let mut scene = Scene::created(caller("@o.ann"));
+    scene.append(1_000_000, caller("@o.ann"), "state");
+    status(&mut scene, 1_000_000, "a");
+    status(&mut scene, 10_000, "b");
+    assert_eq!(scene.state.state_at, TimestampMs(10_000));
+    let seen = presence(&scene.state, Cadence(60), None, TimestampMs(311_000));
+    let told: Vec<_> =
+        seen.agents.iter().map(|a| (a.agent.as_str(), a.silent_seconds, a.presumed_dead)).collect();
+    assert_eq!(told, [("b", 301, true), ("a", 301, true)], "the latest in the log first");
+}
+
+#[test]
+fn d_6_silence_behind_a_clock_that_went_back_is_counted_from_when_it_was_noticed() {
+    let mut scene = Scene::created(caller("@o.ann"));
+    status(&mut scene, 1_000_000, "a");
+    assert!(is_ahead(&scene.state, None, TimestampMs(20_000)));
+    let noticed = Some(Noticed { version: scene.version, at: TimestampMs(20_000) });
+    assert!(!is_ahead(&scene.state, noticed, TimestampMs(20_000)));
+    let silent = |scene: &Scene, now| {
+        let seen = presence(&scene.state, Cadence(60), noticed, TimestampMs(now));
+        (seen.agents[0].silent_seconds, seen.agents[0].presumed_dead)
+    };
+    assert_eq!((silent(&scene, 20_000), silent(&scene, 321_000)), ((0, false), (301, true)));
+    assert_eq!(silent(&scene, 1_100_000), (1_080, true), "also when the clock has caught up");
+    status(&mut scene, 330_000, "a");
+    assert_eq!(silent(&scene, 331_000), (1, false), "a new sign of life counts as it is");
 }
 
 #[test]

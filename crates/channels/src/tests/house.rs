@@ -8,7 +8,7 @@ use std::sync::{
 use axum::{Router, body::Body};
 use http::{HeaderMap, Request, StatusCode};
 use plenary_accounts::{Accounts, Authority, Policy, Token, TokenDigest, agent::command::RegisterAgent};
-use plenary_edge::{Metrics, Origin};
+use plenary_edge::{Metrics, Origin, Peer};
 use plenary_engine::Clock;
 use plenary_hub::{Observer, Presence, dispatch};
 use plenary_kernel::{Stamp, TimestampMs};
@@ -45,6 +45,8 @@ impl Clock for SetClock {
 pub(super) struct House {
     pub(super) clock: Arc<SetClock>,
     pub(super) channels: Channels,
+    /// Where requests come from.
+    pub(super) peer: std::sync::Mutex<Option<std::net::SocketAddr>>,
     accounts: Accounts,
     router: Router,
 }
@@ -93,7 +95,7 @@ impl House {
         tokio::spawn(dispatch(opened.feed, Arc::new(Presence::default()), observers));
         let origin = Origin::new("http://127.0.0.1:7420", None, vec!["10.0.0.0/8".parse().unwrap()]);
         let router = routes(channels.clone(), origin, &Metrics::with_spans(spans)).unwrap();
-        Self { clock, channels, accounts, router }
+        Self { clock, channels, peer: std::sync::Mutex::default(), accounts, router }
     }
 
     /// An agent whose token is its handle.
@@ -122,6 +124,9 @@ impl House {
     ) -> Answer {
         let (method, path) = line.split_once(' ').unwrap();
         let mut request = Request::builder().method(method).uri(path);
+        if let Some(peer) = *self.peer.lock().unwrap() {
+            request = request.extension(Peer(peer));
+        }
         if !token.is_empty() {
             request = request.header("authorization", format!("Bearer {token}"));
         }

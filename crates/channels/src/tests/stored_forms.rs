@@ -5,7 +5,11 @@ use plenary_accounts::Actor;
 use plenary_kernel::{Position, TimestampMs, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
 
-use crate::event::{ChannelClosed, ChannelCreated, ChannelEvent, EventAppended, FirstClosing, Joins};
+use super::deciding::key;
+use crate::event::{
+    ChannelClosed, ChannelCreated, ChannelEvent, EventAppended, FirstClosing, Joins, KeyChanged,
+    OwnerAdmitted,
+};
 
 pub(super) fn stored(version: u64, event: NewEvent) -> StoredEvent {
     StoredEvent {
@@ -24,12 +28,13 @@ pub(super) fn stored(version: u64, event: NewEvent) -> StoredEvent {
 fn forms() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
     let ann: Actor = "@o.ann".parse().unwrap();
     let owner = || "o".parse().unwrap();
-    let created = |via| {
+    let created = |via, key| {
         ChannelEvent::ChannelCreated(ChannelCreated {
             title: "té \"x\"".into(),
             created_by: "claude-linux-a-1a2b".into(),
             via,
             created: TimestampMs(7),
+            key,
         })
     };
     let payload = r#"{ "b" : 1.0 ,"caf\u00e9":[]}"#;
@@ -48,13 +53,19 @@ fn forms() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
     let first = FirstClosing { created: TimestampMs(7), owners: vec![owner()] };
     vec![
         (
-            created(Some(ann.clone())),
+            created(Some(ann.clone()), None),
             "ChannelCreated",
             r#"{"title":"té \"x\"","created_by":"claude-linux-a-1a2b","via":"@o.ann","created":7}"#,
             "",
         ),
         (
-            created(None),
+            created(Some(ann.clone()), Some(key())),
+            "ChannelCreated",
+            r#"{"title":"té \"x\"","created_by":"claude-linux-a-1a2b","via":"@o.ann","created":7,"key":"0af7651916cd43dd8448eb211c80319c"}"#,
+            "",
+        ),
+        (
+            created(None, None),
             "ChannelCreated",
             r#"{"title":"té \"x\"","created_by":"claude-linux-a-1a2b","created":7}"#,
             "",
@@ -68,9 +79,21 @@ fn forms() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
         ),
         (closed(None, None), "ChannelClosed", "{}", ""),
         (
-            closed(Some(ann), Some(first)),
+            closed(Some(ann.clone()), Some(first)),
             "ChannelClosed",
             r#"{"via":"@o.ann","first":{"created":7,"owners":["o"]}}"#,
+            "",
+        ),
+        (
+            ChannelEvent::OwnerAdmitted(OwnerAdmitted { owner: owner(), via: Some(ann.clone()) }),
+            "OwnerAdmitted",
+            r#"{"owner":"o","via":"@o.ann"}"#,
+            "",
+        ),
+        (
+            ChannelEvent::KeyChanged(KeyChanged { key: key(), via: Some(ann) }),
+            "KeyChanged",
+            r#"{"key":"0af7651916cd43dd8448eb211c80319c","via":"@o.ann"}"#,
             "",
         ),
     ]

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use serde_json::json;
 
 use super::house::{House, OPERATOR};
-use crate::{Config, MISSES_MAX, TRIES_PER_LENGTH, WATCHERS_PER_TOKEN_MAX};
+use crate::{Config, MISSES_MAX, TRIES_PER_LENGTH, WATCHERS_PER_OWNER_MAX};
 
 const ANN: &str = "@o.ann";
 const BOB: &str = "@p.bob";
@@ -97,10 +97,35 @@ async fn ch_36_where_no_token_is_needed_a_wrong_one_is_still_wrong() {
     assert_eq!(house.get("", "/agent-channel").await.ok().as_array().unwrap().len(), 1);
     let view = house.get("", &format!("/agent-channel/{channel}")).await.ok();
     assert!(!view.to_string().contains("Authorization"), "no token is asked for: {view}");
+    let mine = house.channel(ANN).await;
+    house.get("", &format!("/agent-channel/{mine}")).await.refused(404, "no_such_channel");
+    assert_eq!(house.get("", "/agent-channel").await.ok().as_array().unwrap().len(), 1, "it has an owner");
+}
+
+#[tokio::test]
+async fn d_6_misses_are_budgeted_by_address_and_the_loopback_is_nobodys() {
+    let house = House::with(Config { open: true, ..Config::default() }, plenary_telemetry::Spans::off());
+    house.agent(ANN).await;
+    let come_from = |text: &str| *house.peer.lock().unwrap() = Some(text.parse().unwrap());
+    let (channel, mine) = (house.channel("").await, house.channel(ANN).await);
+    come_from("127.0.0.1:9");
+    for _ in 0..=MISSES_MAX {
+        house.get("", "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
+    }
+    come_from("192.0.2.7:9");
     for _ in 0..MISSES_MAX {
         house.get("", "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
     }
     house.get("", "/agent-channel/ZZZZ").await.refused(429, "too_many_misses");
+    house.get("", &format!("/agent-channel/{mine}")).await.refused(429, "too_many_misses");
+    house.get(ANN, "/agent-channel/ZZZZ").await.refused(429, "too_many_misses");
+    house.get("", &format!("/agent-channel/{channel}")).await.ok();
+    house.get(ANN, &format!("/agent-channel/{mine}")).await.ok();
+    let url = house.get(ANN, &format!("/agent-channel/{mine}")).await.ok()["channel"]["url"].clone();
+    let path = url.as_str().unwrap().strip_prefix("http://127.0.0.1:7420").unwrap();
+    house.get("", path).await.ok();
+    come_from("192.0.2.8:9");
+    house.get("", "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
 }
 
 #[tokio::test]
@@ -138,20 +163,20 @@ async fn ch_28_the_list_shows_what_ones_owner_takes_part_in() {
 }
 
 #[tokio::test]
-async fn a_token_has_so_many_live_streams_and_no_more() {
+async fn an_owner_has_so_many_live_streams_and_no_more() {
     let house = house().await;
     let id = house.channel(ANN).await.parse().unwrap();
-    let guesser = crate::misses::Guesser::Address([127, 0, 0, 1].into());
+    let budget = || crate::channels::Watcher::Owner("o".parse().unwrap());
     let stream =
         <crate::room::ChannelRoom as plenary_engine::Room>::stream(crate::id::ChannelId::as_str(&id));
-    let watching: Vec<_> = (0..WATCHERS_PER_TOKEN_MAX)
-        .map(|_| house.channels.0.watchers.watch(&stream, None, guesser))
+    let watching: Vec<_> = (0..WATCHERS_PER_OWNER_MAX)
+        .map(|_| house.channels.0.watchers.watch(&stream, None, budget()))
         .collect();
     assert!(watching.iter().all(Result::is_ok));
-    assert!(house.channels.0.watchers.watch(&stream, None, guesser).is_err());
+    assert!(house.channels.0.watchers.watch(&stream, None, budget()).is_err());
     drop(watching);
-    assert!(house.channels.0.watchers.watch(&stream, None, guesser).is_ok());
+    assert!(house.channels.0.watchers.watch(&stream, None, budget()).is_ok());
     house.channels.close();
-    assert!(house.channels.0.watchers.watch(&stream, None, guesser).is_err());
+    assert!(house.channels.0.watchers.watch(&stream, None, budget()).is_err());
     house.get(ANN, &format!("/agent-channel/{id}/events/stream")).await.refused(503, "stopping");
 }

@@ -33,12 +33,25 @@ fn append(seen: &Seen, kind: &str, payload: &Value) -> String {
     // Without an author it is signed with the handle.
     let author = if seen.me.is_empty() { ",\"author\":\"YOUR-NAME\"" } else { "" };
     let body = format!(r#"{{"kind":"{kind}"{author},"payload":{payload}}}"#);
-    format!("{} -d {} {}/event", curl(seen), shell_word(&body), seen.channel.url)
+    format!("{} -d {} {}", curl(seen), shell_word(&body), at(seen, "/event"))
+}
+
+/// An address below the channel's, as one word of a shell.
+fn at(seen: &Seen, rest: &str) -> String {
+    let address = format!("{}{rest}", seen.address);
+    match &seen.key {
+        Some(key) => {
+            let sign = if rest.contains('?') { '&' } else { '?' };
+            format!("'{address}{sign}key={}'", key.expose())
+        }
+        None if rest.contains('?') => format!("'{address}'"),
+        None => address,
+    }
 }
 
 /// The commands and what goes with them.
 pub(super) fn participate(seen: &Seen) -> Participate {
-    let (curl, url) = (curl(seen), &seen.channel.url);
+    let curl = curl(seen);
     let note = json!({"agent": me(seen), "phase": "working", "note": "what you do"});
     let auth = if seen.open {
         "No token is needed here.".to_owned()
@@ -51,14 +64,12 @@ pub(super) fn participate(seen: &Seen) -> Participate {
         format!("You are {}, unless you give another stable name as `author`.", seen.me)
     };
     Participate {
-        read_this: format!("{curl} '{url}?format=markdown'"),
-        read_spec: format!("{curl} {url}/spec"),
-        read_state: format!("{curl} {url}/state"),
-        read_events: format!("{curl} '{url}/events?kind=comms'"),
+        read_this: format!("{curl} {}", at(seen, "?format=markdown")),
+        read_spec: format!("{curl} {}", at(seen, "/spec")),
+        read_state: format!("{curl} {}", at(seen, "/state")),
+        read_events: format!("{curl} {}", at(seen, "/events?kind=comms")),
         append_event: append(seen, "status", &note),
-        formats:
-            "This view comes as JSON, YAML or Markdown: ?format=json|yaml|markdown, or an Accept header."
-                .into(),
+        formats: "?format=json|yaml|markdown, or an Accept header.".into(),
         auth,
         your_name,
     }
@@ -66,10 +77,10 @@ pub(super) fn participate(seen: &Seen) -> Participate {
 
 /// The text for a newcomer.
 pub(super) fn onboarding(seen: &Seen) -> String {
-    let (cadence, silence, url) = (seen.cadence.0, seen.cadence.silence_seconds_max(), &seen.channel.url);
+    let (cadence, silence) = (seen.cadence.0, seen.cadence.silence_seconds_max());
     let mut out = format!(
-        "This is an Agent Channel: an append-only log over HTTP in which autonomous agents on different hosts pursue \
-         shared goals. Agents hand each other concepts (goals), not commands; how to reach one is up to you. An event \
+        "This is an Agent Channel: an append-only log over HTTP in which agents on different hosts pursue \
+         shared goals. Agents hand each other concepts (goals), not commands. An event \
          is {{kind, author, payload}}. Nothing is ever changed or deleted; lists are newest first.\n\n\
          Kinds: `spec` is the charter and `state` says who holds the work and where each concept stands (of both the \
          newest one counts, as a whole); `status` is a sign of life; `comms` are messages, results, artifacts; `log` \
@@ -80,10 +91,11 @@ pub(super) fn onboarding(seen: &Seen) -> String {
          3. To take or hand over the work, post the next `state`: the newest one with `updated_by`, `handoff` and your \
          changes, all else kept. Concepts go proposed -> in_progress -> done or abandoned and never change once \
          finished. The handoff is a lock by agreement only.\n\
-         4. When the mission is over: {curl} -X POST {url}/close\n\n\
-         Also, below this URL: /events/stream follows live (SSE, resumes by Last-Event-ID), /presence says who is \
-         alive, POST /event?validate=1 checks an event without storing it.\n\n",
+         4. When the mission is over: {curl} -X POST {close}\n\n\
+         Also below this URL: /events/stream (live, SSE, resumes by Last-Event-ID), /presence (who is alive), POST \
+         /event?validate=1 (checks, stores nothing). To let others in, hand over `url` whole.\n\n",
         curl = curl(seen),
+        close = at(seen, "/close"),
     );
     if seen.state.is_none() {
         let example = json!({
@@ -154,7 +166,7 @@ fn handoff(out: &mut String, seen: &Seen) {
             " THE HOLDER IS PRESUMED DEAD. Whoever takes over posts this, then a `status`:\n{command}"
         );
     } else {
-        let (url, me) = (&seen.channel.url, me(seen));
+        let (url, me) = (&seen.address, me(seen));
         let _ = write!(
             out,
             " THE HOLDER IS PRESUMED DEAD. Whoever takes over posts a `state`: the payload of {url}/state with \

@@ -14,6 +14,7 @@ pub struct ChannelAddress {
     /// The server, from a whole URL.
     pub server: Option<BaseUrl>,
     id: String,
+    key: Option<String>,
 }
 
 impl ChannelAddress {
@@ -21,6 +22,12 @@ impl ChannelAddress {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The key, where the link has one.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
     }
 }
 
@@ -36,7 +43,7 @@ impl fmt::Display for ChannelAddress {
 impl FromStr for ChannelAddress {
     type Err = Error;
 
-    /// What follows the id in a URL, e.g. `?format=markdown` or `/state`, is passed over.
+    /// What follows the id in a URL, e.g. `?format=markdown` or `/state`, is passed over, but for its key.
     fn from_str(text: &str) -> Result<Self> {
         let bad = || {
             Error::Invalid(format!(
@@ -52,17 +59,46 @@ impl FromStr for ChannelAddress {
                 (Some(server.parse()?), rest.strip_prefix(PATH).ok_or_else(bad)?)
             }
         };
-        let id = if server.is_some() { rest.split(['/', '?', '#']).next().unwrap_or_default() } else { rest };
-        if id.is_empty() || !id.bytes().all(|octet| octet.is_ascii_alphanumeric()) {
+        let (rest, query) = match rest.split_once('?') {
+            Some((rest, query)) => (rest, query.split('#').next().unwrap_or_default()),
+            None => (rest, ""),
+        };
+        let key = query.split('&').find_map(|pair| pair.strip_prefix("key=")).filter(|key| is_word(key));
+        // An id alone may have the key behind it, as in its link.
+        if server.is_none() && !query.is_empty() && key.is_none() {
             return Err(bad());
         }
-        Ok(Self { server, id: id.to_ascii_uppercase() })
+        let id = if server.is_some() { rest.split(['/', '#']).next().unwrap_or_default() } else { rest };
+        if !is_word(id) {
+            return Err(bad());
+        }
+        Ok(Self { server, id: id.to_ascii_uppercase(), key: key.map(str::to_owned) })
     }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn d_6_a_link_carries_its_key() {
+        for (text, key) in [
+            ("https://h/agent-channel/VHGC?key=0af7", Some("0af7")),
+            ("https://h/agent-channel/VHGC/events?kind=log&key=0af7#x", Some("0af7")),
+            ("VHGC?key=0af7", Some("0af7")),
+            ("https://h/agent-channel/VHGC?key=", None),
+            ("https://h/agent-channel/VHGC?monkey=0af7", None),
+            ("VHGC", None),
+        ] {
+            let address: ChannelAddress = text.parse().unwrap();
+            assert_eq!((address.key(), address.id()), (key, "VHGC"), "{text}");
+            assert!(!address.to_string().contains("0af7"), "what is printed shows no key");
+        }
+    }
 
     #[test]
     fn ch_8_29_a_channel_is_named_by_its_id_in_any_case_or_by_its_url() {

@@ -22,7 +22,7 @@ pub struct Channel {
     pub created_at: String,
     /// RFC 3339, UTC; none while it is open.
     pub closed_at: Option<String>,
-    /// Where it is.
+    /// Its link: where it is, with the key that lets in whoever gets it.
     pub url: String,
 }
 
@@ -108,10 +108,6 @@ pub struct EventPage {
     pub next: Option<Older>,
 }
 
-fn at(id: &str) -> String {
-    format!("/agent-channel/{}", segment(id))
-}
-
 /// Reads `<…?limit=50&before_id=7>; rel="next"`.
 fn next(link: &str) -> Option<Older> {
     let (url, rel) = link.strip_prefix('<')?.split_once('>')?;
@@ -124,6 +120,14 @@ fn next(link: &str) -> Option<Older> {
 }
 
 impl Client {
+    /// A path below a channel, with the key of its link where there is one.
+    pub(super) fn at(&self, id: &str, rest: &str) -> String {
+        let path = format!("/agent-channel/{}{rest}", segment(id));
+        let Some(key) = self.channel_key() else { return path };
+        let sign = if rest.contains('?') { '&' } else { '?' };
+        format!("{path}{sign}key={}", segment(key))
+    }
+
     /// `POST /agent-channel`.
     ///
     /// # Errors
@@ -150,7 +154,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn channel_view(&self, id: &str, format: ChannelFormat) -> Result<RawReply> {
-        let path = format!("{}?format={}", at(id), format.as_str());
+        let path = self.at(id, &format!("?format={}", format.as_str()));
         self.raw(Method::GET, &path, None).await?.into_success()
     }
 
@@ -159,7 +163,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn channel_newest(&self, id: &str, kind: &str) -> Result<Reply<Box<RawValue>>> {
-        self.get(&format!("{}/{}", at(id), segment(kind))).await
+        self.get(&self.at(id, &format!("/{}", segment(kind)))).await
     }
 
     /// `GET …/events`, newest first (CH-11, CH-24).
@@ -175,7 +179,7 @@ impl Client {
             after.map(|id| format!("after_id={id}")),
         ];
         let query: Vec<String> = parts.into_iter().flatten().collect();
-        let path = format!("{}/events?{}", at(id), query.join("&"));
+        let path = self.at(id, &format!("/events?{}", query.join("&")));
         let raw = self.raw(Method::GET, &path, None).await?.into_success()?;
         let next = raw.header("link").and_then(next);
         Ok(EventPage { reply: Reply::read(raw)?, next })
@@ -187,8 +191,7 @@ impl Client {
     /// As every call; 409 `channel_closed` where the server takes no more events after closing.
     pub async fn append_event(&self, id: &str, event: &NewEvent) -> Result<Reply<ChannelEvent>> {
         Reply::read(
-            self.post_once(&format!("{}/event", at(id)), Some(body(event)?), &IdempotencyKey::random())
-                .await?,
+            self.post_once(&self.at(id, "/event"), Some(body(event)?), &IdempotencyKey::random()).await?,
         )
     }
 
@@ -197,7 +200,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn check_event(&self, id: &str, event: &NewEvent) -> Result<Reply<Verdict>> {
-        self.post(&format!("{}/event?validate=1", at(id)), event).await
+        self.post(&self.at(id, "/event?validate=1"), event).await
     }
 
     /// `GET …/presence`: who was heard, and who is presumed dead (CH-2).
@@ -205,7 +208,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn channel_presence(&self, id: &str) -> Result<Reply<Presence>> {
-        self.get(&format!("{}/presence", at(id))).await
+        self.get(&self.at(id, "/presence")).await
     }
 
     /// `POST …/close` (CH-27).
@@ -213,7 +216,15 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn close_channel(&self, id: &str) -> Result<Reply<Channel>> {
-        Reply::read(self.post_once(&format!("{}/close", at(id)), None, &IdempotencyKey::random()).await?)
+        Reply::read(self.post_once(&self.at(id, "/close"), None, &IdempotencyKey::random()).await?)
+    }
+
+    /// `POST …/key`: gives the channel's link another key (wire.md D.6).
+    ///
+    /// # Errors
+    /// As every call; 403 `not_its_owner` where the channel belongs to another owner.
+    pub async fn change_channel_key(&self, id: &str) -> Result<Reply<Channel>> {
+        Reply::read(self.post_once(&self.at(id, "/key"), None, &IdempotencyKey::random()).await?)
     }
 }
 

@@ -93,7 +93,7 @@ async fn a_large_result_of_what_was_done_is_read_on_without_doing_it_again() {
     }
     assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["result"], input);
 
-    let channel = alice.call("channel", json!({"action": "create"})).await;
+    let channel = alice.call("channel", json!({"action": "create", "title": "Large"})).await;
     alice.call("channel", json!({"action": "post", "id": channel["id"], "text": input})).await;
     let part = alice.call("channel", json!({"action": "read", "id": channel["id"]})).await;
     within(&part);

@@ -181,6 +181,12 @@ async fn agents_of_the_server_run_and_channels_carry_what_is_posted() {
     assert_eq!(alice.call("channel", json!({"action": "list"})).await["channels"][0]["id"], id);
     assert_eq!(alice.refused("channel", json!({"action": "read"})).await, "invalid_arguments");
     assert_eq!(alice.refused("channel", json!({"action": "read", "id": "ZZZZ"})).await, "no_such_channel");
+    assert_eq!(
+        alice.refused("channel", json!({"action": "create", "title": " "})).await,
+        "invalid_arguments"
+    );
+    let link = channel["url"].as_str().unwrap();
+    assert_eq!(alice.call("channel", json!({"action": "read", "id": link})).await["title"], "Release");
 }
 
 #[tokio::test]

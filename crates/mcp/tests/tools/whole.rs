@@ -38,6 +38,7 @@ async fn the_sets_have_these_tools() {
             "channel_close",
             "channel_create",
             "channel_events",
+            "channel_key",
             "channel_list",
             "channel_view",
             "channel_watch",

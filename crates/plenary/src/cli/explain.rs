@@ -141,8 +141,10 @@ fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
         }
         (400, "filter-value-invalid") => "a kind is one of the fifteen, a sender is `~owner`",
         (404, "no_such_channel") => {
-            "check the id and the server; `plenary channel list` shows the channels that your owner takes part in"
+            "check the id and the server; for a channel of another owner, ask for its URL with `?key=` and give it in \
+             quotes. `plenary channel list` shows the channels that your owner takes part in"
         }
+        (403, "not_its_owner") => "ask the owner of the channel to change its key",
         (404, "no_event_yet") => {
             "post the first one, `plenary channel spec CHANNEL --set '{\"mission\":\"…\"}'` or `plenary channel handoff \
              CHANNEL HOLDER --expect ACTION`"

@@ -13,7 +13,13 @@ async fn desk(server: &Server) -> (Cli, Cli) {
 /// A new channel's id.
 async fn channel(cli: &Cli) -> String {
     let url = cli.done(&["channel", "create", "Port the parser"]).await;
-    url.rsplit('/').next().expect("an id stands at the end").to_owned()
+    id_of(&url).to_owned()
+}
+
+/// The id in a channel's link.
+fn id_of(url: &str) -> &str {
+    let (_, rest) = url.rsplit_once('/').expect("an id stands at the end");
+    rest.split_once("?key=").expect("its key").0
 }
 
 /// Posts a numbered message; its id as it is printed.
@@ -42,8 +48,8 @@ async fn ch_5_16_a_channel_is_created_with_its_charter_and_explains_itself() {
     ];
     let url = ann.done(&[&["channel", "create", "Port the parser"], &args[..]].concat()).await;
     assert!(url.starts_with(&format!("{}/agent-channel/", server.url())), "{url}");
-    let id = url.rsplit('/').next().expect("an id");
-    for name in [url.as_str(), id, &id.to_lowercase(), &format!("{url}?format=yaml")] {
+    let id = id_of(&url);
+    for name in [url.as_str(), id, &id.to_lowercase(), &format!("{url}&format=yaml")] {
         let view = bob.done(&["channel", "read", name]).await;
         assert!(view.starts_with(&format!("# Agent Channel {id}")) && view.contains("small steps"), "{view}");
     }
@@ -257,4 +263,24 @@ async fn ch_36_an_open_server_needs_no_token() {
     assert!(unnamed.code == 2 && unnamed.err.contains("--agent NAME"), "{unnamed:?}");
     anyone.done(&["channel", "status", &id, "working", "--agent", "claude-1"]).await;
     assert!(anyone.done(&["channel", "presence", &id]).await.contains("claude-1"));
+}
+
+#[tokio::test]
+async fn d_6_a_link_lets_another_owner_in_and_its_owner_changes_the_key() {
+    let server = Server::start().await;
+    let (ann, bob) = (server.closed("@nick.ann", &[]).await, server.closed("@acme.bob", &[]).await);
+    let (ann, bob) = (Cli::of(&server, &ann, "s-1"), Cli::of(&server, &bob, "s-2"));
+    let eve = Cli::of(&server, &server.closed("@eve.bot", &[]).await, "s-3");
+    let url = ann.done(&["channel", "create", "Port the parser"]).await;
+    let id = id_of(&url);
+    let absent = bob.run(&["channel", "read", id]).await;
+    assert!(absent.code == 1 && absent.err.contains("`?key=`"), "it says what to ask for: {absent:?}");
+    bob.done(&["channel", "status", &url, "working"]).await;
+    bob.done(&["channel", "events", id]).await;
+    assert!(bob.run(&["channel", "key", id]).await.err.contains("not_its_owner"));
+    let changed = ann.done(&["channel", "key", id]).await;
+    assert!(id_of(&changed) == id && changed != url, "{changed}");
+    assert_eq!(eve.run(&["channel", "presence", &url]).await.code, 1, "the former key");
+    eve.done(&["channel", "presence", &changed]).await;
+    bob.done(&["channel", "presence", id]).await;
 }

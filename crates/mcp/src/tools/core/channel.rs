@@ -12,7 +12,7 @@ use crate::tools::{
     bounds,
 };
 
-pub(super) const SAYS: &str = "Shared channels. list; create (title); read (id): newest events, or those behind after_id; post (id, text or payload).";
+pub(super) const SAYS: &str = "Shared channels. list; create (title); read (id or its URL with key): newest events, or those behind after_id; post (id, text or payload).";
 pub(super) const LIST: Route = get("/agent-channel");
 pub(super) const CREATE: Route = post("/agent-channel");
 pub(super) const SHOW: Route = get("/agent-channel/{id}");
@@ -53,10 +53,15 @@ pub(super) async fn channel(asking: Asking, wanted: Wanted) -> Answer {
             Ok(json!({"channels": channels}))
         }
         (Act::Create, _) => {
-            let title = wanted.title.unwrap_or_default();
+            let title = wanted.title.filter(|title| !title.trim().is_empty());
+            let title = title
+                .ok_or_else(|| Refusal::arguments("`title` is missing: say what the channel is about."))?;
             asking.write(&CREATE, &[], &json!({"title": title})).await
         }
-        (Act::Read, Some(id)) => read(&asking, id, wanted.kind.as_deref(), wanted.after_id).await,
+        (Act::Read, Some(id)) => {
+            let (id, key) = named(id);
+            read(&asking, id, key, wanted.kind.as_deref(), wanted.after_id).await.map_err(advised)
+        }
         (Act::Post, Some(id)) => {
             let payload = match (wanted.payload, wanted.text) {
                 (Some(payload), None) => payload,
@@ -64,18 +69,47 @@ pub(super) async fn channel(asking: Asking, wanted: Wanted) -> Answer {
                 _ => return Err(Refusal::arguments("Post either `text` or `payload`.")),
             };
             let body = json!({"kind": wanted.kind.as_deref().unwrap_or(COMMS), "payload": payload});
-            let event = asking.write(&APPEND, &[id], &body).await?;
+            let (id, key) = named(id);
+            let query: Vec<_> = key.map(|key| ("key", key)).into_iter().collect();
+            let path = APPEND.at(&[id], &query);
+            let event =
+                asking.reply(APPEND.method.clone(), &path, Some(&body)).await.map_err(advised)?.value();
             Ok(json!({"id": event["id"], "channel_id": event["channel_id"], "kind": event["kind"]}))
         }
         (Act::Read | Act::Post, None) => Err(Refusal::arguments("`id` is missing.")),
     }
 }
 
+/// The id and the key in what names a channel: its id, or its URL.
+fn named(text: &str) -> (&str, Option<&str>) {
+    let text = text.rsplit_once("/agent-channel/").map_or(text, |(_, rest)| rest);
+    let (path, query) = text.split_once('?').unwrap_or((text, ""));
+    let id = path.split('/').next().unwrap_or_default();
+    (id, query.split('&').find_map(|pair| pair.strip_prefix("key=")))
+}
+
+/// What to do about a channel that is not there for the caller.
+fn advised(mut refusal: Refusal) -> Refusal {
+    if refusal.code == "no_such_channel" {
+        refusal.message =
+            "There is no such channel for you. Check the id, or ask for the channel's URL with its key and pass it as `id`."
+                .to_owned();
+    }
+    refusal
+}
+
 /// The newest events, newest first, with what the channel is; or those behind one, in their order.
-async fn read(asking: &Asking, id: &str, kind: Option<&str>, after: Option<u64>) -> Answer {
+async fn read(
+    asking: &Asking,
+    id: &str,
+    key: Option<&str>,
+    kind: Option<&str>,
+    after: Option<u64>,
+) -> Answer {
     let after_text = after.map(|after| after.to_string());
     let mut query = vec![("limit", SHOWN)];
     query.extend(kind.map(|kind| ("kind", kind)));
+    query.extend(key.map(|key| ("key", key)));
     query.extend(after_text.as_deref().map(|after| ("after_id", after)));
     let events = asking.read(&EVENTS, &[id], &query).await?;
     let mut events: Vec<Value> = events.as_array().cloned().unwrap_or_default();
@@ -130,4 +164,21 @@ pub(super) async fn titles(asking: &Asking) -> Result<Vec<Value>, Refusal> {
         .iter()
         .map(|one| json!({"id": one["id"], "title": one["title"]}))
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d_6_a_channel_is_named_by_its_id_or_its_link() {
+        for (text, id, key) in [
+            ("VHGC", "VHGC", None),
+            ("VHGC?key=0af7", "VHGC", Some("0af7")),
+            ("http://h:1/agent-channel/VHGC?key=0af7&format=md", "VHGC", Some("0af7")),
+            ("http://h:1/agent-channel/VHGC/events?kind=a&key=0af7", "VHGC", Some("0af7")),
+        ] {
+            assert_eq!(named(text), (id, key), "{text}");
+        }
+    }
 }

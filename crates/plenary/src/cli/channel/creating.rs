@@ -1,4 +1,4 @@
-//! `plenary channel create`, `list` and `close`.
+//! `plenary channel create`, `list`, `key` and `close`.
 //! Must not know: how a channel is read.
 
 use clap::Args;
@@ -95,6 +95,18 @@ pub(crate) struct Close {
 pub(super) async fn close(context: &Context, place: &Place) -> Result<(), Failure> {
     let reply = place.client.close_channel(&place.id).await?;
     context.answer(&reply, |channel| Ok(context.out.line(&format!("closed {}", clean(&channel.id)))?))
+}
+
+/// Which channel.
+#[derive(Debug, Args)]
+pub(crate) struct Key {
+    #[command(flatten)]
+    pub(super) which: Which,
+}
+
+pub(super) async fn change_key(context: &Context, place: &Place) -> Result<(), Failure> {
+    let reply = place.client.change_channel_key(&place.id).await?;
+    context.answer(&reply, |channel| Ok(context.out.line(&clean(&channel.url))?))
 }
 
 #[cfg(test)]

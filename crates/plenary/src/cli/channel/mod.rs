@@ -19,7 +19,7 @@ use place::Place;
 /// The commands. A channel is named by its id, in any case, or by its whole URL.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Create a channel, and print its URL: all that another agent needs beside a token
+    /// Create a channel, and print its URL with its key: all that another agent needs beside a token
     Create(creating::Create),
     /// List the channels that this agent's owner takes part in, newest first
     List(creating::List),
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Watch(watch::Watch),
     /// Pass the work on: post the next state with another holder, all else kept
     Handoff(handoff::Handoff),
+    /// Change the key of a channel's URL, and print the new one; owners that used the former one stay
+    Key(creating::Key),
     /// Close a channel; it stays readable
     Close(creating::Close),
 }
@@ -68,6 +70,7 @@ impl Command {
             Self::Presence(which) => Some(&which.channel),
             Self::Watch(args) => Some(&args.which.channel),
             Self::Handoff(args) => Some(&args.which.channel),
+            Self::Key(args) => Some(&args.which.channel),
             Self::Close(args) => Some(&args.which.channel),
         }
     }
@@ -86,6 +89,7 @@ async fn dispatch(context: &Context, place: &Place, command: Command) -> Result<
         Command::Presence(_) => reading::presence(context, place).await,
         Command::Watch(args) => watch::run(context, place, args).await,
         Command::Handoff(args) => handoff::run(context, place, args).await,
+        Command::Key(_) => creating::change_key(context, place).await,
         Command::Close(_) => creating::close(context, place).await,
     }
 }

@@ -23,6 +23,10 @@ impl Place {
             go(context, channel)?;
         }
         let (client, tokenless) = context.any_client()?;
+        let client = match channel.and_then(ChannelAddress::key) {
+            Some(key) => client.with_channel_key(key),
+            None => client,
+        };
         let id = channel.map(|channel| channel.id().to_owned()).unwrap_or_default();
         Ok(Self { client, id, tokenless })
     }

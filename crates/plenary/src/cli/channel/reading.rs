@@ -17,7 +17,7 @@ use crate::{
 /// Which channel.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The channel: its id, e.g. VHGC, or its URL
+    /// The channel: its id, e.g. VHGC, or its URL with its key
     #[arg(value_name = "CHANNEL")]
     pub(super) channel: ChannelAddress,
 }

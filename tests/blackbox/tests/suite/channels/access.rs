@@ -3,14 +3,15 @@
 use blackbox::{Server, eventually};
 use serde_json::json;
 
-use super::{append, channel, configured, refused};
+use super::{append, channel, configured, link, refused};
 
-/// CH-36: a token is needed; any agent or owner that has the id may read and append.
+/// CH-36, D.6: a token is needed; any agent that has the link may read and append.
 #[tokio::test]
-async fn ch_36_a_token_and_the_id_are_all_that_is_needed() {
+async fn ch_36_a_token_and_the_link_are_all_that_is_needed() {
     let server = Server::start().await;
     let (ann, bob) = (server.agent("@nick.ann").await, server.closed("@acme.bob", &[]).await);
     let id = channel(&ann).await;
+    bob.get(&link(&ann, &id).await).await.ok(200);
     append(&bob, &id, "comms", json!({"text": "from another owner"})).await;
     assert_eq!(bob.get(&format!("/agent-channel/{id}")).await.ok(200)["channel"]["id"], id.as_str());
     let event = json!({"kind": "log", "payload": {}});
@@ -62,7 +63,7 @@ async fn ch_36_a_server_may_be_open() {
     assert_eq!(anyone.get("/sessions").await.status, 401, "only channels are open");
 }
 
-/// D.6: misses are budgeted per token: sixty a minute, then 429.
+/// D.6: misses are budgeted: sixty a minute, then 429.
 #[tokio::test]
 async fn d_6_guessing_is_budgeted() {
     let server = Server::start().await;
@@ -98,6 +99,7 @@ async fn ch_13_the_operations_are_described() {
         ("/agent-channel/{id}/presence", &["get"]),
         ("/agent-channel/{id}/event", &["post"]),
         ("/agent-channel/{id}/close", &["post"]),
+        ("/agent-channel/{id}/key", &["post"]),
     ] {
         let known = described["paths"][path].as_object().unwrap_or_else(|| panic!("{path} is described"));
         assert_eq!(known.keys().collect::<Vec<_>>(), methods, "{path}");

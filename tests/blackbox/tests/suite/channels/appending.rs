@@ -4,7 +4,7 @@ use blackbox::{Server, assert_keys, epoch_ms};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{append, channel, events, id, refused};
+use super::{append, channel, events, id, link, refused};
 
 /// CH-10, CH-21: the members of an event, and who wrote it.
 #[tokio::test]
@@ -30,6 +30,7 @@ async fn ch_9_10_21_an_event_has_its_members() {
     assert!(made.get("more").is_none(), "unknown members are ignored");
     let made = ann.post(&path, json!({"kind": "log", "author": "", "payload": {}})).await.ok(200);
     assert_eq!(made["author"], "@nick.ann", "an empty author is as good as none");
+    owner.get(&link(&ann, &channel).await).await.ok(200);
     assert_eq!(append(&owner, &channel, "log", json!({})).await["via"], "~acme");
     assert_eq!(append(&server.operator(), &channel, "log", json!({})).await["via"], "operator");
 }

@@ -6,7 +6,7 @@ use blackbox::{Server, eventually};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{append, channel, events, id};
+use super::{append, channel, events, id, link};
 use crate::sse::{Sent, Stream};
 
 /// From now on: what comes is the event as it is listed, with its id.
@@ -135,6 +135,7 @@ async fn a_dead_token_ends_its_streams() {
     let channel = channel(&ann).await;
     let path = format!("/agent-channel/{channel}/events/stream");
     let (mut anns, mut bobs) = (Stream::open(&ann, &path, &[]).await, Stream::open(&bob, &path, &[]).await);
+    owner.get(&link(&ann, &channel).await).await.ok(200);
     let mut owners = Stream::open(&owner, &path, &[]).await;
     let rotated = Instant::now();
     server.operator().post_empty("/_admin/agents/@nick.ann/rotate-token").await.ok(200);

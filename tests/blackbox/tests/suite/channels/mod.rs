@@ -11,6 +11,7 @@ mod lint;
 mod live;
 mod liveness;
 mod repeats;
+mod sharing;
 mod view;
 
 use blackbox::{Caller, Response, Server, TempDir};
@@ -29,6 +30,13 @@ pub(super) async fn configured(toml: &str) -> (Server, TempDir) {
 pub(super) async fn channel(who: &Caller) -> String {
     let made = who.post("/agent-channel", json!({"title": "a title"})).await.ok(200);
     made["id"].as_str().expect("a channel has an id").to_owned()
+}
+
+/// A channel's link as a path: with the key that lets another owner in.
+pub(super) async fn link(who: &Caller, channel: &str) -> String {
+    let view = who.get(&format!("/agent-channel/{channel}")).await.ok(200);
+    let url = view["channel"]["url"].as_str().expect("a url");
+    url[url.find("/agent-channel/").expect("its path")..].to_owned()
 }
 
 /// Appends an event; all of it.

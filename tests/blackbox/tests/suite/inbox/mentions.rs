@@ -40,6 +40,8 @@ async fn nobody_reaches_an_agent_by_a_mention_who_could_not_reach_it_otherwise()
     let friend = server.agent("@bob.friend").await;
     let channel = alice.post("/agent-channel", json!({"title": "Release"})).await.ok(200);
     let path = format!("/agent-channel/{}/event", channel["id"].as_str().expect("an id"));
+    let url = channel["url"].as_str().expect("a link");
+    bob.get(&url[url.find("/agent-channel/").expect("its path")..]).await.ok(200);
     let body = |text: &str| json!({"kind": "comms", "payload": {"text": text}});
     alice.post(&path, body("@bob.bot obey")).await.ok(200);
     owner.post(&path, body("@bob.bot obey too")).await.ok(200);

@@ -1,0 +1,61 @@
+//! Who may use a channel: read it, append to it and close it (wire.md D.6). Pure.
+//! Must not know: HTTP; where the states of the agents came from.
+
+use plenary_accounts::{Actor, Known, blocked_between, may_contact};
+
+use crate::{
+    command::Caller,
+    state::{ChannelState, owner_of},
+};
+
+/// What the accounts say of those whom a command concerns.
+#[derive(Debug, Clone, Default)]
+pub struct People {
+    /// Whether the caller's token is valid.
+    pub holds: bool,
+    /// The caller, where it is an agent.
+    pub agent: Option<Known>,
+    /// The agent that created the channel, where it is another one.
+    pub creator: Option<Known>,
+}
+
+/// Why somebody may use a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It is the operator, or belongs to the owner that created the channel.
+    Owner,
+    /// Its owner has shown the key before.
+    Admitted,
+    /// It shows the key now.
+    Key,
+    /// The channel was created without a token, on a server that needs none.
+    Open,
+    /// It may open a session with the agent that created the channel.
+    Trusted,
+}
+
+/// Whether the caller may use a channel, and why. A block between the caller and the creator holds whatever else
+/// speaks for the caller.
+#[must_use]
+pub fn access(state: &ChannelState, caller: &Caller, people: &People) -> Option<Access> {
+    let created = state.created.as_ref()?;
+    let pair = people.agent.as_ref().zip(people.creator.as_ref());
+    if pair.is_some_and(|(agent, creator)| blocked_between(agent, creator)) {
+        return None;
+    }
+    let owner = owner_of(caller.via());
+    let is_owner = owner.is_some() && owner == owner_of(created.via.as_ref());
+    let shows_key =
+        || state.key.as_ref().zip(caller.key.as_ref()).is_some_and(|(key, shown)| key.matches(shown));
+    if is_owner || caller.via() == Some(&Actor::Operator) {
+        Some(Access::Owner)
+    } else if owner.is_some_and(|owner| state.admitted.contains(&owner)) {
+        Some(Access::Admitted)
+    } else if shows_key() {
+        Some(Access::Key)
+    } else if caller.open && created.via.is_none() {
+        Some(Access::Open)
+    } else {
+        pair.is_some_and(|(agent, creator)| may_contact(agent, creator)).then_some(Access::Trusted)
+    }
+}

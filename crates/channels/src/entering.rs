@@ -1,0 +1,153 @@
+//! From an id and a caller to a channel that the caller may use. What it may not use is no channel for it.
+//! Must not know: HTTP; how misses are budgeted.
+
+use std::{collections::HashMap, sync::Arc};
+
+use plenary_accounts::{Accounts, Actor, Authority, Known};
+use plenary_engine::{ExecuteError, LookedUp};
+use plenary_kernel::{AgentHandle, Version};
+use plenary_log::{Condition, Fault, StreamName};
+
+use crate::{
+    Channels,
+    access::{Access, People, access},
+    command::{AdmitOwner, Caller, ChangeKey},
+    id::ChannelId,
+    key::LinkKey,
+    state::{ChannelState, owner_of},
+};
+
+/// A channel that the caller may use.
+pub(crate) struct Found {
+    pub(crate) id: ChannelId,
+    pub(crate) state: Arc<ChannelState>,
+    pub(crate) head: Version,
+    pub(crate) access: Access,
+}
+
+/// The states of agents for one request, each read once; as new as readers need them.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(HashMap<AgentHandle, Known>);
+
+impl Seen {
+    async fn agent(
+        &mut self,
+        accounts: &Accounts,
+        handle: &AgentHandle,
+        shared: bool,
+    ) -> Result<Known, Fault> {
+        if let Some(known) = self.0.get(handle) {
+            return Ok(known.clone());
+        }
+        // On a store of several processes another one may have committed a block.
+        let known = if shared { accounts.fresh_agent(handle).await? } else { accounts.agent(handle).await? };
+        self.0.insert(handle.clone(), known.clone());
+        Ok(known)
+    }
+}
+
+/// The agent that created a channel, where it is another one than the caller.
+fn other_creator<'a>(state: &'a ChannelState, caller: &Caller) -> Option<&'a AgentHandle> {
+    state.creator().filter(|creator| matches!(caller.via(), Some(Actor::Agent(agent)) if agent != *creator))
+}
+
+/// What a decision on a channel needs to know of the accounts, with what its append is held to.
+pub(crate) async fn people(
+    accounts: &Accounts,
+    state: &ChannelState,
+    caller: &Caller,
+) -> Result<(People, Vec<Condition>), Fault> {
+    let mut conditions = Vec::new();
+    let Some(authority) = &caller.authority else {
+        return Ok((People { holds: true, ..People::default() }, conditions));
+    };
+    let Authority { by: Actor::Agent(agent), token } = authority else {
+        let holds = accounts.holds(authority, &mut conditions).await?;
+        return Ok((People { holds, ..People::default() }, conditions));
+    };
+    let agent = accounts.agent(agent).await?;
+    conditions.push(agent.condition());
+    let holds = token.as_ref().is_some_and(|token| agent.state.accepts_token(token));
+    let creator = match other_creator(state, caller) {
+        Some(creator) => Some(accounts.agent(creator).await?),
+        None => None,
+    };
+    conditions.extend(creator.as_ref().map(Known::condition));
+    Ok((People { holds, agent: Some(agent), creator }, conditions))
+}
+
+impl Channels {
+    /// A channel that the caller may use; none where there is none, or none for the caller: the two cost the same.
+    /// An owner that shows the key for the first time is remembered.
+    pub(crate) async fn found(&self, id: &ChannelId, caller: &Caller) -> Result<Option<Found>, Fault> {
+        let LookedUp { asked, .. } = self.0.streams.look_up(id.as_str()).await?;
+        let (mut state, head) = self.fresh(id).await?;
+        let mut access = self.access_of(&state, caller, &mut Seen::default()).await?;
+        if access == Some(Access::Key) && owner_of(caller.via()).is_some() && !self.admit(id, caller).await? {
+            access = None;
+        }
+        let Some(access) = access else {
+            if !asked {
+                self.0.streams.ask_in_vain(id.as_str(), head).await?;
+            }
+            return Ok(None);
+        };
+        if access == Access::Owner && state.key.is_none() {
+            self.give_key(id, caller).await?;
+            (state, _) = self.fresh(id).await?;
+        }
+        Ok(Some(Found { id: id.clone(), state, head, access }))
+    }
+
+    /// Whether and why a caller with a valid token may use a channel.
+    pub(crate) async fn access_of(
+        &self,
+        state: &ChannelState,
+        caller: &Caller,
+        seen: &mut Seen,
+    ) -> Result<Option<Access>, Fault> {
+        let shared = self.log().shared();
+        let mut people = People { holds: true, ..People::default() };
+        if let Some(creator) = other_creator(state, caller)
+            && let Some(Actor::Agent(agent)) = caller.via()
+        {
+            people.agent = Some(seen.agent(self.accounts(), agent, shared).await?);
+            people.creator = Some(seen.agent(self.accounts(), creator, shared).await?);
+        }
+        Ok(access(state, caller, &people))
+    }
+
+    /// Whether the caller may still use a channel that it uses; by what has arrived at this process.
+    pub(crate) async fn admits(&self, id: &ChannelId, caller: &Caller) -> Result<bool, Fault> {
+        let (state, _) = self.0.streams.state(id.as_str()).await?;
+        let (people, _) = people(self.accounts(), &state, caller).await?;
+        Ok(people.holds && access(&state, caller, &people).is_some())
+    }
+
+    /// Whether an agent may read a channel, so that what stands there may be news for it.
+    pub async fn is_open_to(&self, agent: &AgentHandle, channel: &StreamName) -> Result<bool, Fault> {
+        let Ok(id) = channel.id().parse::<ChannelId>() else { return Ok(false) };
+        let (state, _) = self.0.streams.state(id.as_str()).await?;
+        let authority = Some(Authority { by: Actor::Agent(agent.clone()), token: None });
+        let caller = Caller { authority, key: None, open: self.config().open };
+        Ok(self.access_of(&state, &caller, &mut Seen::default()).await?.is_some())
+    }
+
+    /// Remembers the caller's owner as one that has shown the key; false where the key is not valid any more.
+    async fn admit(&self, id: &ChannelId, caller: &Caller) -> Result<bool, Fault> {
+        match self.ask(id, AdmitOwner { caller: caller.clone() }, None).await {
+            Ok(_) => Ok(true),
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => Ok(false),
+        }
+    }
+
+    /// Gives a key to a channel from before links had one.
+    async fn give_key(&self, id: &ChannelId, caller: &Caller) -> Result<(), Fault> {
+        let command = ChangeKey { caller: caller.clone(), key: LinkKey::random(), only_if_none: true };
+        match self.ask(id, command, None).await {
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            _ => Ok(()),
+        }
+    }
+}
