@@ -17,6 +17,7 @@ use crate::{
     lifecycle::Status,
     limits::{DIGEST_PACKAGES_MAX, DIGEST_PROJECTS_MAX, LIST_MAX, ORIENT_PACKAGES, QUESTIONS_MAX},
     moment::Moment,
+    naming::ambiguous,
     package::state::PackageState,
     project::state::ProjectState,
     reading::{Drafts, Listing},
@@ -148,6 +149,7 @@ impl Context {
         };
         let (mut counted, mut facts, mut questions) = (Counted::default(), Vec::new(), Vec::new());
         let mut counts = Vec::new();
+        let references = ambiguous(by, &projects);
         for (id, project) in &projects {
             let before = counted.packages;
             is_cut |= self.count(id, since, &mut counted).await?;
@@ -157,6 +159,7 @@ impl Context {
             is_cut |= has_more;
             counts.push(DigestProject {
                 project_id: project.project_id.clone(),
+                reference: references.get(id.as_str()).cloned(),
                 packages: counted.packages - before,
                 facts: of_project.facts.len() as u64,
                 open_questions: asked.len() as u64,

@@ -16,6 +16,7 @@ use crate::{
     index::BLOBS,
     key,
     malformed::Malformed,
+    naming::Place,
     rejection::{BlobRejection, Rejection},
 };
 
@@ -64,18 +65,24 @@ impl Context {
         self.blobs().ok_or(Rejection::NotImplemented("blob_storage"))
     }
 
-    /// Whether the bearer may put a content into the project, before any of it is read.
-    pub(crate) async fn may_put(&self, project_id: &str, authority: &Authority) -> Result<(), BlobFailure> {
+    /// The key of a project into which the bearer may put a content, before any of it is read.
+    pub(crate) async fn may_put(
+        &self,
+        project_id: &str,
+        authority: &Authority,
+    ) -> Result<String, BlobFailure> {
         self.contents()?;
-        let project = self.in_project(&key::part(project_id), authority, &mut Vec::new()).await?;
-        Ok(may_keep(&project, &authority.by)?)
+        let Place { key, .. } = self.place(&authority.by, project_id, None).await?;
+        let project = self.in_project(&key, authority, &mut Vec::new()).await?;
+        may_keep(&project, &authority.by)?;
+        Ok(key)
     }
 
     /// Puts a content. Its octets are kept before the project has it: what is put by somebody whose right goes
     /// meanwhile is nobody's.
     pub(crate) async fn put_blob(
         &self,
-        project_id: &str,
+        project: &str,
         authority: Authority,
         id: &BlobId,
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
@@ -88,10 +95,9 @@ impl Context {
             PutError::Content(refusal) => BlobFailure::Body(refusal),
             PutError::Fault(fault) => fault.into(),
         })?;
-        let project = key::part(project_id);
         let command = KeepBlob { authority, octets };
-        let keeping = Keeping { context: self, project: &project, command: &command };
-        let stream = key::join(&[&project, &id.to_string()]);
+        let keeping = Keeping { context: self, project, command: &command };
+        let stream = key::join(&[project, &id.to_string()]);
         let done = self.blob_states().execute(&stream, &keeping, None).await.map_err(Failure::from)?;
         Ok(Kept { is_new: done.reply, octets })
     }

@@ -21,6 +21,7 @@ use crate::{
     key,
     limits::WATCHERS_PER_TOKEN_MAX,
     members::Object,
+    naming::Place,
     package::{
         command::{DepositPackage, MovePackage},
         decide::Deposited,
@@ -203,15 +204,18 @@ impl Context {
         Ok(())
     }
 
-    /// Deposits a package. Its project is the one it names.
-    pub(crate) async fn deposit(&self, command: &DepositPackage) -> Result<Deposited, Failure> {
-        let head = &command.package.head;
-        let project = key::part(&head.project_id);
-        let id = key::join(&[&project, &key::part(&head.package_id)]);
-        let depositing = Depositing { context: self, project: &project, command };
+    /// Deposits a package into a project.
+    pub(crate) async fn deposit(
+        &self,
+        place: &Place,
+        command: &DepositPackage,
+    ) -> Result<Deposited, Failure> {
+        let Place { key: project, home, .. } = place;
+        let id = key::join(&[project, &key::part(&command.package.head.package_id)]);
+        let depositing = Depositing { context: self, project, home, command };
         let done = self.0.packages.begin(&id, &depositing, None).await?;
         if done.reply.makes_project {
-            self.catch_up(&self.0.projects, &project).await?;
+            self.catch_up(&self.0.projects, project).await?;
         }
         Ok(done.reply)
     }
@@ -238,13 +242,12 @@ impl Context {
     }
 
     /// Asserts a fact; the fact as it is kept.
-    pub(crate) async fn assert_fact(&self, command: &AssertFact) -> Result<String, Failure> {
-        let project = key::part(&command.project_id);
-        let id = stream_id(&project, &command.fact.subject, &command.fact.predicate);
-        let asserting = OnFacts { context: self, project: &project, command };
+    pub(crate) async fn assert_fact(&self, project: &str, command: &AssertFact) -> Result<String, Failure> {
+        let id = stream_id(project, &command.fact.subject, &command.fact.predicate);
+        let asserting = OnFacts { context: self, project, command };
         let done = self.0.facts.execute(&id, &asserting, None).await?;
         if done.reply.makes_project {
-            self.catch_up(&self.0.projects, &project).await?;
+            self.catch_up(&self.0.projects, project).await?;
         }
         Ok(done.reply.document)
     }
@@ -262,10 +265,9 @@ impl Context {
     }
 
     /// Begins a session.
-    pub(crate) async fn start_session(&self, command: &StartSession) -> Result<(), Failure> {
-        let project = key::part(&command.project_id);
-        let id = key::join(&[&project, &key::part(&command.session_id)]);
-        self.0.sessions.begin(&id, &OnSession { context: self, project: &project, command }, None).await?;
+    pub(crate) async fn start_session(&self, project: &str, command: &StartSession) -> Result<(), Failure> {
+        let id = key::join(&[project, &key::part(&command.session_id)]);
+        self.0.sessions.begin(&id, &OnSession { context: self, project, command }, None).await?;
         Ok(())
     }
 
@@ -280,11 +282,11 @@ impl Context {
         Ok(())
     }
 
-    /// Makes a project.
-    pub(crate) async fn create_project(&self, command: &CreateProject) -> Result<(), Failure> {
-        let id = key::part(&command.project_id);
-        self.0.projects.execute(&id, &OnProject { context: self, command }, None).await?;
-        Ok(())
+    /// Makes a project; its key.
+    pub(crate) async fn create_project(&self, command: &CreateProject) -> Result<String, Failure> {
+        let Place { key, .. } = self.place_of(&command.home(), &command.project_id).await?;
+        self.0.projects.execute(&key, &OnProject { context: self, command }, None).await?;
+        Ok(key)
     }
 
     /// Changes a project.

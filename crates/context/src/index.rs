@@ -1,4 +1,4 @@
-//! The indexes of this room. Every key begins with the part of its project but where it says otherwise; `moment` is
+//! The indexes of this room. Every key begins with that of its project (`key::project`) but where it says otherwise; `moment` is
 //! the text of [`Moment::as_str`](crate::moment::Moment::as_str), so that byte order is time order.
 
 /// All projects: `<project>`.

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use plenary_kernel::json::digest;
+use plenary_kernel::{OwnerName, json::digest};
 
 use crate::limits::KEY_PART_OCTETS_MAX;
 
@@ -23,6 +23,16 @@ pub fn part(text: &str) -> String {
         }
     }
     part
+}
+
+/// What stands between a project's id and its owner in a key; no part of a key has it.
+pub const OF_OWNER: char = ':';
+
+/// The key of a project: the part of its id, then whose it is. Projects from before ids were a namespace of their owner
+/// have the part of their id alone, which no other project can have.
+#[must_use]
+pub fn project(owner: &OwnerName, id: &str) -> String {
+    format!("{}{OF_OWNER}{owner}", part(id))
 }
 
 /// Parts as one key.
@@ -46,5 +56,13 @@ mod tests {
         assert!(part(&long).starts_with('~'));
         assert_ne!(part(&long), part(&longer));
         assert_eq!(part(&"x".repeat(KEY_PART_OCTETS_MAX)).len(), KEY_PART_OCTETS_MAX);
+    }
+
+    #[test]
+    fn ap_1_a_project_of_an_owner_has_a_key_that_no_id_alone_has() {
+        let nick = "nick".parse().unwrap();
+        assert_eq!(project(&nick, "parser"), "parser:nick");
+        assert_eq!(project(&nick, "urn:x"), "urn%3Ax:nick");
+        assert_ne!(part("parser:nick"), project(&nick, "parser"));
     }
 }

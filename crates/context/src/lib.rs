@@ -21,6 +21,7 @@ pub mod limits;
 pub mod malformed;
 pub mod members;
 pub mod moment;
+pub mod naming;
 pub mod news;
 pub mod package;
 mod parameters;

@@ -93,3 +93,5 @@ pub const EXPORT_PROJECTS_MAX: usize = 100_000;
 pub const EXPORT_PIECE_OCTETS: usize = 64 << 10;
 /// Positions of the log that one step of an incremental export looks at.
 pub const EXPORT_WINDOW: u64 = 4_096;
+/// Most projects of one id that are looked at to tell whether a plain id means one; further ones change nothing.
+pub const NAMESAKES_MAX: usize = 16;

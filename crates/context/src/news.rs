@@ -135,7 +135,8 @@ impl Context {
         let said: Value = serde_json::from_slice(&deposited.raw).unwrap_or_default();
         let member = |name: &str| said.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let text = note.unwrap_or_else(|| member("description"));
-        let (project_id, title) = (member("project_id"), member("title"));
+        let project_id = self.named_for(&Actor::Agent(me.clone()), project, &state).await?;
+        let title = member("title");
         Ok(Some(ReviewAsked { event, by, project_id, package_id: deposited.package_id, title, text }))
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     lifecycle::Status,
     limits::{LIST_OCTETS_MAX, READS_AT_ONCE, SCAN_ROWS_MAX},
     moment::Moment,
+    naming::{Place, entries},
     package::{
         event::PackageEvent,
         room::PackageRoom,
@@ -100,12 +101,11 @@ impl Context {
         project_id: &str,
         by: &Actor,
     ) -> Result<(String, Arc<ProjectState>), Failure> {
-        let id = key::part(project_id);
-        let project = self.project(&id).await?;
-        if project.access(by).read { Ok((id, project)) } else { Err(Rejection::ProjectNotFound.into()) }
+        let Place { key, state, .. } = self.place(by, project_id, None).await?;
+        if state.access(by).read { Ok((key, state)) } else { Err(Rejection::ProjectNotFound.into()) }
     }
 
-    /// A project by its part.
+    /// A project by its key.
     pub(crate) async fn project(&self, id: &str) -> Result<Arc<ProjectState>, Fault> {
         Ok(self.projects().fresh(id).await?.0)
     }
@@ -257,26 +257,19 @@ impl Listing<'_> {
 }
 
 impl Context {
-    /// The projects that the bearer may see, by their parts.
+    /// The projects that the bearer may see, by their keys.
     pub(crate) async fn visible(
         &self,
         by: &Actor,
         max: usize,
     ) -> Result<Vec<(String, Arc<ProjectState>)>, Fault> {
-        let sources = match by {
-            Actor::Operator | Actor::Seed => vec![(PROJECTS, String::new())],
-            Actor::Owner(owner) => {
-                vec![
-                    (PROJECTS_OF, format!("{owner}/")),
-                    (SHARED, format!("{}/", key::part(&format!("@{owner}.*")))),
-                ]
-            }
-            Actor::Agent(agent) => vec![
-                (PROJECTS_OF, format!("{}/", agent.owner())),
-                (SHARED, format!("{}/", key::part(agent.as_str()))),
-                (SHARED, format!("{}/", key::part(&format!("@{}.*", agent.owner())))),
-            ],
+        let own = match by {
+            Actor::Operator | Actor::Seed => (PROJECTS, String::new()),
+            Actor::Owner(owner) => (PROJECTS_OF, format!("{owner}/")),
+            Actor::Agent(agent) => (PROJECTS_OF, format!("{}/", agent.owner())),
         };
+        let shared = entries(by).into_iter().map(|entry| (SHARED, format!("{}/", key::part(&entry))));
+        let sources = [own].into_iter().chain(shared);
         let mut parts = BTreeSet::new();
         for (index, prefix) in sources {
             let mut after = None::<String>;

@@ -109,6 +109,7 @@ impl From<Rejection> for Refused {
             | Rejection::PackageNotFound
             | Rejection::SessionNotFound
             | Rejection::AmbiguousPackageId
+            | Rejection::AmbiguousProjectId
             | Rejection::NotPermitted
             | Rejection::ProjectArchived
             | Rejection::ProjectExists
@@ -140,6 +141,11 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
             Class::Conflict,
             "ambiguous_package_id",
             "Several projects have a package of this id; add ?project=.",
+        ),
+        Rejection::AmbiguousProjectId => (
+            Class::Conflict,
+            "ambiguous_project_id",
+            "Several projects have this id; name the one that is meant as OWNER:ID, as in the list of projects.",
         ),
         Rejection::NotPermitted => {
             (Class::Forbidden, "unauthorized", "The token may not do this in the project.")

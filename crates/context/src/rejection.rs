@@ -21,6 +21,8 @@ pub enum Rejection {
     SessionNotFound,
     /// The id stands in several projects that the token may read (wire.md D.7).
     AmbiguousPackageId,
+    /// A plain id means several projects that the token may read (wire.md D.4).
+    AmbiguousProjectId,
     /// The token may not do this in the project.
     NotPermitted,
     /// The token may not act as that actor; the field that names it.

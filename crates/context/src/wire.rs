@@ -54,8 +54,11 @@ pub struct Project {
     pub description: String,
     /// RFC 3339 UTC.
     pub created_at: String,
-    /// Whose it is; null for the operator's own.
+    /// Whose it is; null for some of the operator's own.
     pub owner_id: Option<String>,
+    /// In lists: the name that means this project, where its id alone means another one, or several. A member of ours.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// Whatever clients keep with it.
     pub settings: Map<String, Value>,
     /// Since when it takes no writes; null while it does.
@@ -75,6 +78,7 @@ impl From<&ProjectState> for Project {
             description: state.description.clone(),
             created_at: Utc(state.created_at.unwrap_or_default()).to_string(),
             owner_id: state.owner.as_ref().map(ToString::to_string),
+            reference: None,
             settings: state.settings.clone(),
             archived_at: state.archived_at.map(|at| Utc(at).to_string()),
             extensions: state.extensions.clone(),
@@ -190,6 +194,9 @@ pub struct Summary {
 pub struct DigestProject {
     /// The project.
     pub project_id: String,
+    /// The name that means it, where its id alone does not.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// Its packages in the window.
     pub packages: u64,
     /// Its current facts.

@@ -15,7 +15,7 @@ use super::{
     contents::{Named, fetch},
     export::each_line,
     manifest::{BLOBS, FILES, HASHES, MANIFEST, Manifest},
-    record::Record,
+    record::{Namesakes, Record},
 };
 use crate::{Client, Error, Result, frames::now};
 
@@ -31,17 +31,20 @@ struct Files {
     project_ids: Vec<String>,
     /// What deliverables name, where that is wanted.
     named: Option<Named>,
+    namesakes: Namesakes,
 }
 
 impl Files {
-    fn create(dir: &Path, named: Option<Named>) -> Result<Self> {
+    fn create(dir: &Path, projects: &[String], with_contents: bool) -> Result<Self> {
         fs::create_dir_all(dir.join(BLOBS)).map_err(fault(dir))?;
         let mut open = HashMap::new();
         for name in FILES.iter().map(|(_, name)| *name).chain([HASHES]) {
             let path = dir.join(name);
             open.insert(name, BufWriter::new(File::create(&path).map_err(fault(&path))?));
         }
-        Ok(Self { dir: dir.to_owned(), open, project_ids: Vec::new(), named })
+        let named = with_contents.then(|| Named::of(projects));
+        let namesakes = Namesakes::of(projects);
+        Ok(Self { dir: dir.to_owned(), open, project_ids: Vec::new(), named, namesakes })
     }
 
     fn write(&mut self, name: &'static str, line: &str) -> Result<()> {
@@ -53,15 +56,20 @@ impl Files {
     fn take(&mut self, line: &Bytes) -> Result<()> {
         let record = Record::read(line)?;
         let Some((kind, name)) = FILES.iter().find(|(kind, _)| *kind == record.record) else { return Ok(()) };
-        self.write(name, record.data.get())?;
+        let ids = record.ids()?;
+        if self.namesakes.name(&record, &ids.project_id) == ids.project_id {
+            self.write(name, record.data.get())?;
+        } else {
+            // The record alone does not say whose project it is of.
+            self.write(name, String::from_utf8_lossy(line.trim_ascii_end()).as_ref())?;
+        }
         if let Some(named) = &mut self.named {
             named.take(&record)?;
         }
         if *kind == "project" {
-            self.project_ids.push(record.ids()?.project_id);
+            self.project_ids.push(ids.project_id.clone());
         }
         if *kind == "package" {
-            let ids = record.ids()?;
             let hash = serde_json::json!({
                 "project_id": ids.project_id,
                 "package_id": ids.package_id,
@@ -105,7 +113,7 @@ impl Client {
         if part.exists() {
             fs::remove_dir_all(&part).map_err(fault(&part))?;
         }
-        let mut files = Files::create(&part, with_contents.then(Named::default))?;
+        let mut files = Files::create(&part, projects, with_contents)?;
         let exported = each_line(self, projects, None, progress, |line| files.take(line)).await?;
         let (project_ids, named) = files.finish()?;
         let contents = match &named {

@@ -16,7 +16,7 @@ use super::{
     Conflict, ImportOptions, OnProgress, Progress, RefusedLine,
     backup::fault,
     import::{Pieces, send},
-    record::{Record, enveloped},
+    record::{Namesakes, Record, enveloped},
 };
 use crate::{Client, Error, FaultKind, Result, context::BlobId};
 
@@ -36,7 +36,10 @@ struct Entry {
 
 /// The contents that deliverables of packages name.
 #[derive(Debug, Default)]
-pub(super) struct Named(BTreeSet<(String, BlobId)>);
+pub(super) struct Named {
+    contents: BTreeSet<(String, BlobId)>,
+    namesakes: Namesakes,
+}
 
 /// What of a package names contents.
 #[derive(Deserialize)]
@@ -52,8 +55,16 @@ struct Deliverable {
 }
 
 impl Named {
+    /// Those of an export of these projects, or of all.
+    pub(super) fn of(projects: &[String]) -> Self {
+        Self { namesakes: Namesakes::of(projects), ..Self::default() }
+    }
+
     /// Takes note of what a record names; hashes by another algorithm name nothing that a server keeps.
     pub(super) fn take(&mut self, record: &Record<'_>) -> Result<()> {
+        if record.record == "project" {
+            self.namesakes.name(record, &record.ids()?.project_id);
+        }
         if record.record != "package" {
             return Ok(());
         }
@@ -61,7 +72,8 @@ impl Named {
             .map_err(|error| Error::Unreadable(format!("a package of the export is none ({error})")))?;
         let hashes = naming.deliverables.into_iter().filter_map(|deliverable| deliverable.hash);
         let ids = hashes.filter(|hash| hash.starts_with("sha256:")).filter_map(|hash| hash.parse().ok());
-        self.0.extend(ids.map(|id| (naming.project_id.clone(), id)));
+        let project = self.namesakes.name(record, &naming.project_id);
+        self.contents.extend(ids.map(|id| (project.clone(), id)));
         Ok(())
     }
 }
@@ -129,9 +141,10 @@ pub(super) async fn fetch(
 ) -> Result<FetchedContents> {
     let shelf = dir.join(SHELF);
     fs::create_dir_all(&shelf).map_err(fault(&shelf))?;
-    let mut fetched = FetchedContents { attempted: named.0.len() as u64, ..FetchedContents::default() };
+    let mut fetched =
+        FetchedContents { attempted: named.contents.len() as u64, ..FetchedContents::default() };
     let (mut index, mut octets) = (String::new(), 0);
-    for (project_id, id) in &named.0 {
+    for (project_id, id) in &named.contents {
         let hash = format!("sha256:{id}");
         let (code, message) = match client.blob(project_id, *id).await {
             Ok(content) => {
@@ -351,6 +364,6 @@ mod tests {
         }
         let mut expected = vec![("p".to_owned(), one), ("p".to_owned(), two), ("q".to_owned(), one)];
         expected.sort();
-        assert_eq!(named.0.into_iter().collect::<Vec<_>>(), expected);
+        assert_eq!(named.contents.into_iter().collect::<Vec<_>>(), expected);
     }
 }

@@ -231,7 +231,7 @@ impl Client {
         progress: OnProgress<'_>,
     ) -> Result<(Exported, FetchedContents)> {
         let written = |error: std::io::Error| Error::Invalid(format!("the export can't be written: {error}"));
-        let mut named = Named::default();
+        let mut named = Named::of(projects);
         let take = |line: &Bytes| {
             named.take(&Record::read(line)?)?;
             to.write_all(line).map_err(written)

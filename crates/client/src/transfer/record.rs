@@ -1,6 +1,8 @@
 //! One line of an export, and the hash of a package as a client computes it (sections 6.6, Appendix A).
 //! Must not know: where lines come from.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use plenary_kernel::json::{Nulls, canonical, digest};
 use serde::Deserialize;
@@ -16,6 +18,8 @@ pub(super) const END: &str = "end";
 #[derive(Debug, Deserialize)]
 pub(super) struct Record<'a> {
     pub(super) record: String,
+    /// The project that it is of, as `OWNER:ID`; absent from older servers.
+    pub(super) project: Option<String>,
     #[serde(borrow)]
     pub(super) data: &'a RawValue,
     pub(super) content_hash: Option<String>,
@@ -31,6 +35,38 @@ pub(super) struct Ids {
     pub(super) project_id: String,
     #[serde(default)]
     pub(super) package_id: String,
+}
+
+/// Which ids several projects of an export have; an export of all begins with its projects.
+#[derive(Debug, Default)]
+pub(super) struct Namesakes {
+    /// Projects that were asked for as `OWNER:ID`.
+    asked: Vec<String>,
+    seen: BTreeSet<String>,
+    several: BTreeSet<String>,
+}
+
+impl Namesakes {
+    /// Of an export of these projects, or of all.
+    pub(super) fn of(projects: &[String]) -> Self {
+        let asked = projects.iter().filter(|name| name.contains(':')).cloned().collect();
+        Self { asked, ..Self::default() }
+    }
+
+    /// Takes note of a record; the name under which a server knows its project among those of the export.
+    pub(super) fn name(&mut self, record: &Record<'_>, project_id: &str) -> String {
+        if record.record == "project" && !self.seen.insert(project_id.to_owned()) {
+            self.several.insert(project_id.to_owned());
+        }
+        let id = match &record.project {
+            Some(project) => project.split_once(':').map_or(project_id, |(_, id)| id),
+            None => project_id,
+        };
+        match &record.project {
+            Some(project) if self.several.contains(id) || self.asked.contains(project) => project.clone(),
+            Some(_) | None => id.to_owned(),
+        }
+    }
 }
 
 impl<'a> Record<'a> {

@@ -16,7 +16,7 @@ use super::{
     backup::fault,
     import::{Pieces, send},
     manifest::{BLOBS, FILES, HASHES, MANIFEST, Manifest},
-    record::{end_line, enveloped},
+    record::{Record, end_line, enveloped},
 };
 use crate::{Client, Error, Result};
 
@@ -92,6 +92,7 @@ impl Backup {
             match lines.next()? {
                 None => self.nth += 1,
                 Some(data) if kind == "package" => return self.package(&data).map(Some),
+                Some(line) if is_enveloped(&line) => return Ok(Some(Bytes::from(line + "\n"))),
                 Some(data) => return Ok(Some(enveloped(kind, &data, None, None))),
             }
         }
@@ -102,6 +103,9 @@ impl Backup {
         let Some(line) = self.hashes.next()? else { return Ok(enveloped("package", data, None, None)) };
         let wrong = |what: String| Error::Invalid(format!("{}: {what}", self.hashes.path.display()));
         let beside: Beside = serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
+        if is_enveloped(data) {
+            return Ok(Bytes::from(format!("{data}\n")));
+        }
         let ids: super::record::Ids = serde_json::from_str(data).map_err(|error| wrong(error.to_string()))?;
         if (&ids.project_id, &ids.package_id) != (&beside.project_id, &beside.package_id) {
             return Err(wrong(format!("it does not stand beside the package `{}`", ids.package_id)));
@@ -109,6 +113,11 @@ impl Backup {
         let reviews = beside.reviews.as_deref().map(RawValue::get).filter(|reviews| *reviews != "null");
         Ok(enveloped("package", data, beside.content_hash.as_deref(), reviews))
     }
+}
+
+/// Whether a line is one of an export, which says whose project its record is of.
+fn is_enveloped(line: &str) -> bool {
+    Record::read(line.as_bytes()).is_ok_and(|record| record.project.is_some())
 }
 
 impl Pieces for Backup {

@@ -81,6 +81,17 @@ struct Projects {
 #[derive(Deserialize)]
 struct Listed {
     project_id: String,
+    owner_id: Option<String>,
+    #[serde(rename = "ref")]
+    reference: Option<String>,
+}
+
+impl Listed {
+    /// The name by which both servers mean it: ids alone may mean another project there.
+    fn name(&self) -> String {
+        let named = self.owner_id.as_ref().map(|owner| format!("{owner}:{}", self.project_id));
+        self.reference.clone().or(named).unwrap_or_else(|| self.project_id.clone())
+    }
 }
 
 /// Brings everything new of these projects, or of all that the token of `from` may read, to `to`. One direction; called
@@ -99,19 +110,24 @@ pub async fn sync(
     let (mut records, mut octets) = (0, 0);
     let all = match projects {
         [] => from.get::<Projects>("/v1/projects").await?.value.projects,
-        some => some.iter().map(|id| Listed { project_id: id.clone() }).collect(),
+        some => {
+            let listed = |id: &String| Listed { project_id: id.clone(), owner_id: None, reference: None };
+            some.iter().map(listed).collect()
+        }
     };
-    for Listed { project_id } in all {
+    for listed in all {
+        let name = listed.name();
+        let project_id = listed.reference.unwrap_or(listed.project_id);
         let mut told = |piece: &Bytes| {
             records += 1;
             octets += piece.len() as u64;
             progress(&Progress { step: "import", project: Some(&project_id), records, octets });
         };
         let since = state.since.get(&project_id).cloned();
-        let done = match one(from, to, &project_id, since.as_deref(), &mut told).await {
+        let done = match one(from, to, &name, since.as_deref(), &mut told).await {
             // The source is another store than it was: everything is new.
             Err(Error::Refused(refused)) if refused.code == "invalid_cursor" => {
-                one(from, to, &project_id, None, &mut told).await?
+                one(from, to, &name, None, &mut told).await?
             }
             done => done?,
         };

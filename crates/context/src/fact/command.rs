@@ -4,15 +4,15 @@
 use plenary_accounts::Authority;
 
 use super::document::Asserted;
-use crate::{attribution::Attribution, moment::Moment};
+use crate::{attribution::Attribution, moment::Moment, naming::Home};
 
 /// Asserts a fact (section 8.6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssertFact {
     /// In whose name.
     pub authority: Authority,
-    /// The project.
-    pub project_id: String,
+    /// The project, which comes into being there if there is none.
+    pub home: Home,
     /// The fact.
     pub fact: Asserted,
     /// Whether tokens are held to their own actors.

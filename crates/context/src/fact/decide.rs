@@ -65,7 +65,7 @@ pub fn assert(
     let fact_id = format!("fact_{:032x}", u128::from(stamp.ulid(0)));
     let ours = Ours {
         fact_id: &fact_id,
-        project_id: &command.project_id,
+        project_id: &command.home.project_id,
         valid_from,
         created_at: now(stamp),
         asserted_by: &asserted_by,

@@ -40,18 +40,18 @@ pub struct Asserted {
 }
 
 impl Asserted {
-    /// Reads what is to be asserted in a project. `text` has passed the strict check of JSON.
+    /// Reads what is to be asserted in a project, which it may name so. `text` has passed the strict check of JSON.
     ///
     /// # Errors
     /// `invalid_schema` with the first field that does not fit.
-    pub fn read(text: &str, project_id: &str) -> Result<Self, Malformed> {
+    pub fn read(text: &str, is_project: impl Fn(&str) -> bool) -> Result<Self, Malformed> {
         let value: Value =
             serde_json::from_str(text).map_err(|_| Malformed::whole("The body must be a JSON object."))?;
         let shape = Shape::root(&value)?;
         if text.len() > FACT_OCTETS_MAX {
             return Err(Malformed::whole("The fact is larger than a fact may be."));
         }
-        if shape.any("project_id").is_some() && shape.text("project_id")? != project_id {
+        if shape.any("project_id").is_some() && !is_project(shape.text("project_id")?) {
             return shape.wrong("project_id", "the project of the path");
         }
         let subject = shape.bounded("subject", TERM_OCTETS_MAX)?.to_owned();
@@ -92,8 +92,8 @@ impl Asserted {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_open(text: &str, project_id: &str) -> Result<Self, Malformed> {
-        let asserted = Self::read(text, project_id)?;
+    pub fn read_open(text: &str, is_project: impl Fn(&str) -> bool) -> Result<Self, Malformed> {
+        let asserted = Self::read(text, is_project)?;
         match Object::parse(text).and_then(|object| object.get("valid_to")) {
             None | Some("null") => Ok(asserted),
             Some(_) => Err(Malformed::field("valid_to", "null or absent in an assertion")),
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn refused(value: &Value) -> String {
-        Asserted::read(&value.to_string(), "p").unwrap_err().field.unwrap()
+        Asserted::read(&value.to_string(), |id| id == "p").unwrap_err().field.unwrap()
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
             ("asserted_by", json!(null)),
             ("project_id", json!("p")),
         ] {
-            Asserted::read(&with(name, value).to_string(), "p").unwrap();
+            Asserted::read(&with(name, value).to_string(), |id| id == "p").unwrap();
         }
     }
 
@@ -211,7 +211,7 @@ mod tests {
             Ours { fact_id: "fact_1", project_id: "p", valid_from: at, created_at: at, asserted_by: by };
         let text = r#"{"value":"\u0039","subject":"s","predicate":"p","x-a":{"b":[1.50]},"fact_id":"mine","tags":null}"#;
         let text = text.replace(",\"tags\":null", "");
-        let document = Asserted::read(&text, "p").unwrap().document(&ours);
+        let document = Asserted::read(&text, |_| true).unwrap().document(&ours);
         assert_eq!(
             shown(&document, None),
             concat!(

@@ -126,7 +126,7 @@ impl Command<FactRoom> for OnFacts<'_, AssertFact> {
         if !decided.reply.makes_project {
             return Beside::default();
         }
-        made_beside(self.project, &self.command.project_id, &self.command.authority.by)
+        made_beside(self.project, &self.command.home, &self.command.authority.by)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::{
     lifecycle::Status,
     members::{Object, quoted},
     moment::Moment,
+    naming::Home,
     project::{decide::InProject, room::made_beside},
     rejection::Rejection,
 };
@@ -121,8 +122,10 @@ fn deposited(project: &str, package: &str, event: &PackageDeposited) -> Vec<Inde
 /// `DepositPackage` with what it asks.
 pub(crate) struct Depositing<'a> {
     pub(crate) context: &'a Context,
-    /// The project's part of the stream's name.
+    /// The project's key.
     pub(crate) project: &'a str,
+    /// Where the project comes into being if there is none.
+    pub(crate) home: &'a Home,
     pub(crate) command: &'a DepositPackage,
 }
 
@@ -149,7 +152,7 @@ impl Command<PackageRoom> for Depositing<'_> {
         if !decided.reply.makes_project {
             return Beside::default();
         }
-        made_beside(self.project, &self.command.package.head.project_id, &self.command.authority.by)
+        made_beside(self.project, self.home, &self.command.authority.by)
     }
 }
 

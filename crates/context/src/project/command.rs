@@ -4,7 +4,10 @@
 use plenary_accounts::Authority;
 use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
 
-use super::event::About;
+use super::{
+    decide::{nobodys, owner_of},
+    event::About,
+};
 use crate::access::Role;
 
 /// Makes a project.
@@ -18,6 +21,14 @@ pub struct CreateProject {
     pub owner: Option<OwnerName>,
     /// What it is about.
     pub about: About,
+}
+
+impl CreateProject {
+    /// The owner in whose namespace it is to be.
+    #[must_use]
+    pub fn home(&self) -> OwnerName {
+        self.owner.clone().or_else(|| owner_of(&self.authority.by)).unwrap_or_else(nobodys)
+    }
 }
 
 /// Changes a project.

@@ -10,7 +10,7 @@ use super::{
     event::{About, MemberRemoved, MemberSet, ProjectCreated, ProjectDescribed, ProjectEvent, Switched},
     state::ProjectState,
 };
-use crate::{limits::MEMBERS_MAX, malformed::Malformed, rejection::Rejection};
+use crate::{limits::MEMBERS_MAX, malformed::Malformed, naming::Home, rejection::Rejection};
 
 /// What a decider in a project knows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,13 +30,18 @@ pub(crate) fn owner_of(by: &Actor) -> Option<OwnerName> {
     }
 }
 
+/// The owner of what the operator makes and that belongs to nobody else (wire.md D.4).
+pub(crate) fn nobodys() -> OwnerName {
+    "plenary".parse().expect("it is of the grammar of owners")
+}
+
 /// A project that comes into being because something is put into it (wire.md D.4).
 #[must_use]
-pub fn made_for(project_id: &str, by: &Actor) -> ProjectEvent {
+pub fn made_for(home: &Home, by: &Actor) -> ProjectEvent {
     ProjectEvent::ProjectCreated(ProjectCreated {
-        project_id: project_id.to_owned(),
+        project_id: home.project_id.clone(),
         by: by.clone(),
-        owner: owner_of(by),
+        owner: Some(home.owner.clone()),
         made_at: None,
         about: About::default(),
     })
@@ -66,7 +71,7 @@ pub fn create(
     let event = ProjectCreated {
         project_id: command.project_id.clone(),
         by: by.clone(),
-        owner: command.owner.clone().or_else(|| owner_of(by)),
+        owner: Some(command.home()),
         made_at: None,
         about: command.about.clone(),
     };

@@ -18,10 +18,11 @@ use crate::{
     activity::{event::Activity, room::note},
     index::{PROJECTS, PROJECTS_OF, SHARED},
     key,
+    naming::Home,
     rejection::Rejection,
 };
 
-/// The streams `context.project/<project>`.
+/// The streams `context.project/<project>`, by the project's key.
 #[derive(Debug)]
 pub struct ProjectRoom;
 
@@ -72,8 +73,8 @@ impl Room for ProjectRoom {
 }
 
 /// A project that comes into being in the append of what is put into it. The append is held to its absence.
-pub(crate) fn made_beside(id: &str, project_id: &str, by: &plenary_accounts::Actor) -> Beside {
-    let event = decide::made_for(project_id, by);
+pub(crate) fn made_beside(id: &str, home: &Home, by: &plenary_accounts::Actor) -> Beside {
+    let event = decide::made_for(home, by);
     let made = (ProjectRoom::stream(id), event.encode());
     let noted = ProjectRoom::follow(id, Version::ZERO.next(), &event);
     Beside {

@@ -86,9 +86,9 @@ async fn put(
     body: Body,
 ) -> Result<(StatusCode, Json<Blob>), Refused> {
     let id = blob_id(&sha256)?;
-    context.may_put(&project_id, &authority).await?;
+    let project = context.may_put(&project_id, &authority).await?;
     let content = read_stream(&headers, body, context.config().blob_octets_max)?;
-    let kept = context.put_blob(&project_id, authority, &id, content).await?;
+    let kept = context.put_blob(&project, authority, &id, content).await?;
     let status = if kept.is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(Blob { hash: format!("sha256:{id}"), size_bytes: kept.octets })))
 }

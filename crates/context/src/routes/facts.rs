@@ -16,9 +16,9 @@ use crate::{
         document::{Asserted, shown},
     },
     history::Asked,
-    key,
     limits::LIST_MAX,
     malformed::Malformed,
+    members::Object,
     parameters::Parameters,
     refusals::Refused,
     wire::Invalidated,
@@ -141,20 +141,29 @@ async fn assert(
     Path(project_id): Path<String>,
     received: Received,
 ) -> Result<Response, Refused> {
-    let fact = Asserted::read_open(&text(received)?, &project_id)?;
+    let text = text(received)?;
+    let by = &authority.by;
+    let place = context.place(by, &project_id, asserter(&text).as_deref()).await?;
+    let fact = Asserted::read_open(&text, |named| place.is_named(named, &project_id))?;
     if project_id.is_empty() || project_id.len() > crate::limits::ID_OCTETS_MAX {
         return Err(Malformed::field("project_id", "a string of 1 to 1024 bytes").into());
     }
     let config = context.config();
     let command = AssertFact {
         authority,
-        project_id,
+        home: place.home,
         fact,
         attribution: config.attribution,
         makes_projects: config.auto_create_projects,
     };
-    let document = context.assert_fact(&command).await?;
+    let document = context.assert_fact(&place.key, &command).await?;
     Ok(json(StatusCode::CREATED, shown(&document, None)))
+}
+
+/// Who a fact says that it is by, whether it is one or not.
+fn asserter(text: &str) -> Option<String> {
+    let by = Object::parse(text)?.get("asserted_by")?;
+    serde_json::from_str(Object::parse(by)?.get("id")?).ok()
 }
 
 async fn ask(
@@ -193,6 +202,7 @@ async fn invalidate(
     let of = (parameters.required("subject")?, parameters.required("predicate")?);
     parameters.only(&["subject", "predicate", "object"])?;
     let command = InvalidateFact { authority, object: parameters.one("object")?.map(str::to_owned) };
-    let invalidated = context.invalidate_fact(&key::part(&project_id), of, &command).await?;
+    let place = context.place(&command.authority.by, &project_id, None).await?;
+    let invalidated = context.invalidate_fact(&place.key, of, &command).await?;
     Ok(Json(Invalidated { invalidated }))
 }

@@ -60,8 +60,9 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 /// The same in a project.
 fn in_project(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
-        .path_parameter::<String>("project_id", "The project, percent-encoded")
+        .path_parameter::<String>("project_id", "The project: its id, or `OWNER:ID`; percent-encoded")
         .errors(Class::NotFound, &["project_not_found"])
+        .errors(Class::Conflict, &["ambiguous_project_id"])
 }
 
 /// An operation that writes what it is sent.

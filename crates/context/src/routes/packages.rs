@@ -13,6 +13,7 @@ use crate::{
     cursor::is_by_time,
     document::with_hash,
     hash::ContentHash,
+    key,
     lifecycle::{ReviewType, Status},
     limits::{LATEST_DEFAULT, LIST_MAX, NOTE_OCTETS_MAX},
     malformed::Malformed,
@@ -212,10 +213,10 @@ async fn deposit(
     received: Received,
 ) -> Result<Response, Refused> {
     let package = Package::read(&text(received)?)?;
-    if package.head.project_id != project_id {
+    let place = context.place(&authority.by, &project_id, Some(&package.head.created_by.id)).await?;
+    if !place.is_named(&package.head.project_id, &project_id) {
         return Err(Malformed::field("project_id", "the project of the path").into());
     }
-    let by = authority.by.clone();
     let config = context.config();
     let command = DepositPackage {
         authority,
@@ -223,14 +224,13 @@ async fn deposit(
         attribution: config.attribution,
         makes_projects: config.auto_create_projects,
     };
-    let done = context.deposit(&command).await?;
+    let done = context.deposit(&place, &command).await?;
     let Package { head, raw, .. } = &command.package;
     if done.is_new {
         let package = std::str::from_utf8(raw).unwrap_or_default();
         return Ok(shown(StatusCode::CREATED, package, done.hash));
     }
-    let id = context.locate(&head.package_id, Some(&project_id), &by).await?;
-    let held = context.package(&id).await?;
+    let held = context.package(&key::join(&[&place.key, &key::part(&head.package_id)])).await?;
     Ok(shown(StatusCode::OK, &held.text, held.present.hash))
 }
 

@@ -1,5 +1,7 @@
 //! Projects: make, list, share, archive (wire.md D.4, D.7).
 
+use std::sync::Arc;
+
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_accounts::Authority;
@@ -12,12 +14,13 @@ use super::{Bearer, Path, doc, in_project, value, writing};
 use crate::{
     Context,
     access::Role,
-    key,
     limits::{ABOUT_OCTETS_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_MAX},
     malformed::Malformed,
+    naming::{Place, ambiguous},
     project::{
         command::{CreateProject, Edit, EditProject},
         event::About,
+        state::ProjectState,
     },
     refusals::Refused,
     shape::Shape,
@@ -168,13 +171,18 @@ async fn create(
         Some(_) => Some(shape.word("owner_id", |text| text.parse().ok(), "an owner's name")?),
     };
     let command = CreateProject { authority, project_id, owner, about: about(&shape)? };
-    context.create_project(&command).await?;
-    Ok((StatusCode::CREATED, shown(&context, &key::part(&command.project_id)).await?))
+    let key = context.create_project(&command).await?;
+    Ok((StatusCode::CREATED, shown(&context, &key).await?))
 }
 
 async fn list(State(context): State<Context>, Bearer(authority): Bearer) -> Result<Json<Projects>, Refused> {
     let visible = context.visible(&authority.by, PROJECTS_LISTED_MAX + 1).await?;
-    let projects = visible.iter().take(PROJECTS_LISTED_MAX).map(|(_, project)| (&**project).into()).collect();
+    let references = ambiguous(&authority.by, &visible);
+    let shown = |(key, project): &(String, Arc<ProjectState>)| Project {
+        reference: references.get(key.as_str()).cloned(),
+        ..Project::from(&**project)
+    };
+    let projects = visible.iter().take(PROJECTS_LISTED_MAX).map(shown).collect();
     let truncated = if visible.len() > PROJECTS_LISTED_MAX { vec!["projects"] } else { Vec::new() };
     Ok(Json(Projects { projects, truncated }))
 }
@@ -194,9 +202,9 @@ async fn edit(
     project_id: &str,
     edit: Edit,
 ) -> Result<Json<Project>, Refused> {
-    let id = key::part(project_id);
-    context.edit_project(&id, &EditProject { authority, edit }).await?;
-    shown(context, &id).await
+    let Place { key, .. } = context.place(&authority.by, project_id, None).await?;
+    context.edit_project(&key, &EditProject { authority, edit }).await?;
+    shown(context, &key).await
 }
 
 async fn describe(
@@ -250,7 +258,8 @@ async fn share(
     let role = Shape::root(&body)?.word("role", Role::parse, "one of reader, writer, reviewer")?;
     let member = entry(&member)?;
     let edit = Edit::Share(member.clone(), role);
-    context.edit_project(&key::part(&project_id), &EditProject { authority, edit }).await?;
+    let Place { key, .. } = context.place(&authority.by, &project_id, None).await?;
+    context.edit_project(&key, &EditProject { authority, edit }).await?;
     Ok(Json(Member { member: member.to_string(), role }))
 }
 
@@ -260,6 +269,7 @@ async fn unshare(
     Path((project_id, member)): Path<(String, String)>,
 ) -> Result<StatusCode, Refused> {
     let edit = Edit::Unshare(entry(&member)?);
-    context.edit_project(&key::part(&project_id), &EditProject { authority, edit }).await?;
+    let Place { key, .. } = context.place(&authority.by, &project_id, None).await?;
+    context.edit_project(&key, &EditProject { authority, edit }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -13,6 +13,7 @@ use crate::{
     key,
     lifecycle::ActorType,
     limits::LIST_MAX,
+    naming::Place,
     parameters::Parameters,
     refusals::Refused,
     rejection::Rejection,
@@ -104,7 +105,6 @@ async fn start(
     };
     let command = StartSession {
         authority,
-        project_id: project_id.clone(),
         session_id: format!("sess_{bits:032x}"),
         callsign: callsign(bits),
         actor_id: shape.id_or_null("actor_id")?.map(str::to_owned),
@@ -112,8 +112,9 @@ async fn start(
         extensions: shape.extensions()?,
         attribution: context.config().attribution,
     };
-    context.start_session(&command).await?;
-    let session = context.session(&key::part(&project_id), &key::part(&command.session_id)).await?;
+    let Place { key: project, .. } = context.place(&command.authority.by, &project_id, None).await?;
+    context.start_session(&project, &command).await?;
+    let session = context.session(&project, &key::part(&command.session_id)).await?;
     Ok((StatusCode::CREATED, Json(session.ok_or(Rejection::SessionNotFound)?)))
 }
 
@@ -148,7 +149,8 @@ async fn end(
     let body = value_or_empty(received)?;
     let shape = Shape::root(&body)?;
     let ended_at = shape.any("ended_at").map(|_| shape.moment("ended_at")).transpose()?;
-    let (project, session) = (key::part(&project_id), key::part(&session_id));
+    let Place { key: project, .. } = context.place(&authority.by, &project_id, None).await?;
+    let session = key::part(&session_id);
     let (extensions, attribution) = (shape.extensions()?, context.config().attribution);
     let command = EndSession { authority, ended_at, extensions, attribution };
     context.end_session((&project, &session), &command).await?;

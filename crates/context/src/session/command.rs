@@ -11,8 +11,6 @@ use crate::{attribution::Attribution, lifecycle::ActorType, moment::Moment};
 pub struct StartSession {
     /// In whose name.
     pub authority: Authority,
-    /// The project.
-    pub project_id: String,
     /// Its id.
     pub session_id: String,
     /// Its callsign.

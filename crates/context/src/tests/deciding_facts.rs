@@ -13,6 +13,7 @@ use crate::{
         state::FactState,
     },
     moment::Moment,
+    naming::Home,
     rejection::Rejection,
 };
 
@@ -26,8 +27,8 @@ fn asserting(by: &str, further: &Value) -> AssertFact {
     }
     AssertFact {
         authority: authority(by),
-        project_id: "proj_dev_relay".into(),
-        fact: Asserted::read(&fact.to_string(), "proj_dev_relay").unwrap(),
+        home: Home { owner: "nick".parse().unwrap(), project_id: "proj_dev_relay".into() },
+        fact: Asserted::read(&fact.to_string(), |_| true).unwrap(),
         attribution: Attribution::Own,
         makes_projects: true,
     }

@@ -45,7 +45,7 @@ fn a_project_is_its_maker_s_owner_s() {
     };
     assert_eq!(owner("@nick.a", None), Ok(Some("nick".into())));
     assert_eq!(owner("~nick", Some("nick")), Ok(Some("nick".into())));
-    assert_eq!(owner("operator", None), Ok(None));
+    assert_eq!(owner("operator", None), Ok(Some("plenary".into())));
     assert_eq!(owner("operator", Some("ann")), Ok(Some("ann".into())));
     assert_eq!(owner("~nick", Some("ann")), Err(Rejection::NotPermitted));
     assert_eq!(create(&project(), true, &creating("@ann.a", None)), Err(Rejection::ProjectExists));

@@ -65,7 +65,6 @@ fn states() -> [SessionState; 3] {
 fn starting(by: &str, actor_id: Option<&str>, attribution: Attribution) -> StartSession {
     StartSession {
         authority: authority(by),
-        project_id: "proj_dev_relay".into(),
         session_id: "sess_1".into(),
         callsign: "coral-heron".into(),
         actor_id: actor_id.map(str::to_owned),

@@ -2,7 +2,7 @@
 //! what continues it: further steps of a review, the end of a fact or of a session (sections 5.3, 7.3, 10.1).
 //! Must not know: how anything is kept.
 
-use plenary_accounts::{Actor, Authority};
+use plenary_accounts::Authority;
 use plenary_engine::Decision;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
@@ -20,9 +20,10 @@ use crate::{
     },
     hash::ContentHash,
     moment::Moment,
+    naming::Home,
     package::{decide::enter, event::PackageEvent, state::PackageState},
     project::{
-        decide::{InProject, owner_of, too_many_extensions},
+        decide::{InProject, too_many_extensions},
         event::{ProjectCreated, ProjectDescribed, ProjectEvent},
         state::ProjectState,
     },
@@ -215,7 +216,7 @@ impl Import<'_> {
         &self,
         state: &ProjectState,
         holds: bool,
-        project_id: &str,
+        home: &Home,
         arriving: Option<&ArrivingProject>,
     ) -> Decided<ProjectEvent> {
         if !holds {
@@ -223,14 +224,10 @@ impl Import<'_> {
         }
         let by = &self.authority.by;
         if !state.exists() {
-            let owner = match by {
-                Actor::Operator => arriving.and_then(|arriving| arriving.owner.clone()),
-                Actor::Seed | Actor::Owner(_) | Actor::Agent(_) => owner_of(by),
-            };
             let event = ProjectCreated {
-                project_id: project_id.to_owned(),
+                project_id: home.project_id.clone(),
                 by: by.clone(),
-                owner,
+                owner: Some(home.owner.clone()),
                 made_at: arriving.and_then(|arriving| arriving.created_at),
                 about: arriving.map(|arriving| arriving.about.clone()).unwrap_or_default(),
             };
@@ -245,7 +242,7 @@ impl Import<'_> {
         }
         let Some(arriving) = arriving else { return nothing(Outcome::Same) };
         let about = &arriving.about;
-        let name = state.name.as_ref().filter(|name| *name != project_id);
+        let name = state.name.as_ref().filter(|name| **name != home.project_id);
         let is_same = name == about.name.as_ref()
             && Some(&state.description) == about.description.as_ref()
             && Some(&state.settings) == about.settings.as_ref()

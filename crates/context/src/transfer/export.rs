@@ -20,6 +20,7 @@ use crate::{
     key,
     limits::{EXPORT_PIECE_OCTETS, READS_AT_ONCE, REVIEWS_OCTETS_MAX},
     members::quoted,
+    naming::reference,
     package::{event::PackageEvent, state::PackageState},
     project::state::ProjectState,
     reviews::step_of,
@@ -89,7 +90,8 @@ impl Exporter {
         let since = Since::at(self.context.log(), self.place.head).await?;
         let counts = serde_json::to_string(&self.counts).expect("numbers can be written");
         let data = format!("{{\"counts\":{counts},\"since\":{}}}", quoted(since.as_str()));
-        Outgoing { kind: END, data: &data, hash: None, reviews: None, cursor: None }.write(&mut self.piece);
+        Outgoing { kind: END, project: None, data: &data, hash: None, reviews: None, cursor: None }
+            .write(&mut self.piece);
         self.is_over = true;
         Ok(())
     }
@@ -106,8 +108,8 @@ impl Exporter {
         let Some((project, state)) = self.projects.get(first) else { return Ok(false) };
         let (project, state) = (project.clone(), state.clone());
         if kind == Kind::Project {
-            self.place.key = project;
-            self.line(Kind::Project, &json(&Project::from(&*state)), None, None);
+            self.place.key.clone_from(&project);
+            self.line(Kind::Project, &project, &json(&Project::from(&*state)), None, None);
             return Ok(true);
         }
         let index = match kind {
@@ -142,14 +144,14 @@ impl Exporter {
                 let read = try_join_all(rows.iter().map(|row| timed(&self.context, &row.key))).await?;
                 for (row, fact) in rows.iter().zip(read) {
                     self.place.key.clone_from(&row.key);
-                    self.fact(fact);
+                    self.fact(project, fact);
                 }
             }
             Kind::Session => {
                 for row in rows {
                     self.place.key.clone_from(&row.key);
                     if let Some(session) = self.context.session(project, &last(row)).await? {
-                        self.line(Kind::Session, &json(&session), None, None);
+                        self.line(Kind::Session, project, &json(&session), None, None);
                     }
                 }
             }
@@ -160,26 +162,49 @@ impl Exporter {
     pub(super) fn package(&mut self, package: Option<WholePackage>) {
         let Some(package) = package else { return };
         if let Some(hash) = package.hash {
-            self.line(Kind::Package, &package.text, Some(hash), package.reviews.as_deref());
+            let WholePackage { project, text, reviews, .. } = &package;
+            self.line(Kind::Package, project, text, Some(hash), reviews.as_deref());
             return;
         }
         self.counts.damaged += 1;
         let cursor = self.place.write();
-        let data = &package.text;
-        Outgoing { kind: DAMAGED, data, hash: None, reviews: None, cursor: Some(&cursor) }
-            .write(&mut self.piece);
+        let (data, project) = (&package.text, self.named(&package.project));
+        Outgoing {
+            kind: DAMAGED,
+            project: project.as_deref(),
+            data,
+            hash: None,
+            reviews: None,
+            cursor: Some(&cursor),
+        }
+        .write(&mut self.piece);
     }
 
-    pub(super) fn fact(&mut self, fact: Option<String>) {
+    pub(super) fn fact(&mut self, project: &str, fact: Option<String>) {
         if let Some(fact) = fact {
-            self.line(Kind::Fact, &fact, None, None);
+            self.line(Kind::Fact, project, &fact, None, None);
         }
     }
 
-    pub(super) fn line(&mut self, kind: Kind, data: &str, hash: Option<ContentHash>, reviews: Option<&str>) {
+    /// A record of a project, by the project's key.
+    pub(super) fn line(
+        &mut self,
+        kind: Kind,
+        project: &str,
+        data: &str,
+        hash: Option<ContentHash>,
+        reviews: Option<&str>,
+    ) {
         self.counts.add(kind);
-        let cursor = self.place.write();
-        Outgoing { kind: kind.as_str(), data, hash, reviews, cursor: Some(&cursor) }.write(&mut self.piece);
+        let (cursor, project) = (self.place.write(), self.named(project));
+        let (kind, project, cursor) = (kind.as_str(), project.as_deref(), Some(cursor.as_str()));
+        Outgoing { kind, project, data, hash, reviews, cursor }.write(&mut self.piece);
+    }
+
+    /// A project's name that says whose it is, by its key.
+    fn named(&self, project: &str) -> Option<String> {
+        let found = self.projects.binary_search_by(|(key, _)| key.as_str().cmp(project)).ok()?;
+        Some(reference(&self.projects[found].1))
     }
 }
 
@@ -189,6 +214,8 @@ pub(super) fn json(value: &impl serde::Serialize) -> String {
 
 /// A package for an export.
 pub(super) struct WholePackage {
+    /// The key of its project.
+    project: String,
     /// The package; of a damaged one its ids.
     text: String,
     /// Absent where it is damaged.
@@ -213,22 +240,23 @@ pub(super) async fn whole(context: &Context, id: &str) -> Result<Option<WholePac
     let raw = String::from_utf8_lossy(&deposited.raw);
     let text = Document { deposited: &raw, status: present.status, review_type: present.review_type }.text();
     let created_at = present.created_at.as_str().to_owned();
+    let project = id.split_once('/').map_or(id, |(project, _)| project).to_owned();
     if ContentHash::of_text(&text) != Some(present.hash) {
         tracing::error!(
             package = id,
             "a stored package is not what its hash says; it is left out of an export"
         );
-        let project = context.project(id.split_once('/').map_or(id, |(project, _)| project)).await?;
-        let ids = (quoted(&deposited.package_id), quoted(&project.project_id));
+        let state = context.project(&project).await?;
+        let ids = (quoted(&deposited.package_id), quoted(&state.project_id));
         let text = format!("{{\"package_id\":{},\"project_id\":{}}}", ids.0, ids.1);
-        return Ok(Some(WholePackage { text, hash: None, reviews: None, created_at }));
+        return Ok(Some(WholePackage { project, text, hash: None, reviews: None, created_at }));
     }
     let mut reviews = (steps.len() > 1).then(|| json(&steps));
     if reviews.as_ref().is_some_and(|reviews| reviews.len() > REVIEWS_OCTETS_MAX) {
         steps.iter_mut().for_each(|step| step.note = None);
         reviews = Some(json(&steps));
     }
-    Ok(Some(WholePackage { text, hash: Some(present.hash), reviews, created_at }))
+    Ok(Some(WholePackage { project, text, hash: Some(present.hash), reviews, created_at }))
 }
 
 /// The fact of a row by time.

@@ -56,7 +56,7 @@ impl ArrivingFact {
         if ended.as_ref().is_some_and(|(valid_to, _)| *valid_to <= valid_from) {
             return shape.wrong("valid_to", "later than valid_from");
         }
-        let asserted = Asserted::read(data, &project_id)?;
+        let asserted = Asserted::read(data, |id| id == project_id)?;
         let object = Object::parse(data).ok_or_else(|| Malformed::whole("A fact must be an object."))?;
         let mut document = object.without("valid_to");
         for (name, value) in [("source_package_id", "null"), ("confidence", "1.0"), ("tags", "[]")] {

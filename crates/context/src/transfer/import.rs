@@ -21,7 +21,11 @@ use crate::{
     key,
     limits::{EXPORT_PROJECTS_MAX, IMPORT_OCTETS_WAITING_MAX, IMPORTS_AT_ONCE, RENAMES_MAX},
     malformed::{Code, Malformed},
-    project::command::{Edit, EditProject},
+    naming::{Home, Place, split},
+    project::{
+        command::{Edit, EditProject},
+        decide::owner_of,
+    },
     refusals::Refused,
     rejection::Rejection,
 };
@@ -32,7 +36,7 @@ struct Waiting {
     kind: Kind,
     /// The record's own id.
     name: String,
-    /// The project's part, and the id of the stream.
+    /// The project's key, and the id of the stream.
     project: String,
     stream: String,
     arriving: Arriving,
@@ -46,11 +50,13 @@ pub(crate) struct Importer<'a> {
     report: Report,
     waiting: Vec<Waiting>,
     octets_waiting: usize,
-    /// Projects, by their parts, that are there.
+    /// Projects, by their keys, that are there.
     known: HashSet<String>,
+    /// Where records belong that give a project's id alone.
+    homes: HashMap<String, Home>,
     /// Those that came archived, which happens when everything is in.
     archived: BTreeMap<String, TimestampMs>,
-    /// Which package got which id, by the project's part and the id in the import.
+    /// Which package got which id, by the project's key and the id in the import.
     renamed: HashMap<(String, String), String>,
     seen: Counts,
     ends: Option<Counts>,
@@ -68,6 +74,7 @@ impl<'a> Importer<'a> {
             waiting: Vec::new(),
             octets_waiting: 0,
             known: HashSet::new(),
+            homes: HashMap::new(),
             archived: BTreeMap::new(),
             renamed: HashMap::new(),
             seen: Counts::default(),
@@ -118,14 +125,17 @@ impl<'a> Importer<'a> {
         if self.waiting.first().is_some_and(|first| first.kind != record.kind) {
             self.flush().await?;
         }
-        let (project_id, name) = (arriving.project_id().to_owned(), Arriving::id(record));
-        if let Arriving::Project(project) = &arriving {
-            let outcome = self.project(&project_id, Some(project)).await;
-            return self.note((line, record.kind, &name), outcome);
+        let name = Arriving::id(record);
+        let (project, home) = match self.home(record, &arriving).await {
+            Ok(Place { key, home, .. }) => (key, home),
+            Err(failure) => return self.note((line, record.kind, &name), Err(failure)),
+        };
+        if let Arriving::Project(record) = &arriving {
+            let outcome = self.project((&project, &home), Some(record)).await;
+            return self.note((line, Kind::Project, &name), outcome);
         }
-        let project = key::part(&project_id);
         if !self.is_known(&project).await?
-            && let Err(failure) = self.project(&project_id, None).await
+            && let Err(failure) = self.project((&project, &home), None).await
         {
             return self.note((line, record.kind, &name), Err(failure));
         }
@@ -149,6 +159,40 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
+    /// Where a record belongs: an owner's records in its own namespace, the operator's where they say, or where the
+    /// first one of the project's id went.
+    async fn home(&mut self, record: &Incoming, arriving: &Arriving) -> Result<Place, Failure> {
+        let (context, named) = (self.context, arriving.project_id());
+        if let Some(Home { owner, project_id }) = &record.project {
+            let is_its_id = named == project_id || split(named).is_some_and(|(_, id)| id == project_id);
+            if !is_its_id {
+                return Err(
+                    Rejection::from(Malformed::field("project_id", "the project of the record")).into()
+                );
+            }
+            if owner_of(&self.import.authority.by).is_some_and(|own| own != *owner) {
+                return Err(Rejection::NotPermitted.into());
+            }
+            return Ok(context.place_of(owner, project_id).await?);
+        }
+        if let Some(own) = owner_of(&self.import.authority.by) {
+            return Ok(context.place_of(&own, named).await?);
+        }
+        let owner = match arriving {
+            Arriving::Project(project) => project.owner.clone(),
+            Arriving::Package(_) | Arriving::Fact(_) | Arriving::Session(_) => None,
+        };
+        let place = match (owner, self.homes.get(named)) {
+            (Some(owner), _) => context.place_of(&owner, named).await?,
+            (None, Some(Home { owner, project_id })) => context.place_of(owner, project_id).await?,
+            (None, None) => context.place(&self.import.authority.by, named, arriving.author()).await?,
+        };
+        if self.homes.len() < EXPORT_PROJECTS_MAX {
+            self.homes.insert(named.to_owned(), place.home.clone());
+        }
+        Ok(place)
+    }
+
     async fn is_known(&mut self, project: &str) -> Result<bool, Refused> {
         let mut known = self.known.contains(project)
             || self.dry_run.as_ref().is_some_and(|foretold| foretold.has_project(project));
@@ -164,23 +208,22 @@ impl<'a> Importer<'a> {
     /// A project, from its record or because something is put into it.
     async fn project(
         &mut self,
-        project_id: &str,
+        (id, home): (&str, &Home),
         record: Option<&ArrivingProject>,
     ) -> Result<Outcome, Failure> {
         if record.is_none() && !self.context.config().auto_create_projects {
             return Err(Rejection::ProjectNotFound.into());
         }
-        let id = key::part(project_id);
-        let named = Named { project_id, record };
-        let placing = Placing { context: self.context, import: &self.import, id: &id, record: &named };
+        let named = Named { home, record };
+        let placing = Placing { context: self.context, import: &self.import, id, record: &named };
         let outcome = match &mut self.dry_run {
             Some(foretold) => foretold.project(&placing).await?,
-            None => self.context.projects().execute(&id, &placing, None).await?.reply,
+            None => self.context.projects().execute(id, &placing, None).await?.reply,
         };
         if let Some(at) = record.and_then(|record| record.archived_at)
             && matches!(outcome, Outcome::New | Outcome::Continued)
         {
-            self.archived.insert(id, at);
+            self.archived.insert(id.to_owned(), at);
         }
         Ok(outcome)
     }
@@ -327,6 +370,16 @@ impl Arriving {
             Self::Package(package) => &package.package.head.project_id,
             Self::Fact(fact) => &fact.project_id,
             Self::Session(session) => &session.project_id,
+        }
+    }
+
+    /// Who it says that it is by.
+    fn author(&self) -> Option<&str> {
+        match self {
+            Self::Project(_) => None,
+            Self::Package(package) => Some(&package.package.head.created_by.id),
+            Self::Fact(fact) => fact.asserted_by.as_ref().map(|by| by.id.as_str()),
+            Self::Session(session) => Some(&session.started.actor_id),
         }
     }
 

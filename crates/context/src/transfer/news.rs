@@ -44,7 +44,7 @@ impl Exporter {
             Kind::Project => {
                 for news in &news {
                     let project = self.context.project(news.stream.id()).await?;
-                    self.line(Kind::Project, &json(&Project::from(&*project)), None, None);
+                    self.line(Kind::Project, news.stream.id(), &json(&Project::from(&*project)), None, None);
                 }
             }
             Kind::Package => self.new_packages(&news).await?,
@@ -53,7 +53,7 @@ impl Exporter {
                 for news in &news {
                     let (project, session) = news.stream.id().split_once('/').unwrap_or_default();
                     if let Some(session) = self.context.session(project, session).await? {
-                        self.line(Kind::Session, &json(&session), None, None);
+                        self.line(Kind::Session, project, &json(&session), None, None);
                     }
                 }
             }
@@ -102,7 +102,7 @@ impl Exporter {
         }
         for (_, key) in keys {
             let fact = fact(&self.context, &key).await?;
-            self.fact(fact);
+            self.fact(key.split_once('/').map_or("", |(project, _)| project), fact);
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ use crate::{
     index::{FACTS, ended},
     key,
     moment::Moment,
+    naming::Home,
     package::{event::PackageEvent, room::PackageRoom, state::PackageState},
     project::{decide::InProject, event::ProjectEvent, room::ProjectRoom, state::ProjectState},
     rejection::Rejection,
@@ -163,9 +164,9 @@ impl Command<SessionRoom> for Placing<'_, ArrivingSession> {
     }
 }
 
-/// A project by its id, and its record where there is one.
+/// A project by where it belongs, and its record where there is one.
 pub(crate) struct Named<'a> {
-    pub(crate) project_id: &'a str,
+    pub(crate) home: &'a Home,
     pub(crate) record: Option<&'a ArrivingProject>,
 }
 
@@ -187,6 +188,6 @@ impl Command<ProjectRoom> for Placing<'_, Named<'_>> {
         holds: &bool,
         _: &Stamp,
     ) -> Result<Decision<ProjectEvent, Outcome>, Rejection> {
-        self.import.project(state, *holds, self.record.project_id, self.record.record)
+        self.import.project(state, *holds, self.record.home, self.record.record)
     }
 }

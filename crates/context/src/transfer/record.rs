@@ -11,6 +11,7 @@ use crate::{
     lifecycle::words,
     malformed::{Code, Malformed},
     members::{Object, quoted},
+    naming::{Home, split},
     schema::CONTENT_HASH,
 };
 
@@ -60,6 +61,8 @@ impl Counts {
 #[derive(Debug, Clone)]
 pub(crate) struct Outgoing<'a> {
     pub(crate) kind: &'static str,
+    /// The project that it is of, as `OWNER:ID`; none for the end.
+    pub(crate) project: Option<&'a str>,
     /// JSON, as it is kept.
     pub(crate) data: &'a str,
     pub(crate) hash: Option<ContentHash>,
@@ -76,6 +79,10 @@ impl Outgoing<'_> {
         out.push_str(self.kind);
         out.push_str("\",\"data\":");
         out.extend(self.data.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
+        if let Some(project) = self.project {
+            out.push_str(",\"project\":");
+            out.push_str(&quoted(project));
+        }
         if let Some(hash) = self.hash {
             out.push_str(&format!(",\"{CONTENT_HASH}\":\"{hash}\""));
         }
@@ -95,6 +102,8 @@ impl Outgoing<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Incoming {
     pub(crate) kind: Kind,
+    /// The project that it says that it is of, where it says whose.
+    pub(crate) project: Option<Home>,
     /// The data as it was sent, as a JSON object.
     pub(crate) data: String,
     /// The hash that it claims.
@@ -147,8 +156,12 @@ pub(crate) fn read(octets: &[u8]) -> Result<Said, Malformed> {
                 .map_err(|_| Malformed::field(CONTENT_HASH, "sha256:<64 hex digits>"))?,
         ),
     };
+    let project = match object.get("project") {
+        None | Some("null") => None,
+        Some(text) => Some(home(text).ok_or_else(|| Malformed::field("project", "OWNER:ID"))?),
+    };
     let reviews = object.get("reviews").filter(|reviews| *reviews != "null").map(str::to_owned);
-    Ok(Said::Record(Box::new(Incoming { kind, data, claim, reviews, has_envelope: true })))
+    Ok(Said::Record(Box::new(Incoming { kind, project, data, claim, reviews, has_envelope: true })))
 }
 
 /// A record without an envelope is told by its members.
@@ -166,5 +179,13 @@ fn bare(object: &Object<'_>) -> Result<Said, Malformed> {
         return Err(Malformed::missing("record"));
     };
     let data = object.text().to_owned();
-    Ok(Said::Record(Box::new(Incoming { kind, data, claim: None, reviews: None, has_envelope: false })))
+    let (project, claim, reviews) = (None, None, None);
+    Ok(Said::Record(Box::new(Incoming { kind, project, data, claim, reviews, has_envelope: false })))
+}
+
+/// A project by owner and id, as a JSON string.
+fn home(text: &str) -> Option<Home> {
+    let text: String = serde_json::from_str(text).ok()?;
+    let (owner, id) = split(&text)?;
+    Some(Home { owner, project_id: id.to_owned() })
 }

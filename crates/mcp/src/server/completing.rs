@@ -97,7 +97,8 @@ async fn names(operations: &Operations, caller: &Caller, source: &Source) -> Vec
     }
     let answer = reply.value();
     let listed = answer.as_array().or(answer[source.list].as_array());
-    let names = listed.into_iter().flatten().filter_map(|one| one[source.member].as_str());
+    let names =
+        listed.into_iter().flatten().filter_map(|one| one["ref"].as_str().or(one[source.member].as_str()));
     names.map(str::to_owned).collect::<Vec<_>>()
 }
 

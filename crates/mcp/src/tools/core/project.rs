@@ -8,12 +8,14 @@ use crate::tools::asking::{Asking, Refusal, Route, get};
 
 pub(crate) const LIST: Route = get("/v1/projects");
 
-/// The ids of the projects that the caller may read.
+/// The projects that the caller may read, each by a name that means it.
 pub(crate) async fn all(asking: &Asking) -> Result<Vec<String>, Refusal> {
     let found = asking.read(&LIST, &[], &[]).await?;
     let projects = found["projects"].as_array().map(Vec::as_slice).unwrap_or_default();
     let open = projects.iter().filter(|project| project["archived_at"].is_null());
-    Ok(open.filter_map(|project| project["project_id"].as_str()).map(str::to_owned).collect())
+    let name =
+        |project: &'_ Value| project["ref"].as_str().or(project["project_id"].as_str()).map(str::to_owned);
+    Ok(open.filter_map(name).collect())
 }
 
 /// The project that is named; the only one that there is; the one of the owner's name where there is none.

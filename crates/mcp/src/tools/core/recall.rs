@@ -70,10 +70,10 @@ fn words(query: &str) -> Vec<String> {
 /// What a project stands at, in short.
 async fn oriented(asking: &Asking, project: &str) -> Answer {
     let bundle = asking.read(&ORIENT, &[project], &[]).await?;
-    let packages: Vec<Value> = listed(&bundle, "recent_packages").iter().map(short).collect();
-    let facts: Vec<Value> = listed(&bundle, "active_facts").iter().map(fact).collect();
-    let shown =
-        json!({"project": bundle["project"]["project_id"], "open_questions": bundle["open_questions"]});
+    let packages: Vec<Value> =
+        listed(&bundle, "recent_packages").iter().map(|package| short(project, package)).collect();
+    let facts: Vec<Value> = listed(&bundle, "active_facts").iter().map(|one| fact(project, one)).collect();
+    let shown = json!({"project": project, "open_questions": bundle["open_questions"]});
     Ok(assembled(shown, packages, facts))
 }
 
@@ -84,29 +84,27 @@ async fn found(asking: &Asking, projects: &[String], query: &str, words: &[Strin
         let near = [("mode", "relevant"), ("query", query), ("limit", FOUND)];
         let near = asking.read(&PULL, &[project], &near).await?;
         for found in listed(&near, "packages") {
-            seen.insert(key(&found["package"]));
-            packages.push((found["score"].as_f64().unwrap_or_default(), short(&found["package"])));
+            seen.insert(key(project, &found["package"]));
+            packages.push((found["score"].as_f64().unwrap_or_default(), short(project, &found["package"])));
         }
         // What was deposited a moment ago may not be in the index yet.
         let newest = asking.read(&PULL, &[project], &[("limit", NEWEST)]).await?;
         for package in listed(&newest, "packages") {
-            if has(&text_of(package), words) && seen.insert(key(package)) {
-                packages.push((0.0, short(package)));
+            if has(&text_of(package), words) && seen.insert(key(project, package)) {
+                packages.push((0.0, short(project, package)));
             }
         }
         let current = asking.read(&FACTS, &[project], &[]).await?;
-        facts.extend(
-            listed(&current, "facts").iter().filter(|fact| has(&text_of_fact(fact), words)).map(fact),
-        );
+        let near = listed(&current, "facts").iter().filter(|fact| has(&text_of_fact(fact), words));
+        facts.extend(near.map(|one| fact(project, one)));
     }
     packages.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let packages = packages.into_iter().map(|(_, package)| package).collect();
     Ok(assembled(json!({}), packages, facts))
 }
 
-fn key(package: &Value) -> (String, String) {
-    let text = |name: &str| package[name].as_str().unwrap_or_default().to_owned();
-    (text("project_id"), text("package_id"))
+fn key(project: &str, package: &Value) -> (String, String) {
+    (project.to_owned(), package["package_id"].as_str().unwrap_or_default().to_owned())
 }
 
 fn text_of(package: &Value) -> String {
@@ -124,10 +122,10 @@ fn has(text: &str, words: &[String]) -> bool {
 }
 
 /// A package in few words; `package_id` brings the whole.
-fn short(package: &Value) -> Value {
+fn short(project: &str, package: &Value) -> Value {
     let mut short = json!({
         "package_id": package["package_id"],
-        "project_id": package["project_id"],
+        "project_id": project,
         "title": package["title"],
         "by": package["created_by"]["id"],
         "at": package["created_at"],
@@ -147,10 +145,10 @@ fn short(package: &Value) -> Value {
     short
 }
 
-fn fact(fact: &Value) -> Value {
+fn fact(project: &str, fact: &Value) -> Value {
     json!({
         "subject": fact["subject"], "predicate": fact["predicate"], "value": fact["value"],
-        "since": fact["valid_from"], "by": fact["asserted_by"]["id"], "project_id": fact["project_id"],
+        "since": fact["valid_from"], "by": fact["asserted_by"]["id"], "project_id": project,
     })
 }
 

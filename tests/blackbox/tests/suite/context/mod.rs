@@ -37,6 +37,7 @@ mod matrix;
 mod meaning;
 mod members;
 mod moving;
+mod namespaces;
 mod optional;
 mod projects;
 mod reading;

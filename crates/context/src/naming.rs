@@ -1,0 +1,291 @@
+//! Which project a request names: project ids are a namespace of their owner (wire.md D.4). A plain id is the project of
+//! the bearer's own owner, or else the one that is shared with it; `OWNER:ID` names another owner's.
+//! Must not know: HTTP, or what is done in the project.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use plenary_accounts::Actor;
+use plenary_kernel::{AgentHandle, OwnerName};
+use plenary_log::{Fault, Order};
+
+use crate::{
+    Context, Failure,
+    index::{PROJECTS, SHARED},
+    key,
+    limits::NAMESAKES_MAX,
+    project::{
+        decide::{nobodys, owner_of},
+        state::ProjectState,
+    },
+    rejection::Rejection,
+};
+
+/// Where a project belongs: its own id, in the namespace of its owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    /// Whose it is.
+    pub owner: OwnerName,
+    /// Its id.
+    pub project_id: String,
+}
+
+/// A project as a request names it, whether it is there or would come into being.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// What its streams and index rows begin with.
+    pub(crate) key: String,
+    pub(crate) home: Home,
+    /// The default where there is no such project.
+    pub(crate) state: Arc<ProjectState>,
+}
+
+impl Place {
+    fn vacant(owner: OwnerName, id: &str) -> Self {
+        let key = key::project(&owner, id);
+        Self { key, home: Home { owner, project_id: id.to_owned() }, state: Arc::default() }
+    }
+
+    fn of(key: String, state: Arc<ProjectState>) -> Self {
+        let home = Home { owner: owner(&state), project_id: state.project_id.clone() };
+        Self { key, home, state }
+    }
+
+    /// Whether what is put into it may name it so: by its id, by its whole reference, or as the request did.
+    pub(crate) fn is_named(&self, by: &str, named: &str) -> bool {
+        by == self.home.project_id || by == named || by == self.home.reference()
+    }
+}
+
+impl Home {
+    /// The name by which every token means this project.
+    #[must_use]
+    pub fn reference(&self) -> String {
+        format!("{}:{}", self.owner, self.project_id)
+    }
+}
+
+/// Whose namespace a project is in. Those from before ids were a namespace may belong to nobody.
+fn owner(state: &ProjectState) -> OwnerName {
+    state.owner.clone().unwrap_or_else(nobodys)
+}
+
+/// The name by which every token means a project.
+pub(crate) fn reference(state: &ProjectState) -> String {
+    format!("{}:{}", owner(state), state.project_id)
+}
+
+/// The two parts of `OWNER:ID`; none where a text is not of that form.
+#[must_use]
+pub fn split(text: &str) -> Option<(OwnerName, &str)> {
+    let (owner, id) = text.split_once(':')?;
+    Some((owner.parse().ok()?, id)).filter(|(_, id)| !id.is_empty())
+}
+
+/// Which of the projects that a bearer sees its plain id does not name, by their keys.
+pub(crate) fn ambiguous<'a>(
+    by: &Actor,
+    visible: &'a [(String, Arc<ProjectState>)],
+) -> HashMap<&'a str, String> {
+    let own = owner_of(by);
+    let mut namesakes = HashMap::<&str, u32>::new();
+    for (_, state) in visible {
+        *namesakes.entry(state.project_id.as_str()).or_default() += 1;
+    }
+    let is_plain = |state: &ProjectState| {
+        let is_own = own.is_some() && state.owner == own;
+        is_own || (namesakes[state.project_id.as_str()] == 1 && split(&state.project_id).is_none())
+    };
+    let others = visible.iter().filter(|(_, state)| !is_plain(state));
+    others.map(|(key, state)| (key.as_str(), reference(state))).collect()
+}
+
+impl Context {
+    /// The project that a bearer means. `author` is whoever what is put into it says that it is by: where the operator
+    /// names a project that nobody has, it is that actor's owner's.
+    ///
+    /// # Errors
+    /// `ProjectNotFound` for another owner's that the bearer may not read, there or not; `AmbiguousProjectId` where a
+    /// plain id means several.
+    pub(crate) async fn place(&self, by: &Actor, text: &str, author: Option<&str>) -> Result<Place, Failure> {
+        let Some(own) = owner_of(by) else { return self.place_for_operator(text, author).await };
+        if let Some(place) = self.owned(&own, text).await? {
+            return Ok(place);
+        }
+        let is_read = |place: &Place| place.state.access(by).read;
+        let Some((named, id)) = split(text) else {
+            return only(self.shared_with(by, text).await?)?.map_or_else(|| Ok(Place::vacant(own, text)), Ok);
+        };
+        if let Some(place) = self.owned(&named, id).await?.filter(is_read) {
+            return Ok(place);
+        }
+        if named == own {
+            return Ok(Place::vacant(own, id));
+        }
+        let old = self.at(key::part(text)).await?.filter(is_read);
+        old.ok_or_else(|| Rejection::ProjectNotFound.into())
+    }
+
+    async fn place_for_operator(&self, text: &str, author: Option<&str>) -> Result<Place, Failure> {
+        if let Some((owner, id)) = split(text) {
+            if let Some(place) = self.owned(&owner, id).await? {
+                return Ok(place);
+            }
+            if self.accounts().fresh_owner(&owner).await?.state.exists() {
+                return Ok(Place::vacant(owner, id));
+            }
+        }
+        if let Some(place) = only(self.namesakes(text).await?)? {
+            return Ok(place);
+        }
+        Ok(Place::vacant(self.owner_of_author(author).await?, text))
+    }
+
+    /// The place of an id in the namespace of an owner, whether there is a project or not.
+    pub(crate) async fn place_of(&self, owner: &OwnerName, id: &str) -> Result<Place, Fault> {
+        Ok(self.owned(owner, id).await?.unwrap_or_else(|| Place::vacant(owner.clone(), id)))
+    }
+
+    /// The project of an owner.
+    async fn owned(&self, whose: &OwnerName, id: &str) -> Result<Option<Place>, Fault> {
+        if let Some(place) = self.at(key::project(whose, id)).await? {
+            return Ok(Some(place));
+        }
+        // Projects from before ids were a namespace are kept under the id alone.
+        let old = self.at(key::part(id)).await?;
+        Ok(old.filter(|place| owner(&place.state) == *whose))
+    }
+
+    async fn at(&self, key: String) -> Result<Option<Place>, Fault> {
+        let state = self.project(&key).await?;
+        Ok(state.exists().then(|| Place::of(key, state)))
+    }
+
+    /// The projects of an id that are shared with a bearer.
+    async fn shared_with(&self, by: &Actor, id: &str) -> Result<Vec<Place>, Fault> {
+        let mut found = BTreeMap::new();
+        let part = key::part(id);
+        for entry in entries(by) {
+            let prefix = format!("{}/", key::part(&entry));
+            let keys = self.keys(SHARED, &prefix, &part).await?;
+            found.extend(keys.into_iter().map(|key| (key, ())));
+        }
+        let mut shared = Vec::new();
+        for key in found.into_keys().chain([part]) {
+            shared.extend(self.at(key).await?.filter(|place| place.state.access(by).read));
+        }
+        Ok(shared)
+    }
+
+    /// The projects of an id, whoever's they are.
+    async fn namesakes(&self, id: &str) -> Result<Vec<Place>, Fault> {
+        let part = key::part(id);
+        let keys = self.keys(PROJECTS, "", &part).await?;
+        let mut found = Vec::new();
+        for key in keys.into_iter().chain([part]) {
+            found.extend(self.at(key).await?);
+        }
+        Ok(found)
+    }
+
+    /// The keys of projects of an id, of those that an index has behind a prefix.
+    async fn keys(&self, index: &'static str, prefix: &str, part: &str) -> Result<Vec<String>, Fault> {
+        let of_id = format!("{prefix}{part}{}", key::OF_OWNER);
+        let rows = self.log().read_index(index, &of_id, None, NAMESAKES_MAX, Order::Ascending).await?;
+        Ok(rows.iter().map(|row| row.key[prefix.len()..].to_owned()).collect())
+    }
+
+    /// The owner that an actor belongs to, where that is known here; `plenary` otherwise.
+    pub(crate) async fn owner_of_author(&self, author: Option<&str>) -> Result<OwnerName, Fault> {
+        let handle = author.and_then(|id| {
+            let handle = if id.starts_with('@') { id.to_owned() } else { format!("@{id}") };
+            handle.parse::<AgentHandle>().ok()
+        });
+        let name = match handle {
+            Some(handle) => Some(handle.owner_name()),
+            None => author.and_then(|id| id.parse().ok()),
+        };
+        match name {
+            Some(name) if self.accounts().fresh_owner(&name).await?.state.exists() => Ok(name),
+            Some(_) | None => Ok(nobodys()),
+        }
+    }
+
+    /// How a bearer names a project that it may read: by its id where that means it, else by owner and id.
+    pub(crate) async fn named_for(
+        &self,
+        by: &Actor,
+        key: &str,
+        state: &ProjectState,
+    ) -> Result<String, Fault> {
+        match self.place(by, &state.project_id, None).await {
+            Ok(place) if place.key == key => Ok(state.project_id.clone()),
+            Ok(_) | Err(Failure::Rejected(_)) => Ok(reference(state)),
+            Err(Failure::Fault(fault)) => Err(fault),
+        }
+    }
+}
+
+/// The one project, if there is one.
+fn only(mut places: Vec<Place>) -> Result<Option<Place>, Rejection> {
+    if places.len() > 1 { Err(Rejection::AmbiguousProjectId) } else { Ok(places.pop()) }
+}
+
+/// The entries under which projects are shared with a bearer.
+pub(crate) fn entries(by: &Actor) -> Vec<String> {
+    match by {
+        Actor::Operator | Actor::Seed => Vec::new(),
+        Actor::Owner(owner) => vec![format!("@{owner}.*")],
+        Actor::Agent(agent) => vec![agent.to_string(), format!("@{}.*", agent.owner())],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::TimestampMs;
+
+    use super::*;
+
+    #[test]
+    fn ap_1_a_reference_is_an_owner_and_an_id_that_may_have_colons() {
+        let read = |text| split(text).map(|(owner, id)| (owner.to_string(), id.to_owned()));
+        assert_eq!(read("nick:parser"), Some(("nick".to_owned(), "parser".to_owned())));
+        assert_eq!(read("nick:urn:x"), Some(("nick".to_owned(), "urn:x".to_owned())));
+        for plain in ["parser", ":parser", "nick:", "Nick:parser", "a.b:c", "~nick:p"] {
+            assert_eq!(read(plain), None, "{plain}");
+        }
+    }
+
+    fn project(owner: &str, id: &str) -> (String, Arc<ProjectState>) {
+        let name: OwnerName = owner.parse().unwrap();
+        let state = ProjectState {
+            project_id: id.to_owned(),
+            created_at: Some(TimestampMs(1)),
+            owner: Some(name.clone()),
+            ..ProjectState::default()
+        };
+        (key::project(&name, id), Arc::new(state))
+    }
+
+    #[test]
+    fn ap_1_a_list_has_a_reference_where_a_plain_id_means_another_or_several() {
+        let visible = [
+            project("ann", "p"),
+            project("bob", "p"),
+            project("bob", "q"),
+            project("ann", "x:y"),
+            project("bob", "z:y"),
+        ];
+        let seen = |by: &str| {
+            let found = ambiguous(&by.parse().unwrap(), &visible);
+            let mut found: Vec<String> = found.into_values().collect();
+            found.sort();
+            found
+        };
+        assert_eq!(seen("@ann.a"), ["bob:p", "bob:z:y"]);
+        assert_eq!(seen("~bob"), ["ann:p", "ann:x:y"]);
+        assert_eq!(seen("operator"), ["ann:p", "ann:x:y", "bob:p", "bob:z:y"]);
+    }
+}
