@@ -48,7 +48,11 @@ pub fn fault_refusal(fault: &Fault) -> Refusal {
         }
         Fault::Corrupt(_) => {
             tracing::error!(%fault, "a request was refused");
-            Refusal::new(Class::Internal, "internal", "The server can't answer this.")
+            Refusal::new(
+                Class::Internal,
+                "corrupt",
+                "What is stored of this is damaged; nothing was done. The server's log names the place.",
+            )
         }
     }
 }

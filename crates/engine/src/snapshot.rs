@@ -30,8 +30,14 @@ fn row(stream: &StreamName) -> String {
 
 /// The newest usable snapshot, or the empty state.
 pub(crate) async fn load<R: Room>(log: &Log, stream: &StreamName) -> Result<(R::State, Version), Fault> {
-    let Some(kept) = log.read_row(&row(stream)).await? else {
-        return Ok((R::State::default(), Version::ZERO));
+    let kept = match log.read_row(&row(stream)).await {
+        Ok(Some(kept)) => kept,
+        Ok(None) => return Ok((R::State::default(), Version::ZERO)),
+        Err(fault @ Fault::Corrupt(_)) => {
+            tracing::error!(%fault, "a damaged snapshot is ignored");
+            return Ok((R::State::default(), Version::ZERO));
+        }
+        Err(fault) => return Err(fault),
     };
     match serde_json::from_slice::<Found<R::State>>(&kept.value) {
         Ok(found) if found.form == R::SNAPSHOT_FORM => Ok((found.state, found.version)),

@@ -9,11 +9,12 @@ use crate::{
 };
 
 /// The steps, in order: the first one makes version 1.
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 5] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
+    include_str!("schema/5.sql"),
 ];
 
 /// Longest time that one step may wait for the others, or take.

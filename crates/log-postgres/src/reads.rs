@@ -6,7 +6,9 @@ use std::{
 };
 
 use plenary_kernel::{Position, TimestampMs, Version};
-use plenary_log::{Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews};
+use plenary_log::{
+    Digest, Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews,
+};
 use tokio_postgres::{Row as Record, types::ToSql};
 
 use crate::{
@@ -14,7 +16,7 @@ use crate::{
     target::{place, stored},
     text::{self, Range},
     trouble::Trouble,
-    write::known::{key_record, nth, octets, row},
+    write::known::{checked, key_record, nth, octets, row},
 };
 
 macro_rules! statements {
@@ -28,19 +30,19 @@ macro_rules! statements {
 }
 
 statements! {
-    Stream = "SELECT position, version, kind, form, at, envelope, payload FROM events \
+    Stream = "SELECT position, version, kind, form, at, envelope, payload, sum FROM events \
         WHERE stream = (SELECT id FROM streams WHERE name = $1) AND version > $2 ORDER BY version LIMIT $3";
-    Log = "SELECT e.position, e.version, e.kind, e.form, e.at, e.envelope, e.payload, e.stream, s.name FROM \
+    Log = "SELECT e.position, e.version, e.kind, e.form, e.at, e.envelope, e.payload, e.sum, e.stream, s.name FROM \
         (SELECT * FROM events WHERE position > $1 ORDER BY position LIMIT $2) e \
         JOIN streams s ON s.id = e.stream ORDER BY e.position";
-    IndexUp = "SELECT key, value FROM idx WHERE name = $1 AND key >= $2 AND key < $3 ORDER BY key LIMIT $4";
-    IndexUpAll = "SELECT key, value FROM idx WHERE name = $1 AND key >= $2 ORDER BY key LIMIT $3";
-    IndexDown = "SELECT key, value FROM idx WHERE name = $1 AND key >= $2 AND key < $3 ORDER BY key DESC LIMIT $4";
-    IndexDownAll = "SELECT key, value FROM idx WHERE name = $1 AND key >= $2 ORDER BY key DESC LIMIT $3";
-    OneRow = "SELECT revision, value FROM rows WHERE name = $1";
-    Rows = "SELECT name, revision, value FROM rows WHERE name >= $1 AND name < $2 ORDER BY name LIMIT $3";
-    RowsAll = "SELECT name, revision, value FROM rows WHERE name >= $1 ORDER BY name LIMIT $2";
-    Key = "SELECT digest, outcome FROM keys WHERE scope = $1 AND key = $2";
+    IndexUp = "SELECT key, value, sum FROM idx WHERE name = $1 AND key >= $2 AND key < $3 ORDER BY key LIMIT $4";
+    IndexUpAll = "SELECT key, value, sum FROM idx WHERE name = $1 AND key >= $2 ORDER BY key LIMIT $3";
+    IndexDown = "SELECT key, value, sum FROM idx WHERE name = $1 AND key >= $2 AND key < $3 ORDER BY key DESC LIMIT $4";
+    IndexDownAll = "SELECT key, value, sum FROM idx WHERE name = $1 AND key >= $2 ORDER BY key DESC LIMIT $3";
+    OneRow = "SELECT name, revision, value, sum FROM rows WHERE name = $1";
+    Rows = "SELECT name, revision, value, sum FROM rows WHERE name >= $1 AND name < $2 ORDER BY name LIMIT $3";
+    RowsAll = "SELECT name, revision, value, sum FROM rows WHERE name >= $1 ORDER BY name LIMIT $2";
+    Key = "SELECT digest, outcome, sum FROM keys WHERE scope = $1 AND key = $2";
     Between = "SELECT s.name, min(e.version) FROM events e JOIN streams s ON s.id = e.stream \
         WHERE e.position > $1 AND e.position <= $2 AND starts_with(s.name, $3) GROUP BY s.name";
     // From the last event back in steps that double until one is not past the position, then by halves: between `low`,
@@ -108,9 +110,9 @@ impl Reads for Postgres {
             let records = self.0.query(Sql::Log, &[&stored(after.0), &most(max)]).await?;
             let mut names = HashMap::new();
             decoded(&records, |record| {
-                let name = match names.entry(record.try_get::<_, i64>(7)?) {
+                let name = match names.entry(record.try_get::<_, i64>(8)?) {
                     Entry::Occupied(name) => name.into_mut(),
-                    Entry::Vacant(name) => name.insert(StreamName::stored(&text::plain(record.try_get(8)?))),
+                    Entry::Vacant(name) => name.insert(StreamName::stored(&text::plain(record.try_get(9)?))),
                 };
                 event(record, name.clone())
             })
@@ -134,15 +136,19 @@ impl Reads for Postgres {
         Box::pin(async move {
             let records = self.range(sql, Some(name), range, max).await?;
             decoded(&records, |record| {
-                let key = text::plain(record.try_get(0)?).into_owned();
-                Ok(IndexRow { key, value: octets(record, 1)? })
+                let row =
+                    IndexRow { key: text::plain(record.try_get(0)?).into_owned(), value: octets(record, 1)? };
+                let what = || format!("the key {} of the index {name}", row.key);
+                undamaged(Digest::index(name, &row.key, &row.value), record.try_get(2)?, what)?;
+                Ok(row)
             })
         })
     }
     fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>> {
         Box::pin(async move {
             let records = self.0.query(Sql::OneRow, &[&text::stored(name)]).await?;
-            Ok(decoded(&records, |record| row(record, 0))?.pop())
+            let rows = decoded(&records, |record| row(record, 1, name)?.map_err(Trouble::Broken))?;
+            Ok(rows.into_iter().next())
         })
     }
     fn read_rows<'a>(
@@ -158,13 +164,18 @@ impl Reads for Postgres {
         };
         Box::pin(async move {
             let records = self.range((Sql::Rows, Sql::RowsAll), None, range, max).await?;
-            decoded(&records, |record| Ok((text::plain(record.try_get(0)?).into_owned(), row(record, 1)?)))
+            decoded(&records, |record| {
+                let name = text::plain(record.try_get(0)?).into_owned();
+                let row = row(record, 1, &name)?.map_err(Trouble::Broken)?;
+                Ok((name, row))
+            })
         })
     }
     fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>> {
         Box::pin(async move {
             let records = self.0.query(Sql::Key, &[&text::stored(scope), &text::stored(key)]).await?;
-            Ok(decoded(&records, |record| key_record(record, 0))?.pop())
+            let kept = |record: &Record| key_record(record, 0, (scope, key))?.map_err(Trouble::Broken);
+            Ok(decoded(&records, kept)?.pop())
         })
     }
     fn streams_between<'a>(
@@ -214,10 +225,10 @@ fn decoded<T>(
     records.iter().map(decode).collect::<Result<_, _>>().map_err(Trouble::fault)
 }
 
-/// An event, from its first seven columns.
+/// An event, from its first eight columns.
 fn event(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
     let form: i32 = record.try_get(3)?;
-    Ok(StoredEvent {
+    let event = StoredEvent {
         position: Position(place(record.try_get(0)?)?),
         stream,
         version: Version(place(record.try_get(1)?)?),
@@ -226,5 +237,13 @@ fn event(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
         at: TimestampMs(place(record.try_get(4)?)?),
         envelope: octets(record, 5)?,
         payload: octets(record, 6)?,
-    })
+    };
+    undamaged(Digest::event(&event), record.try_get(7)?, || {
+        format!("position {} (version {} of {})", event.position, event.version, event.stream)
+    })?;
+    Ok(event)
+}
+
+fn undamaged(digest: Digest, stored: Option<i32>, what: impl FnOnce() -> String) -> Result<(), Trouble> {
+    checked((), digest, stored, what).map_err(Trouble::Broken)
 }

@@ -2,7 +2,10 @@
 
 mod server;
 
-use plenary_log::{Opened, conformance};
+use plenary_log::{
+    Opened,
+    conformance::{self, damage::Damage},
+};
 
 struct Postgres(server::Place);
 
@@ -18,4 +21,23 @@ impl conformance::Store for Postgres {
     }
 }
 
-plenary_log::conformance!(Postgres, durable, shared);
+impl conformance::Damageable for Postgres {
+    async fn damage(&self, damage: Damage<'_>) {
+        let one = match damage {
+            Damage::Envelope(position) => format!(
+                "UPDATE events SET envelope = set_byte(envelope, 0, get_byte(envelope, 0) # 1) WHERE position = {position}"
+            ),
+            Damage::Kind(position) => {
+                format!("UPDATE events SET kind = 'Happenee' WHERE position = {position}")
+            }
+            Damage::Index { name, key } => {
+                format!("UPDATE idx SET value = '?' WHERE name = '{name}' AND key = '{key}'")
+            }
+            Damage::Row(name) => format!("UPDATE rows SET value = '?' WHERE name = '{name}'"),
+            Damage::Key(key) => format!("UPDATE keys SET outcome = '?' WHERE key = '{key}'"),
+        };
+        self.0.damage(&one).await;
+    }
+}
+
+plenary_log::conformance!(Postgres, durable, shared, damaged);

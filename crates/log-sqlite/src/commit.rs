@@ -5,7 +5,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use plenary_kernel::{Position, Version};
 use plenary_log::{
-    Batch, Fault, IndexOp, KeyClaim, KeyRecord, Lookup, Outcome, Row, StoredEvent, StreamName, Writes, plan,
+    Batch, Decided, Digest, Fault, IndexOp, KeyClaim, KeyRecord, Lookup, Row, StoredEvent, StreamName,
+    Writes, plan,
 };
 use rusqlite::{Connection, Error, ErrorCode, Statement, params};
 
@@ -56,7 +57,7 @@ fn fatal(error: &Error) -> Failure {
 }
 
 /// What was committed.
-pub(crate) type Committed = (Vec<Outcome>, Arc<[StoredEvent]>);
+pub(crate) type Committed = (Vec<Decided>, Arc<[StoredEvent]>);
 
 /// The writing half of the store.
 pub(crate) struct Committer<'c> {
@@ -85,15 +86,15 @@ impl<'c> Statements<'c> {
     fn of(connection: &'c Connection) -> Result<Self, Error> {
         Ok(Self {
             stream: connection.prepare("INSERT INTO streams VALUES(?1, ?2)")?,
-            event: connection.prepare("INSERT INTO events VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?,
-            key: connection.prepare("INSERT INTO keys VALUES(?1, ?2, ?3, ?4, ?5)")?,
-            index_log: connection.prepare("INSERT INTO index_log VALUES(NULL, ?1, ?2, ?3)")?,
-            set_row: connection.prepare("INSERT OR REPLACE INTO rows VALUES(?1, ?2, ?3)")?,
+            event: connection.prepare("INSERT INTO events VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?,
+            key: connection.prepare("INSERT INTO keys VALUES(?1, ?2, ?3, ?4, ?5, ?6)")?,
+            index_log: connection.prepare("INSERT INTO index_log VALUES(NULL, ?1, ?2, ?3, ?4)")?,
+            set_row: connection.prepare("INSERT OR REPLACE INTO rows VALUES(?1, ?2, ?3, ?4)")?,
             delete_row: connection.prepare("DELETE FROM rows WHERE name = ?1")?,
             stream_index: connection.prepare("INSERT INTO stream_index VALUES(?1, ?2)")?,
             key_index: connection.prepare("INSERT INTO key_index VALUES(?1, ?2)")?,
             stream_name: connection.prepare("INSERT INTO stream_names VALUES(?1, ?2)")?,
-            put: connection.prepare("INSERT OR REPLACE INTO idx VALUES(?1, ?2, ?3)")?,
+            put: connection.prepare("INSERT OR REPLACE INTO idx VALUES(?1, ?2, ?3, ?4)")?,
             delete: connection.prepare("DELETE FROM idx WHERE name = ?1 AND key = ?2")?,
         })
     }
@@ -194,19 +195,22 @@ impl<'c> Committer<'c> {
         for claim in &writes.keys {
             place.claim += 1;
             let KeyClaim { scope, key, digest, outcome } = claim;
-            self.statements.key.execute(params![place.claim, scope, key, digest, &outcome[..]])?;
+            let sum = Digest::parts_of_key(scope, key, digest, outcome).stored();
+            self.statements.key.execute(params![place.claim, scope, key, digest, &outcome[..], sum])?;
         }
         for op in &writes.index {
             let (name, key, value) = match op {
                 IndexOp::Put { name, key, value } => (name, key, Some(&value[..])),
                 IndexOp::Delete { name, key } => (name, key, None),
             };
-            self.statements.index_log.execute(params![name, key, value])?;
+            let sum = value.map(|value| Digest::index(name, key, value).stored());
+            self.statements.index_log.execute(params![name, key, value, sum])?;
         }
         for (name, row) in &writes.rows {
             match row {
-                Some(Row { revision, value }) => {
-                    self.statements.set_row.execute(params![name, revision.cast_signed(), &value[..]])?
+                Some(row) => {
+                    let (sum, revision) = (Digest::row(name, row).stored(), row.revision.cast_signed());
+                    self.statements.set_row.execute(params![name, revision, &row.value[..], sum])?
                 }
                 None => self.statements.delete_row.execute([name])?,
             };
@@ -224,6 +228,7 @@ impl<'c> Committer<'c> {
         statement.raw_bind_parameter(6, &*event.kind)?;
         statement.raw_bind_parameter(7, &event.envelope[..])?;
         statement.raw_bind_parameter(8, &event.payload[..])?;
+        statement.raw_bind_parameter(9, Digest::event(event).stored())?;
         statement.raw_execute()?;
         Ok(())
     }
@@ -294,7 +299,10 @@ impl<'c> Committer<'c> {
         }
         for (name, key, value) in unindexed.gathered.rows() {
             match value {
-                Some(value) => self.statements.put.execute(params![name, key, &value[..]])?,
+                Some(value) => {
+                    let sum = Digest::index(name, key, value).stored();
+                    self.statements.put.execute(params![name, key, &value[..], sum])?
+                }
                 None => self.statements.delete.execute(params![name, key])?,
             };
         }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use plenary_kernel::{Position, TimestampMs, Version};
-use plenary_log::{StoredEvent, StreamName};
+use plenary_log::{Digest, StoredEvent, StreamName};
 use rusqlite::Row;
 
 use crate::{
@@ -24,7 +24,7 @@ const GAP_MAX: i64 = 8;
 
 macro_rules! event_columns {
     () => {
-        "e.position, e.stream, e.version, e.form, e.at, e.kind, e.envelope, e.payload"
+        "e.position, e.stream, e.version, e.form, e.at, e.kind, e.envelope, e.payload, e.sum"
     };
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn position(place: Position) -> i64 {
 /// The row of an event, but for the stream's name.
 fn event(row: &Row<'_>, stream: StreamName, kinds: &mut Vec<&'static str>) -> Result<StoredEvent, ReadError> {
     let form = u16::try_from(row.get_ref(3)?.as_i64()?);
-    Ok(StoredEvent {
+    let event = StoredEvent {
         position: Position(row.get_ref(0)?.as_i64()?.cast_unsigned()),
         stream,
         version: Version(row.get_ref(2)?.as_i64()?.cast_unsigned()),
@@ -62,7 +62,12 @@ fn event(row: &Row<'_>, stream: StreamName, kinds: &mut Vec<&'static str>) -> Re
         at: TimestampMs(row.get_ref(4)?.as_i64()?.cast_unsigned()),
         envelope: Bytes::copy_from_slice(row.get_ref(6)?.as_blob()?),
         payload: Bytes::copy_from_slice(row.get_ref(7)?.as_blob()?),
-    })
+    };
+    if Digest::event(&event).agrees(row.get(8)?) {
+        return Ok(event);
+    }
+    let StoredEvent { position, stream, version, .. } = event;
+    Err(ReadError::Corrupt(format!("position {position} (version {version} of {stream}) is damaged")))
 }
 
 /// There are few kinds, so each is kept for good and shared; among few, looking through all is quickest.

@@ -1,8 +1,8 @@
 //! Reads of what is not an event: indexes, rows and keys.
 
 use bytes::Bytes;
-use plenary_log::{IndexRow, KeyRecord, Order, Row};
-use rusqlite::{Connection, Error, OptionalExtension, Transaction, params, types::Value};
+use plenary_log::{Digest, IndexRow, KeyRecord, Order, Row};
+use rusqlite::{Connection, Error, Transaction, params, types::Value};
 
 use crate::{error::ReadError, gathered::over, unindexed::Shared};
 
@@ -57,10 +57,10 @@ pub(crate) fn index(
 ) -> Result<Vec<IndexRow>, ReadError> {
     let sql = match order {
         Order::Ascending => {
-            "SELECT key, value FROM idx WHERE name = ?1 AND key >= ?2 AND key < ?3 ORDER BY key LIMIT ?4"
+            "SELECT key, value, sum FROM idx WHERE name = ?1 AND key >= ?2 AND key < ?3 ORDER BY key LIMIT ?4"
         }
         Order::Descending => {
-            "SELECT key, value FROM idx WHERE name = ?1 AND key >= ?2 AND key < ?3 ORDER BY key DESC LIMIT ?4"
+            "SELECT key, value, sum FROM idx WHERE name = ?1 AND key >= ?2 AND key < ?3 ORDER BY key DESC LIMIT ?4"
         }
     };
     let range = Range::of(prefix, after, order);
@@ -95,20 +95,31 @@ fn rows_of(
     let mut found = statement.query(params![name, range.first, range.until(), limit(max)])?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
-        let value = Bytes::copy_from_slice(row.get_ref(1)?.as_blob()?);
-        rows.push(IndexRow { key: row.get_ref(0)?.as_str()?.to_owned(), value });
+        let (key, value) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_blob()?);
+        if !Digest::index(name, key, value).agrees(row.get(2)?) {
+            return Err(ReadError::Corrupt(format!("the key {key} of the index {name} is damaged")));
+        }
+        rows.push(IndexRow { key: key.to_owned(), value: Bytes::copy_from_slice(value) });
     }
     Ok(rows)
 }
 
-fn row_at(row: &rusqlite::Row<'_>, first: usize) -> Result<Row, Error> {
-    let revision = row.get::<_, i64>(first)?.cast_unsigned();
-    Ok(Row { revision, value: Bytes::copy_from_slice(row.get_ref(first + 1)?.as_blob()?) })
+/// `name, revision, value, sum`.
+fn row_of(found: &rusqlite::Row<'_>) -> Result<(String, Row), ReadError> {
+    let name = found.get_ref(0)?.as_str()?.to_owned();
+    let value = Bytes::copy_from_slice(found.get_ref(2)?.as_blob()?);
+    let row = Row { revision: found.get_ref(1)?.as_i64()?.cast_unsigned(), value };
+    if Digest::row(&name, &row).agrees(found.get(3)?) {
+        return Ok((name, row));
+    }
+    Err(ReadError::Corrupt(format!("the row {name} is damaged")))
 }
 
 pub(crate) fn row(connection: &Connection, name: &str) -> Result<Option<Row>, ReadError> {
-    let mut statement = connection.prepare_cached("SELECT revision, value FROM rows WHERE name = ?1")?;
-    Ok(statement.query_row([name], |row| row_at(row, 0)).optional()?)
+    let mut statement =
+        connection.prepare_cached("SELECT name, revision, value, sum FROM rows WHERE name = ?1")?;
+    let mut found = statement.query([name])?;
+    found.next()?.map(row_of).transpose().map(|row| row.map(|(_, row)| row))
 }
 
 pub(crate) fn rows(
@@ -119,12 +130,12 @@ pub(crate) fn rows(
 ) -> Result<Vec<(String, Row)>, ReadError> {
     let range = Range::of(prefix, after, Order::Ascending);
     let mut statement = connection.prepare_cached(
-        "SELECT name, revision, value FROM rows WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3",
+        "SELECT name, revision, value, sum FROM rows WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3",
     )?;
     let mut found = statement.query(params![range.first, range.until(), limit(max)])?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
-        rows.push((row.get_ref(0)?.as_str()?.to_owned(), row_at(row, 1)?));
+        rows.push(row_of(row)?);
     }
     Ok(rows)
 }
@@ -145,15 +156,20 @@ pub(crate) fn key(
         claims.push(row.get(0)?);
     }
     for claim in claims {
-        let mut statement =
-            connection.prepare_cached("SELECT scope, key, digest, outcome FROM keys WHERE claim = ?1")?;
+        let mut statement = connection
+            .prepare_cached("SELECT scope, key, digest, outcome, sum FROM keys WHERE claim = ?1")?;
         let mut found = statement.query([claim])?;
         let Some(row) = found.next()? else {
             return Err(ReadError::Corrupt(format!("the index names claim {claim}, which is not there")));
         };
-        if row.get_ref(0)?.as_str()? == scope && row.get_ref(1)?.as_str()? == key {
-            let outcome = Bytes::copy_from_slice(row.get_ref(3)?.as_blob()?);
-            return Ok(Some(KeyRecord { digest: row.get(2)?, outcome }));
+        let (of_scope, of_key) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+        let outcome = Bytes::copy_from_slice(row.get_ref(3)?.as_blob()?);
+        let record = KeyRecord { digest: row.get(2)?, outcome };
+        if !Digest::key(of_scope, of_key, &record).agrees(row.get(4)?) {
+            return Err(ReadError::Corrupt(format!("claim {claim} of a key is damaged")));
+        }
+        if of_scope == scope && of_key == key {
+            return Ok(Some(record));
         }
     }
     Ok(None)

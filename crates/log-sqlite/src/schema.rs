@@ -37,7 +37,7 @@ const WAL_KEPT_OCTETS: i64 = 32 << 20;
 const STATEMENTS: usize = 32;
 
 /// One step a format, each in a transaction of its own. A step is never changed once it was released.
-const STEPS: [&str; 2] = [FIRST, SECOND];
+const STEPS: [&str; 3] = [FIRST, SECOND, THIRD];
 
 /// `events` and `keys` are only ever appended to, in order. Their indexes follow in bulk (`unindexed`), so that a
 /// commit does not touch a page for every stream it writes to:
@@ -74,6 +74,15 @@ INSERT INTO named SELECT id, name FROM streams ORDER BY id;
 DROP TABLE streams;
 ALTER TABLE named RENAME TO streams;
 INSERT INTO meta SELECT 'streams_indexed', ifnull(max(id), 0) FROM streams;
+";
+
+/// A checksum of each row, `plenary_log::Digest`; null for what is older, and for a key of an index that goes.
+const THIRD: &str = "
+ALTER TABLE events ADD COLUMN sum INTEGER;
+ALTER TABLE keys ADD COLUMN sum INTEGER;
+ALTER TABLE index_log ADD COLUMN sum INTEGER;
+ALTER TABLE idx ADD COLUMN sum INTEGER;
+ALTER TABLE rows ADD COLUMN sum INTEGER;
 ";
 
 /// The one connection that writes, on a file that is ours and of the newest format.
@@ -224,8 +233,8 @@ fn put_in_place(connection: &mut Connection) -> Result<(), OpenError> {
     let transaction = connection.transaction()?;
     // With `max`, the other columns are those of the row that has it: the last word on each key.
     transaction.execute_batch(
-        "INSERT OR REPLACE INTO idx SELECT name, key, value FROM
-             (SELECT name, key, value, max(nth) FROM index_log GROUP BY name, key) WHERE value IS NOT NULL;
+        "INSERT OR REPLACE INTO idx SELECT name, key, value, sum FROM
+             (SELECT name, key, value, sum, max(nth) FROM index_log GROUP BY name, key) WHERE value IS NOT NULL;
          DELETE FROM idx WHERE (name, key) IN
              (SELECT name, key FROM
                  (SELECT name, key, value, max(nth) FROM index_log GROUP BY name, key) WHERE value IS NULL);

@@ -106,7 +106,7 @@ fn commit(committer: &mut Committer<'_>, group: Vec<Job>, feeder: &Feeder) -> Re
     let (fault, fatal) = match committer.commit(batches.into_iter()) {
         Ok((outcomes, events)) => {
             for (reply, outcome) in replies.into_iter().zip(outcomes) {
-                let _ = reply.send(Ok(outcome));
+                let _ = reply.send(outcome);
             }
             feeder.publish_blocking(events);
             return Ok(());

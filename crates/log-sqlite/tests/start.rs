@@ -46,9 +46,9 @@ async fn a_newer_format_is_refused_and_left_as_it_is() {
     directory.tamper("PRAGMA user_version = 99");
     for _ in 0..2 {
         let refusal = refusal(&directory);
-        assert!(matches!(refusal, OpenError::NewerFormat { found: 99, known: 2 }), "{refusal:?}");
+        assert!(matches!(refusal, OpenError::NewerFormat { found: 99, known: 3 }), "{refusal:?}");
     }
-    directory.tamper("PRAGMA user_version = 2");
+    directory.tamper("PRAGMA user_version = 3");
     directory.open(Options::default()).expect("the store opens again").close().await;
 }
 
@@ -108,7 +108,7 @@ async fn what_was_gathered_before_a_crash_is_put_in_place_in_order() {
     let directory = Directory::new();
     made(&directory).await;
     directory.tamper(
-        "INSERT INTO idx VALUES('test.i', 'a', x'6f6c64'), ('test.i', 'b', x'6f6c64'), ('test.i', 'c', x'6f6c64');
+        "INSERT INTO idx(name, key, value) VALUES ('test.i', 'a', x'6f6c64'), ('test.i', 'b', x'6f6c64'), ('test.i', 'c', x'6f6c64');
          INSERT INTO index_log(name, key, value) VALUES
              ('test.i', 'b', NULL), ('test.i', 'a', x'31'), ('test.i', 'a', x'32'), ('test.i', 'c', NULL),
              ('test.i', 'c', x'33'), ('test.i', 'd', x'34'), ('test.i', 'd', NULL);

@@ -5,7 +5,10 @@ mod directory;
 use std::sync::Mutex;
 
 use directory::Directory;
-use plenary_log::{Opened, conformance::Store};
+use plenary_log::{
+    Opened,
+    conformance::{Damageable, Store, damage::Damage},
+};
 use plenary_log_sqlite::{Closing, Options};
 
 struct Sqlite<const INDEX_EVERY: usize> {
@@ -31,12 +34,35 @@ impl<const INDEX_EVERY: usize> Store for Sqlite<INDEX_EVERY> {
     }
 }
 
+impl<const INDEX_EVERY: usize> Damageable for Sqlite<INDEX_EVERY> {
+    async fn damage(&self, damage: Damage<'_>) {
+        let connection = self.directory.connection();
+        let changed = match damage {
+            Damage::Envelope(position) => connection.execute(
+                "UPDATE events SET envelope = CAST('?' || substr(CAST(envelope AS TEXT), 2) AS BLOB) WHERE position = ?1",
+                [position.cast_signed()],
+            ),
+            Damage::Kind(position) => connection
+                .execute("UPDATE events SET kind = 'Happenee' WHERE position = ?1", [position.cast_signed()]),
+            Damage::Index { name, key } => connection
+                .execute("UPDATE idx SET value = CAST('?' AS BLOB) WHERE name = ?1 AND key = ?2", [name, key]),
+            Damage::Row(name) => {
+                connection.execute("UPDATE rows SET value = CAST('onf' AS BLOB) WHERE name = ?1", [name])
+            }
+            Damage::Key(key) => {
+                connection.execute("UPDATE keys SET outcome = CAST('donf' AS BLOB) WHERE key = ?1", [key])
+            }
+        };
+        assert_eq!(changed.expect("the file can be changed"), 1, "{damage:?}");
+    }
+}
+
 mod late {
     use super::Sqlite;
-    plenary_log::conformance!(Sqlite<16_384>, durable);
+    plenary_log::conformance!(Sqlite<16_384>, durable, damaged);
 }
 
 mod often {
     use super::Sqlite;
-    plenary_log::conformance!(Sqlite<3>, durable);
+    plenary_log::conformance!(Sqlite<3>, durable, damaged);
 }

@@ -271,6 +271,30 @@ impl Log {
     pub async fn read_log(&self, after: Position, max: usize) -> Result<Vec<StoredEvent>, Fault> {
         self.reads.read_log(after, max).await
     }
+    /// The same for who must get through the whole log: what is damaged is passed over, and said in the log. The position
+    /// is how far that went; at the end of the log it is `after`.
+    pub async fn read_past_damage(
+        &self,
+        after: Position,
+        max: usize,
+    ) -> Result<(Vec<StoredEvent>, Position), Fault> {
+        let mut max = max;
+        loop {
+            match self.read_log(after, max).await {
+                Ok(events) => {
+                    let until = events.last().map_or(after, |last| last.position);
+                    return Ok((events, until));
+                }
+                Err(Fault::Corrupt(_)) if max > 1 => max /= 2,
+                Err(fault @ Fault::Corrupt(_)) if self.head().await? > after => {
+                    let position = after.next();
+                    tracing::error!(%fault, %position, "a damaged event is passed over");
+                    return Ok((Vec::new(), position));
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
     /// See [`Reads::read_index`].
     pub async fn read_index(
         &self,

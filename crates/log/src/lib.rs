@@ -5,6 +5,7 @@ mod batch;
 mod chain;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod digest;
 mod event;
 mod facade;
 mod fault;
@@ -18,12 +19,13 @@ pub mod signals;
 
 pub use batch::{Appended, Batch, Condition, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp};
 pub use chain::Chain;
+pub use digest::Digest;
 pub use event::{NewEvent, StoredEvent, StreamName};
 pub use facade::{Channel, Feed, Feeder, Job, Jobs, Log, Opened, Pending, Reply, Slot, channel};
 pub use fault::Fault;
 pub use memory::open_memory;
 pub use page::PageSize;
-pub use plan::{Lookup, Writes, plan};
+pub use plan::{Decided, Lookup, Writes, plan};
 pub use reads::{IndexRow, Order, Read, Reads, StreamNews};
 pub use signals::Signals;
 

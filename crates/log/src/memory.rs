@@ -41,7 +41,7 @@ async fn write(memory: Arc<Memory>, mut jobs: Jobs, feeder: Feeder) {
         match planned {
             Ok((committed, outcomes)) => {
                 for (reply, outcome) in replies.into_iter().zip(outcomes) {
-                    let _ = reply.send(Ok(outcome));
+                    let _ = reply.send(outcome);
                 }
                 feeder.publish(committed).await;
             }

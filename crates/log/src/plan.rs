@@ -42,17 +42,28 @@ impl Writes {
 
 /// Decides batches in order against what is committed and what the batches before them write.
 ///
-/// `head` is the position of the last committed event. An error means that nothing may be written at all.
+/// `head` is the position of the last committed event. A batch that names something damaged fails alone; any other
+/// error means that nothing may be written at all.
 pub fn plan(
     batches: impl Iterator<Item = Batch>,
     head: Position,
     lookup: &mut impl Lookup,
-) -> Result<(Writes, Vec<Outcome>), Fault> {
+) -> Result<(Writes, Vec<Decided>), Fault> {
     let mut plan =
         Plan { writes: Writes::default(), head, versions: HashMap::new(), keys: HashMap::new(), lookup };
-    let outcomes = batches.map(|batch| plan.take(batch)).collect::<Result<Vec<_>, _>>()?;
-    Ok((plan.writes, outcomes))
+    let mut decided = Vec::new();
+    for batch in batches {
+        decided.push(match plan.take(batch) {
+            Ok(outcome) => Ok(outcome),
+            Err(damage @ Fault::Corrupt(_)) => Err(damage),
+            Err(fault) => return Err(fault),
+        });
+    }
+    Ok((plan.writes, decided))
 }
+
+/// What came of one batch; the fault is `Corrupt`.
+pub type Decided = Result<Outcome, Fault>;
 
 struct Plan<'a, L> {
     writes: Writes,
@@ -64,10 +75,13 @@ struct Plan<'a, L> {
 
 impl<L: Lookup> Plan<'_, L> {
     fn take(&mut self, batch: Batch) -> Result<Outcome, Fault> {
-        if let Some(refused) = self.refused(&batch)? {
-            if let Some(chain) = &batch.chain {
-                chain.break_off();
-            }
+        let refused = self.refused(&batch);
+        if !matches!(refused, Ok(None))
+            && let Some(chain) = &batch.chain
+        {
+            chain.break_off();
+        }
+        if let Some(refused) = refused? {
             return Ok(refused);
         }
         let first = self.head.next();
@@ -124,6 +138,13 @@ impl<L: Lookup> Plan<'_, L> {
             let actual = self.row(name)?.map_or(0, |row| row.revision);
             if expected.is_some_and(|expected| expected != actual) {
                 return Ok(Some(Outcome::RowConflict { name: name.clone(), actual }));
+            }
+        }
+        // Whatever can't be looked up must come out before the first event is written.
+        for (stream, _) in &batch.events {
+            if !self.versions.contains_key(stream) {
+                let version = self.lookup.version(stream)?;
+                self.versions.insert(stream.clone(), version);
             }
         }
         Ok(None)

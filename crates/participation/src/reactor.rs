@@ -60,9 +60,8 @@ impl Participation {
             let (events, until) = match lately {
                 Some(found) => found,
                 None => {
-                    let page = self.0.log.read_log(place, size.events()).await?;
+                    let (page, until) = self.0.log.read_past_damage(place, size.events()).await?;
                     size.learn(&page);
-                    let until = page.last().map_or(place, |last| last.position);
                     let mut ours = Vec::new();
                     for event in page {
                         if self.concerns(&event).await {

@@ -131,9 +131,8 @@ impl Context {
             let (events, until) = match lately {
                 Some(found) => found,
                 None => {
-                    let page = self.log().read_log(batch.until, size.events()).await?;
+                    let (page, until) = self.log().read_past_damage(batch.until, size.events()).await?;
                     size.learn(&page);
-                    let until = page.last().map_or(batch.until, |last| last.position);
                     (page, until)
                 }
             };

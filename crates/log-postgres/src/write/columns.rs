@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use plenary_log::{IndexOp, StreamName, Writes};
+use plenary_log::{Digest, IndexOp, StreamName, Writes};
 use tokio_postgres::types::ToSql;
 
 use super::streams::Streams;
@@ -14,11 +14,11 @@ pub(crate) struct Columns<'a> {
     pub(crate) streams_made: i64,
     pub(crate) new_streams: (Vec<i64>, Texts<'a>),
     pub(crate) events: Events<'a>,
-    pub(crate) index_put: (Vec<&'a str>, Texts<'a>, Octets<'a>),
+    pub(crate) index_put: (Vec<&'a str>, Texts<'a>, Octets<'a>, Vec<i32>),
     pub(crate) index_delete: (Vec<&'a str>, Texts<'a>),
-    pub(crate) rows_put: (Texts<'a>, Vec<i64>, Octets<'a>),
+    pub(crate) rows_put: (Texts<'a>, Vec<i64>, Octets<'a>, Vec<i32>),
     pub(crate) rows_delete: Texts<'a>,
-    pub(crate) keys: (Texts<'a>, Texts<'a>, Octets<'a>, Octets<'a>),
+    pub(crate) keys: (Texts<'a>, Texts<'a>, Octets<'a>, Octets<'a>, Vec<i32>),
 }
 
 /// Stored forms of texts.
@@ -37,6 +37,7 @@ pub(crate) struct Events<'a> {
     pub(crate) at: Vec<i64>,
     pub(crate) envelope: Octets<'a>,
     pub(crate) payload: Octets<'a>,
+    pub(crate) sum: Vec<i32>,
 }
 
 impl Events<'_> {
@@ -44,7 +45,8 @@ impl Events<'_> {
     pub(crate) fn params(&self) -> Vec<&(dyn ToSql + Sync)> {
         let place: [&(dyn ToSql + Sync); 3] = [&self.position, &self.stream, &self.version];
         let form: [&(dyn ToSql + Sync); 3] = [&self.kind, &self.form, &self.at];
-        place.into_iter().chain(form).chain([&self.envelope as _, &self.payload as _]).collect()
+        let content: [&(dyn ToSql + Sync); 3] = [&self.envelope, &self.payload, &self.sum];
+        place.into_iter().chain(form).chain(content).collect()
     }
 }
 
@@ -60,6 +62,7 @@ impl<'a> Columns<'a> {
                     columns.rows_put.0.push(text::stored(name));
                     columns.rows_put.1.push(target::stored(row.revision));
                     columns.rows_put.2.push(&row.value);
+                    columns.rows_put.3.push(Digest::row(name, row).stored());
                 }
                 None => columns.rows_delete.push(text::stored(name)),
             }
@@ -69,6 +72,8 @@ impl<'a> Columns<'a> {
             columns.keys.1.push(text::stored(&claim.key));
             columns.keys.2.push(&claim.digest);
             columns.keys.3.push(&claim.outcome);
+            let sum = Digest::parts_of_key(&claim.scope, &claim.key, &claim.digest, &claim.outcome);
+            columns.keys.4.push(sum.stored());
         }
         columns
     }
@@ -94,6 +99,7 @@ impl<'a> Columns<'a> {
             events.at.push(target::stored(event.at.0));
             events.envelope.push(&event.envelope);
             events.payload.push(&event.payload);
+            events.sum.push(Digest::event(event).stored());
         }
     }
 
@@ -107,16 +113,16 @@ impl<'a> Columns<'a> {
             };
         }
         for ((name, key), value) in last {
-            let key = text::stored(key);
             match value {
                 Some(value) => {
                     self.index_put.0.push(name);
-                    self.index_put.1.push(key);
+                    self.index_put.1.push(text::stored(key));
                     self.index_put.2.push(value);
+                    self.index_put.3.push(Digest::index(name, key, value).stored());
                 }
                 None => {
                     self.index_delete.0.push(name);
-                    self.index_delete.1.push(key);
+                    self.index_delete.1.push(text::stored(key));
                 }
             }
         }

@@ -42,16 +42,17 @@ fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 8] {
         ),
         (
             !events.position.is_empty(),
-            "INSERT INTO events (position, stream, version, kind, form, at, envelope, payload) \
+            "INSERT INTO events (position, stream, version, kind, form, at, envelope, payload, sum) \
              SELECT unnest(?::bigint[]), unnest(?::bigint[]), unnest(?::bigint[]), unnest(?::text[]), \
-             unnest(?::int[]), unnest(?::bigint[]), unnest(?::bytea[]), unnest(?::bytea[])",
+             unnest(?::int[]), unnest(?::bigint[]), unnest(?::bytea[]), unnest(?::bytea[]), unnest(?::int[])",
             events.params(),
         ),
         (
             !index_put.0.is_empty(),
-            "INSERT INTO idx (name, key, value) SELECT unnest(?::text[]), unnest(?::text[]), unnest(?::bytea[]) \
-             ON CONFLICT (name, key) DO UPDATE SET value = excluded.value",
-            vec![&index_put.0, &index_put.1, &index_put.2],
+            "INSERT INTO idx (name, key, value, sum) \
+             SELECT unnest(?::text[]), unnest(?::text[]), unnest(?::bytea[]), unnest(?::int[]) \
+             ON CONFLICT (name, key) DO UPDATE SET value = excluded.value, sum = excluded.sum",
+            vec![&index_put.0, &index_put.1, &index_put.2, &index_put.3],
         ),
         (
             !index_delete.0.is_empty(),
@@ -61,10 +62,10 @@ fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 8] {
         ),
         (
             !rows_put.0.is_empty(),
-            "INSERT INTO rows (name, revision, value) \
-             SELECT unnest(?::text[]), unnest(?::bigint[]), unnest(?::bytea[]) \
-             ON CONFLICT (name) DO UPDATE SET revision = excluded.revision, value = excluded.value",
-            vec![&rows_put.0, &rows_put.1, &rows_put.2],
+            "INSERT INTO rows (name, revision, value, sum) \
+             SELECT unnest(?::text[]), unnest(?::bigint[]), unnest(?::bytea[]), unnest(?::int[]) ON CONFLICT (name) \
+             DO UPDATE SET revision = excluded.revision, value = excluded.value, sum = excluded.sum",
+            vec![&rows_put.0, &rows_put.1, &rows_put.2, &rows_put.3],
         ),
         (
             !rows_delete.is_empty(),
@@ -73,9 +74,9 @@ fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 8] {
         ),
         (
             !keys.0.is_empty(),
-            "INSERT INTO keys (scope, key, digest, outcome) \
-             SELECT unnest(?::text[]), unnest(?::text[]), unnest(?::bytea[]), unnest(?::bytea[])",
-            vec![&keys.0, &keys.1, &keys.2, &keys.3],
+            "INSERT INTO keys (scope, key, digest, outcome, sum) SELECT unnest(?::text[]), unnest(?::text[]), \
+             unnest(?::bytea[]), unnest(?::bytea[]), unnest(?::int[])",
+            vec![&keys.0, &keys.1, &keys.2, &keys.3, &keys.4],
         ),
         (
             !events.position.is_empty(),

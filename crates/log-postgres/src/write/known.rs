@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use plenary_kernel::Version;
-use plenary_log::{Fault, Job, KeyRecord, Lookup, Row, StreamName};
+use plenary_log::{Digest, Fault, Job, KeyRecord, Lookup, Row, StreamName};
 use tokio_postgres::Row as Record;
 
 use super::streams::Streams;
@@ -48,17 +48,24 @@ impl Names {
 /// What is committed under the names of a group. A stream that is not remembered is not there.
 pub(crate) struct Known<'a> {
     pub(crate) streams: &'a Streams,
-    pub(crate) keys: HashMap<(String, String), KeyRecord>,
-    pub(crate) rows: HashMap<String, Row>,
+    pub(crate) keys: HashMap<(String, String), Checked<KeyRecord>>,
+    pub(crate) rows: HashMap<String, Checked<Row>>,
 }
+
+/// What is stored, or what of it is damaged. One damaged record must not fail those around it.
+pub(crate) type Checked<T> = Result<T, String>;
 
 /// Records by the names that they stand for.
 pub(crate) fn by_name<N: Clone + Eq + Hash, T>(
     names: &[N],
     records: &[Record],
-    decode: impl Fn(&Record, usize) -> Result<T, Trouble>,
+    decode: impl Fn(&Record, usize, &N) -> Result<T, Trouble>,
 ) -> Result<HashMap<N, T>, Trouble> {
-    records.iter().map(|record| Ok((nth(names, record)?.clone(), decode(record, 1)?))).collect()
+    let entry = |record| {
+        let name = nth(names, record)?;
+        Ok((name.clone(), decode(record, 1, name)?))
+    };
+    records.iter().map(entry).collect()
 }
 
 /// The name that a record stands for: its first column is the place in the list of names, from 1.
@@ -68,17 +75,39 @@ pub(crate) fn nth<'a, T>(names: &'a [T], record: &Record) -> Result<&'a T, Troub
     name.ok_or_else(|| Trouble::Broken(format!("a name numbered {nth}")))
 }
 
-/// Digest and outcome, from a column on.
-pub(crate) fn key_record(record: &Record, column: usize) -> Result<KeyRecord, Trouble> {
+/// Digest, outcome and checksum, from a column on.
+pub(crate) fn key_record(
+    record: &Record,
+    column: usize,
+    (scope, key): (&str, &str),
+) -> Result<Checked<KeyRecord>, Trouble> {
+    let what = || format!("the key {key} of {scope}");
     let digest: &[u8] = record.try_get(column)?;
-    let digest =
-        digest.try_into().map_err(|_| Trouble::Broken("a digest that is not of 32 octets".into()))?;
-    Ok(KeyRecord { digest, outcome: octets(record, column + 1)? })
+    let Ok(digest) = digest.try_into() else { return Ok(Err(damaged(what()))) };
+    let kept = KeyRecord { digest, outcome: octets(record, column + 1)? };
+    let digest = Digest::key(scope, key, &kept);
+    Ok(checked(kept, digest, record.try_get(column + 2)?, what))
 }
 
-/// Revision and value, from a column on.
-pub(crate) fn row(record: &Record, column: usize) -> Result<Row, Trouble> {
-    Ok(Row { revision: place(record.try_get(column)?)?, value: octets(record, column + 1)? })
+/// Revision, value and checksum, from a column on.
+pub(crate) fn row(record: &Record, column: usize, name: &str) -> Result<Checked<Row>, Trouble> {
+    let row = Row { revision: place(record.try_get(column)?)?, value: octets(record, column + 1)? };
+    let digest = Digest::row(name, &row);
+    Ok(checked(row, digest, record.try_get(column + 2)?, || format!("the row {name}")))
+}
+
+/// What was read, if it is what was written.
+pub(crate) fn checked<T>(
+    read: T,
+    digest: Digest,
+    stored: Option<i32>,
+    what: impl FnOnce() -> String,
+) -> Checked<T> {
+    if digest.agrees(stored) { Ok(read) } else { Err(damaged(what())) }
+}
+
+fn damaged(what: String) -> String {
+    what + " is damaged"
 }
 
 /// A `bytea` column.
@@ -94,9 +123,13 @@ impl Lookup for Known<'_> {
         if self.keys.is_empty() {
             return Ok(None);
         }
-        Ok(self.keys.get(&(scope.to_owned(), key.to_owned())).cloned())
+        known(self.keys.get(&(scope.to_owned(), key.to_owned())))
     }
     fn row(&mut self, name: &str) -> Result<Option<Row>, Fault> {
-        Ok(self.rows.get(name).cloned())
+        known(self.rows.get(name))
     }
+}
+
+fn known<T: Clone>(found: Option<&Checked<T>>) -> Result<Option<T>, Fault> {
+    found.cloned().transpose().map_err(Fault::Corrupt)
 }

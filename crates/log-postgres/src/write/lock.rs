@@ -33,9 +33,9 @@ pub(crate) const STATEMENTS: &[&str] = &[STREAMS, KEYS, ROWS];
 const STREAMS: &str = "SELECT named.nth, s.id, \
     (SELECT e.version FROM events e WHERE e.stream = s.id ORDER BY e.version DESC LIMIT 1) \
     FROM unnest($1::text[]) WITH ORDINALITY AS named (name, nth) JOIN streams s ON s.name = named.name";
-const KEYS: &str = "SELECT named.nth, k.digest, k.outcome FROM unnest($1::text[], $2::text[]) \
+const KEYS: &str = "SELECT named.nth, k.digest, k.outcome, k.sum FROM unnest($1::text[], $2::text[]) \
     WITH ORDINALITY AS named (scope, key, nth) JOIN keys k ON k.scope = named.scope AND k.key = named.key";
-const ROWS: &str = "SELECT named.nth, r.revision, r.value FROM unnest($1::text[]) \
+const ROWS: &str = "SELECT named.nth, r.revision, r.value, r.sum FROM unnest($1::text[]) \
     WITH ORDINALITY AS named (name, nth) JOIN rows r ON r.name = named.name";
 
 /// Where the log ends, locked.
@@ -133,8 +133,11 @@ pub(crate) async fn look_up<'a>(
     let mut answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter();
     let mut next = |asked: bool| if asked { answers.next().unwrap_or_default() } else { Vec::new() };
     streams.found(&names.streams, &next(!by_streams.is_empty()))?;
-    let keys = by_name(&names.keys, &next(!keys.is_empty()), key_record)?;
-    let rows = by_name(&names.rows, &next(!rows.is_empty()), row)?;
+    let keys = by_name(&names.keys, &next(!keys.is_empty()), |record, column, (scope, key)| {
+        key_record(record, column, (scope, key))
+    })?;
+    let rows =
+        by_name(&names.rows, &next(!rows.is_empty()), |record, column, name| row(record, column, name))?;
     Ok(Known { streams, keys, rows })
 }
 

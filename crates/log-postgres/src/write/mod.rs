@@ -13,7 +13,7 @@ mod streams;
 use std::{sync::Arc, time::Duration};
 
 use plenary_kernel::Position;
-use plenary_log::{Fault, Feeder, Job, Jobs, Outcome, StoredEvent, Writes, plan};
+use plenary_log::{Decided, Fault, Feeder, Job, Jobs, Outcome, StoredEvent, Writes, plan};
 use tokio::{sync::mpsc, time::timeout};
 
 pub(crate) use self::session::WriteSession;
@@ -55,7 +55,7 @@ type Turn = (WriteSession, Head);
 
 /// What came of a group.
 struct Written {
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<Decided>,
     events: Arc<[StoredEvent]>,
     /// The lock, where all that was asked is refused because somebody else was first.
     lost: Option<Turn>,
@@ -136,7 +136,7 @@ impl Writer {
         match written {
             Ok(Written { outcomes, events, lost }) => {
                 for (job, outcome) in jobs.into_iter().zip(outcomes) {
-                    let _ = job.reply.send(Ok(outcome));
+                    let _ = job.reply.send(outcome);
                 }
                 self.tell(events);
                 Ok(lost)
@@ -208,7 +208,7 @@ impl Writer {
         head: &Head,
         jobs: &[Job],
         careful: bool,
-    ) -> Result<(Writes, Vec<Outcome>), Trouble> {
+    ) -> Result<(Writes, Vec<Decided>), Trouble> {
         let mut with_keys = careful;
         loop {
             let names = Names::of(jobs, &self.streams, with_keys);
@@ -216,7 +216,7 @@ impl Writer {
             let batches = jobs.iter().map(|job| job.batch.clone());
             let (writes, outcomes) =
                 plan(batches, head.last, &mut known).map_err(|fault| Trouble::Broken(fault.to_string()))?;
-            let in_doubt = |(job, outcome): (&Job, &Outcome)| is_lost(outcome) && job.batch.key.is_some();
+            let in_doubt = |(job, outcome): (&Job, &Decided)| is_lost(outcome) && job.batch.key.is_some();
             if with_keys || !jobs.iter().zip(&outcomes).any(in_doubt) {
                 return Ok((writes, outcomes));
             }
@@ -290,6 +290,6 @@ impl Writer {
 }
 
 /// Whether somebody else wrote first.
-fn is_lost(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Conflict { .. } | Outcome::RowConflict { .. })
+fn is_lost(outcome: &Decided) -> bool {
+    matches!(outcome, Ok(Outcome::Conflict { .. } | Outcome::RowConflict { .. }))
 }

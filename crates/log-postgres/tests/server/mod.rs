@@ -71,6 +71,12 @@ impl Place {
             .expect("the session is set up");
         client
     }
+    /// Changes one row as a disk would: no trigger sees it.
+    pub(crate) async fn damage(&self, sql: &str) {
+        let admin = self.admin().await;
+        admin.batch_execute("SET session_replication_role = replica").await.expect("the role is taken");
+        assert_eq!(admin.execute(sql, &[]).await.expect("the change is made"), 1, "{sql}");
+    }
     /// Ends the server's processes behind our connections for one purpose; how many there were.
     pub(crate) async fn terminate(&self, admin: &Client, purpose: &str) -> usize {
         let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";

@@ -35,8 +35,10 @@ impl Directory {
     }
     /// Changes the file behind the store's back, while it is closed or to break it.
     pub(crate) fn tamper(&self, sql: &str) {
-        let connection = rusqlite::Connection::open(self.file("plenary.db")).expect("the file opens");
-        connection.execute_batch(sql).expect("the change is made");
+        self.connection().execute_batch(sql).expect("the change is made");
+    }
+    pub(crate) fn connection(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.file("plenary.db")).expect("the file opens")
     }
 }
 

@@ -140,10 +140,15 @@ pub(super) async fn answered(log: &Log, batch: Batch) -> Outcome {
 
 /// Puts all batches in the queue before the first answer is looked at, so that they meet in commits.
 pub(super) async fn pipelined(log: &Log, batches: Vec<Batch>) -> Vec<Outcome> {
+    pipelined_all(log, batches).await.into_iter().map(sound).collect()
+}
+
+/// The same, of batches that may fail.
+pub(super) async fn pipelined_all(log: &Log, batches: Vec<Batch>) -> Vec<Result<Outcome, Fault>> {
     let slots = join_all(batches.iter().map(|_| log.reserve())).await;
     let pending: Vec<_> =
         slots.into_iter().zip(batches).map(|(slot, batch)| sound(slot).submit(batch)).collect();
-    join_all(pending).await.into_iter().map(sound).collect()
+    join_all(pending).await
 }
 
 pub(super) fn is_appended(outcome: &Outcome) -> bool {

@@ -8,6 +8,7 @@ use crate::Opened;
 pub mod appends;
 mod build;
 pub mod conditions;
+pub mod damage;
 pub mod durable;
 pub mod feeds;
 pub mod indexes;
@@ -40,6 +41,12 @@ pub trait Store: Send + Sync + Sized + 'static {
     }
 }
 
+/// A durable store whose disk can be made to lie.
+pub trait Damageable: Store {
+    /// Damages what was stored, while no handle is open.
+    fn damage(&self, damage: damage::Damage<'_>) -> impl Future<Output = ()> + Send;
+}
+
 /// Runs one case to its end, on a runtime of its own.
 ///
 /// # Panics
@@ -55,7 +62,7 @@ pub fn run(case: impl Future<Output = ()>) {
 
 /// Makes one `#[test]` for each case of the suite: `conformance!(MyStore)`. A store that outlives its handles
 /// adds `durable`, and one that several handles may hold at once adds `shared`: `conformance!(MyStore, durable, shared)`;
-/// one whose handles share nothing but signals adds `shared_signals`.
+/// one whose handles share nothing but signals adds `shared_signals`; a [`Damageable`] one adds `damaged`.
 #[macro_export]
 macro_rules! conformance {
     ($store:ty $(, $more:ident)*) => {
@@ -90,6 +97,11 @@ macro_rules! conformance {
     (@more $store:ty, durable) => {
         $crate::conformance!(@tests $store, durable: a_reopened_store_has_everything,
             a_reopened_store_goes_on_counting, what_was_queued_before_the_drop_is_kept);
+    };
+    (@more $store:ty, damaged) => {
+        $crate::conformance!(@tests $store, damage: a_damaged_event_fails_its_stream_alone,
+            a_reader_of_the_log_gets_past_damage, a_damaged_index_row_is_not_served,
+            a_damaged_record_fails_its_batch_alone);
     };
     (@more $store:ty, shared) => {
         $crate::conformance!(@tests $store, shared: a_second_handle_sees_what_the_first_wrote,
