@@ -34,7 +34,7 @@ const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: a
 
 /// Why the edge cannot listen.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address}: {source}")]
+#[error("cannot listen on {address}")]
 pub struct ListenFault {
     /// Where.
     pub address: SocketAddr,

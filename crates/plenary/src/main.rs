@@ -4,6 +4,7 @@
 mod cli;
 mod demo;
 mod guide;
+mod logs;
 mod out;
 mod paths;
 mod serve;

@@ -1,23 +1,26 @@
 //! `plenary serve`: the server's settings as the command line gives them, and its run.
 //! Must not know: the command line's other commands.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+mod refusal;
+
+use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
+    logs::{self, LogFormat},
     out::Out,
-    server::{OperatorToken, Server, Settings, Whereabouts},
+    server::{Listen, OperatorToken, Server, Settings, Whereabouts},
 };
 
 /// Settings of the server. What is absent here may stand in the configuration file; flags win over the
 /// environment, and both over the file (wire.md D.1).
 #[derive(Args)]
 pub(crate) struct ServeArgs {
-    /// Address to listen on [default: 127.0.0.1:7420]
+    /// Address to listen on, e.g. 0.0.0.0:7420; a port alone means this machine only [default: 127.0.0.1:7420]
     #[arg(long, env = "PLENARY_LISTEN", value_name = "ADDR")]
-    pub listen: Option<SocketAddr>,
+    pub listen: Option<Listen>,
     /// Directory of the SQLite store, or `:memory:` to keep nothing [default: the XDG data directory]
     #[arg(long, env = "PLENARY_DATA", value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -47,7 +50,8 @@ pub(crate) struct ServeArgs {
     /// Private key of the certificate, a PEM file
     #[arg(long, env = "PLENARY_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Configuration file [default: plenary.toml in the working directory, where there is one]
+    /// Configuration file; never one that is not named, but the user's own [default: plenary.toml in
+    /// $XDG_CONFIG_HOME/plenary or ~/.config/plenary, where there is one]
     #[arg(long, env = "PLENARY_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// How clients reach the server, where that differs from the address it listens on
@@ -56,9 +60,22 @@ pub(crate) struct ServeArgs {
     /// How often an agent that holds work in a channel is heard; five times as long means dead [default: 60]
     #[arg(long, env = "PLENARY_CHANNELS_STATUS_CADENCE_SECONDS", value_name = "SECONDS")]
     pub channels_status_cadence_seconds: Option<u64>,
+    /// Form of the log on standard error: json or text [default: text on a terminal, else json]
+    #[arg(long, env = "PLENARY_LOG_FORMAT", value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
     /// Offer also what the conformance suite of the Model Context Protocol asks servers for
     #[arg(long, hide = true)]
     pub mcp_fixture: bool,
+}
+
+/// What a server runs with that is started without arguments: the environment, the user's own file, the defaults.
+pub(crate) fn without_arguments() -> anyhow::Result<Settings> {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: ServeArgs,
+    }
+    Settings::resolve(&<Line as clap::Parser>::try_parse_from(["plenary"])?.args)
 }
 
 /// How long work that nobody waits for may go on when all is done.
@@ -66,19 +83,27 @@ const LEFT_OVER: Duration = Duration::from_millis(500);
 
 /// Runs the server until it is told to stop, or its store can't go on.
 pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
-    init_logs("info");
+    logs::begin("info", args.log_format);
     let settings = Settings::resolve(args)?;
+    if let Some(ignored) = &settings.ignored {
+        out.note(ignored);
+    }
     let operator = operator(&settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
         let data = settings.data.clone();
-        let server = Server::start(settings, &operator.token).await?;
+        let server = match Server::start(settings, &operator.token).await {
+            Ok(server) => server,
+            Err(error) => return Err(refusal::explained(error, data.as_deref()).await),
+        };
         let whereabouts = Whereabouts::tell(data.as_ref(), server.near());
         if let Some(file) = operator.token.file() {
             out.note(&format!("the operator's token is in {}", file.display()));
         }
-        out.line(&format!("listening on {}", server.url()))?;
+        if let Err(error) = out.line(&format!("listening on {}", server.url())) {
+            tracing::warn!(%error, "standard output cannot be written");
+        }
         tokio::select! {
             fault = server.failed() => return Err(anyhow::Error::from(fault).context("the store failed; start again to recover")),
             _ = terminate.recv() => {}
@@ -114,26 +139,6 @@ fn operator(settings: &Settings) -> anyhow::Result<Operator> {
             Ok(Operator { token, _directory: Some(directory) })
         }
     }
-}
-
-/// A library that prints whole messages, which are nobody's business; no filter turns it on.
-const SILENT: &str = "rmcp";
-
-/// JSON lines on standard error; `PLENARY_LOG` filters them.
-pub(crate) fn init_logs(default: &str) {
-    let asked = std::env::var("PLENARY_LOG").unwrap_or_else(|_| default.to_owned());
-    let heard: Vec<&str> = asked.split(',').filter(|one| !one.trim().starts_with(SILENT)).collect();
-    let filter = tracing_subscriber::EnvFilter::try_new(heard.join(",")).unwrap_or_else(|_| default.into());
-    let filter = match format!("{SILENT}=off").parse() {
-        Ok(directive) => filter.add_directive(directive),
-        Err(_) => filter,
-    };
-    let logs = tracing_subscriber::fmt()
-        .json()
-        .with_span_list(false)
-        .with_writer(std::io::stderr)
-        .with_env_filter(filter);
-    let _ = logs.try_init();
 }
 
 /// Reads `500ms`, `30s`, `5m`, `2h`; a bare `0` too.

@@ -2,7 +2,12 @@
 //! anew.
 //! Must not know: what is searched or written.
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::DirBuilderExt as _,
+    path::Path,
+};
 
 use plenary_kernel::Position;
 use plenary_retrieval::Fault;
@@ -32,7 +37,7 @@ impl Mark {
 }
 
 pub(crate) fn in_directory(directory: &Path) -> Result<Opened, Fault> {
-    fs::create_dir_all(directory).map_err(unavailable)?;
+    make(directory).map_err(unavailable)?;
     let is_empty = fs::read_dir(directory).map_err(unavailable)?.next().is_none();
     if !is_empty {
         match existing(directory) {
@@ -42,12 +47,17 @@ pub(crate) fn in_directory(directory: &Path) -> Result<Opened, Fault> {
             }
         }
         fs::remove_dir_all(directory).map_err(unavailable)?;
-        fs::create_dir_all(directory).map_err(unavailable)?;
+        make(directory).map_err(unavailable)?;
     }
     let (schema, fields) = Fields::schema();
     let index =
         Index::builder().schema(schema).settings(settings()).create_in_dir(directory).map_err(unavailable)?;
     Ok(Opened { index, fields })
+}
+
+/// For its owner alone: it holds the words of what was deposited.
+fn make(directory: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
 pub(crate) fn in_memory() -> Result<Opened, Fault> {

@@ -5,6 +5,7 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -46,12 +47,19 @@ struct Open {
     is_read: bool,
 }
 
+/// For its owner alone: vectors tell of the texts that they were made of.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).mode(0o600);
+    options
+}
+
 impl FileShelf {
     /// Opens the file, or makes it. Codes of another model are thrown away.
     pub fn open(path: &Path, model: &str) -> io::Result<Self> {
         let mut head = MAGIC.to_vec();
         text(&mut head, model);
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let mut file = private().truncate(false).open(path)?;
         let mut found = Vec::new();
         (&mut file).take(head.len() as u64).read_to_end(&mut found)?;
         if found != head {
@@ -185,7 +193,7 @@ impl Open {
 
     fn rewrite(&mut self, all: &[Kept], cursor: Position) -> io::Result<Mark> {
         let path = self.path.with_extension("new");
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
+        let mut file = private().truncate(true).open(&path)?;
         file.write_all(&self.head)?;
         let mut place = self.head.len() as u64;
         // Only the last batch says how far the whole of it is.

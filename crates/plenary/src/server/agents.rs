@@ -4,6 +4,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    path::Path,
     sync::Arc,
 };
 
@@ -114,6 +115,28 @@ pub(super) struct AgentTable {
     part: PartTable,
     #[serde(flatten)]
     rest: Table,
+}
+
+/// The kinds that are programs of this machine, which run in a directory.
+const PROGRAMS: [&str; 2] = ["exec", "acp"];
+/// The setting of those that says which.
+const DIRECTORY: &str = "directory";
+
+impl AgentTable {
+    /// A program runs in this directory where its table names none, and a relative one is meant from there: never where
+    /// the server happens to be started.
+    pub(super) fn run_below(&mut self, directory: &Path) {
+        if !PROGRAMS.contains(&self.kind.as_str()) {
+            return;
+        }
+        let named = match self.rest.get(DIRECTORY) {
+            None => directory.to_owned(),
+            Some(toml::Value::String(named)) => directory.join(named),
+            // What is no text is refused where the kind reads it.
+            Some(_) => return,
+        };
+        self.rest.insert(DIRECTORY.to_owned(), named.display().to_string().into());
+    }
 }
 
 /// Every agent of a configuration, and how each takes part in sessions.
@@ -238,6 +261,19 @@ mod tests {
         let part = |handle: &str| parts[&handle.parse::<AgentHandle>().unwrap()];
         assert_eq!((part("@plenary.a").answers, part("@plenary.a").hops_max), (Answers::Always, 2));
         assert_eq!((part("@plenary.b").messages_per_minute_max, part("@plenary.echo").hops_max), (7, 2));
+    }
+
+    #[test]
+    fn a_program_runs_below_the_configuration_that_names_it() {
+        let below = |text: &str| {
+            let mut table: AgentTable = toml::from_str(text).unwrap();
+            table.run_below(Path::new("/etc/p"));
+            table.rest.get(DIRECTORY).and_then(toml::Value::as_str).map(str::to_owned)
+        };
+        assert_eq!(below("kind = \"exec\"").as_deref(), Some("/etc/p"));
+        assert_eq!(below("kind = \"acp\"\ndirectory = \"a\"").as_deref(), Some("/etc/p/a"));
+        assert_eq!(below("kind = \"exec\"\ndirectory = \"/a\"").as_deref(), Some("/a"));
+        assert_eq!(below("kind = \"echo\""), None);
     }
 
     #[test]

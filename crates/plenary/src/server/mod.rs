@@ -5,6 +5,7 @@ mod agents;
 mod background;
 mod model;
 mod operator;
+mod privacy;
 mod private_file;
 mod rooms;
 mod settings;
@@ -27,7 +28,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub(crate) use operator::OperatorToken;
 pub(crate) use rooms::Parts;
 use rooms::{Opening, Rooms};
-pub(crate) use settings::Settings;
+pub(crate) use settings::{Listen, ListenSource, MEMORY, Settings};
 #[cfg(test)]
 pub(crate) use surface::descriptions;
 pub(crate) use toolbox::OwnTools;

@@ -12,7 +12,7 @@ use plenary_retrieval_vectors::{FileShelf, MemoryShelf, SharedShelf, Shelf, Vect
 use super::Settings;
 
 /// The file of vectors in the data directory.
-const VECTORS: &str = "vectors";
+pub(super) const VECTORS: &str = "vectors";
 
 /// Makes the model ready, if one is named.
 pub(super) async fn open(settings: &Settings) -> anyhow::Result<Option<Arc<dyn Semantic>>> {

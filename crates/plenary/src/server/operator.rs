@@ -1,15 +1,12 @@
 //! The operator's token (wire.md D.1): from the environment, or made at the first start and kept in a file that
 //! only its owner can read.
 
-use std::{
-    os::unix::fs::PermissionsExt as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use plenary_accounts::{Token, TokenKind};
 
-use super::private_file;
+use super::{privacy, private_file};
 use crate::paths::OPERATOR_TOKEN_FILE as FILE;
 
 /// The operator's token, and where it is kept when it did not come from outside.
@@ -47,10 +44,7 @@ impl OperatorToken {
 }
 
 fn read(file: &Path, text: &str) -> anyhow::Result<String> {
-    let mode = std::fs::metadata(file)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        bail!("{} can be read by others; run: chmod 600 {0}", file.display());
-    }
+    privacy::secret(file)?;
     let secret = text.trim();
     if secret.is_empty() {
         bail!("{} is empty; remove it, and the next start makes a new token", file.display());

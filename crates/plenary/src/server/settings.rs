@@ -1,4 +1,7 @@
-//! Settings: flag over environment over `plenary.toml` over default (wire.md D.1).
+//! Settings: flag over environment over the configuration file over default (wire.md D.1).
+
+mod listen;
+mod source;
 
 use std::{
     collections::BTreeMap,
@@ -22,16 +25,20 @@ use crate::{
     paths,
     serve::{ServeArgs, parse_duration},
 };
+pub(crate) use listen::{Listen, ListenSource};
+use source::Source;
 
-/// The default address.
-const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7420);
-/// The file that is read from the working directory when none is named.
-const FILE: &str = "plenary.toml";
+/// In place of a data directory: keep nothing.
+pub(crate) const MEMORY: &str = ":memory:";
 
 /// What a server runs with.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) listen: SocketAddr,
+    /// What named that address.
+    pub(crate) listen_source: ListenSource,
+    /// What is said at the start of a configuration that is not read.
+    pub(crate) ignored: Option<String>,
     /// The directory of the SQLite store; `None` keeps everything in memory, unless `database` is set.
     pub(crate) data: Option<PathBuf>,
     /// A PostgreSQL URL; wins over `data`.
@@ -63,11 +70,11 @@ pub(crate) struct Settings {
     pub(crate) mcp_fixture: bool,
 }
 
-/// `plenary.toml`.
+/// The configuration file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
-    listen: Option<SocketAddr>,
+    listen: Option<Listen>,
     data: Option<PathBuf>,
     database: Option<String>,
     blobs: Option<String>,
@@ -183,6 +190,8 @@ impl Settings {
         let (around, toolbox) = around();
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            listen_source: ListenSource::Default,
+            ignored: None,
             data: None,
             database: None,
             blobs: Some(Place::Memory),
@@ -207,11 +216,13 @@ impl Settings {
 
     /// From the command line (which has read the environment), then the file, then the defaults.
     pub(crate) fn resolve(args: &ServeArgs) -> anyhow::Result<Self> {
-        let file = File::read(args.config.as_deref())?;
+        let source = Source::read(args.config.as_deref(), &|name| std::env::var(name).ok())?;
+        let file = File::parse(&source)?;
+        let (listen, listen_source) = listen_on(args, file.listen, &source);
         let grace = file.grace.as_deref().map(parse_duration).transpose();
         let grace = grace.map_err(|why| anyhow::anyhow!("`grace` in the configuration file: {why}"))?;
         let data = match args.data.clone().or(file.data) {
-            Some(memory) if memory.as_os_str() == ":memory:" => None,
+            Some(memory) if memory.as_os_str() == MEMORY => None,
             Some(directory) => Some(directory),
             None => Some(
                 paths::default_data_dir(&|name| std::env::var(name).ok())
@@ -229,7 +240,9 @@ impl Settings {
         let (around, toolbox) = around();
         let settings = Self {
             blobs,
-            listen: args.listen.or(file.listen).unwrap_or(LISTEN),
+            listen,
+            listen_source,
+            ignored: std::env::current_dir().ok().and_then(|here| source.ignored_in(&here)),
             data,
             database,
             seed: args.seed.clone().or(file.seed),
@@ -263,6 +276,7 @@ impl Settings {
             config.connections_per_address_max = max;
         }
         if let Some((certificate, key)) = &self.tls {
+            super::privacy::secret(key)?;
             config.tls = Some(plenary_edge::tls_config(certificate, key)?);
         }
         Ok(config)
@@ -320,7 +334,7 @@ fn blobs(said: Option<String>, data: Option<&Path>, has_database: bool) -> anyho
     match (said, data) {
         (Some(text), _) => Ok(Some(text.parse().with_context(|| format!("`blobs = {text:?}`"))?)),
         (None, _) if has_database => Ok(None),
-        (None, Some(directory)) => Ok(Some(Place::Own(directory.join("blobs")))),
+        (None, Some(directory)) => Ok(Some(Place::Own(directory.join(super::store::BLOBS)))),
         (None, None) => Ok(Some(Place::Memory)),
     }
 }
@@ -346,17 +360,36 @@ fn channels(args: &ServeArgs, table: &ChannelsTable) -> anyhow::Result<plenary_c
     Ok(plenary_channels::Config { open, reject_after_close, cadence })
 }
 
+/// The address, and what named it.
+fn listen_on(args: &ServeArgs, in_file: Option<Listen>, source: &Source) -> (SocketAddr, ListenSource) {
+    let from_environment =
+        || std::env::var("PLENARY_LISTEN").is_ok_and(|text| text.parse().ok() == args.listen);
+    match (args.listen, in_file, &source.path) {
+        (Some(Listen(address)), _, _) if from_environment() => (address, ListenSource::Environment),
+        (Some(Listen(address)), _, _) => (address, ListenSource::Flag),
+        (None, Some(Listen(address)), Some(path)) => (address, ListenSource::File(path.clone())),
+        (None, Some(_) | None, _) => (listen::DEFAULT, ListenSource::Default),
+    }
+}
+
 impl File {
-    fn read(named: Option<&Path>) -> anyhow::Result<Self> {
-        let path = named.unwrap_or(Path::new(FILE));
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self::default());
-            }
-            Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
-        };
-        toml::from_str(&text).with_context(|| format!("reading {}", path.display()))
+    /// Relative paths in it are meant from where it lies.
+    fn parse(source: &Source) -> anyhow::Result<Self> {
+        let name = || source.path.as_deref().unwrap_or(Path::new("")).display().to_string();
+        let mut file: Self = toml::from_str(&source.text).with_context(|| format!("reading {}", name()))?;
+        file.data =
+            file.data.map(|data| if data.as_os_str() == MEMORY { data } else { source.resolve(data) });
+        for path in [&mut file.seed, &mut file.tls_cert, &mut file.tls_key] {
+            *path = path.take().map(|path| source.resolve(path));
+        }
+        file.embeddings = file.embeddings.map(|model| match model.strip_prefix("local:") {
+            Some(directory) => format!("local:{}", source.resolve(directory.into()).display()),
+            None => model,
+        });
+        if let Some(directory) = source.path.as_deref().and_then(Path::parent) {
+            file.agents.values_mut().for_each(|agent| agent.run_below(directory));
+        }
+        Ok(file)
     }
 }
 

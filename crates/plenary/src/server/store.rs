@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use plenary_log::Opened;
 use plenary_retrieval::Index;
 
-use super::Settings;
+use super::{Settings, model::VECTORS, privacy};
 
 /// How long the store may take to close; past it the next start has more to recover, and nothing is lost.
 const CLOSING: Duration = Duration::from_millis(1_500);
@@ -24,6 +24,12 @@ impl Closing {
 
 /// The search index's directory in the data directory.
 const SEARCH: &str = "search";
+/// The contents' directory in the data directory, where they are kept there.
+pub(super) const BLOBS: &str = "blobs";
+
+/// What a data directory holds that others must not read; the database closes its own files.
+const DIRECTORIES: [&str; 2] = [SEARCH, BLOBS];
+const FILES: [&str; 1] = [VECTORS];
 
 /// A store that was opened.
 pub(crate) struct Store {
@@ -47,6 +53,7 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
     };
     let directory = directory.clone();
     let opening = move || {
+        privacy::close(&directory, &DIRECTORIES, &FILES)?;
         let opened = plenary_log_sqlite::open(&directory, plenary_log_sqlite::Options::default());
         let opened = opened.with_context(|| format!("opening the store in {}", directory.display()))?;
         let index = plenary_retrieval_tantivy::open(&directory.join(SEARCH));

@@ -23,6 +23,7 @@ use super::{
     identity::{Clients, Connected, Holder, Realm, Source},
     whereabouts::UrlSource,
 };
+use crate::server::Listen;
 pub(crate) use coding::CodingAgent;
 use coding::{Places, Scope};
 use edits::{carry_out, put_in, remove_directories, take_out};
@@ -52,6 +53,9 @@ pub(crate) struct Connect {
     /// Start a server on this machine where none answers; it goes on running
     #[arg(long)]
     serve: bool,
+    /// Where the server that is started listens; needed for an address that other machines reach
+    #[arg(long, value_name = "ADDR", requires = "serve")]
+    listen: Option<Listen>,
     /// Let it speak HTTP to the server itself, with the token it finds in PLENARY_TOKEN
     #[arg(long)]
     http: bool,
@@ -117,7 +121,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let (agent, (edits, made)) = if args.dry_run {
         (likely, shown)
     } else {
-        serve::answering(context, args.serve).await?;
+        serve::answering(context, args.serve, args.listen).await?;
         let agent =
             naming::agent(context, args.coding, &directory, args.owner.as_ref(), known.as_ref()).await?;
         let edits = edited(&agent)?;

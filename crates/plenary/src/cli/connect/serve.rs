@@ -3,9 +3,10 @@
 
 use std::{
     fs::{DirBuilder, OpenOptions},
+    net::SocketAddr,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     os::unix::process::CommandExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -15,6 +16,8 @@ use plenary_client::Error;
 use crate::{
     cli::{context::Context, failure::Failure, whereabouts::UrlSource},
     paths,
+    serve::without_arguments,
+    server::{Listen, ListenSource, MEMORY},
 };
 
 /// A server that has not answered by then has failed.
@@ -22,8 +25,12 @@ const STARTED_WITHIN: Duration = Duration::from_secs(30);
 /// How long until it is asked again.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Makes sure that a server answers.
-pub(super) async fn answering(context: &Context, start: bool) -> Result<(), Failure> {
+/// Variables that name files and directories: a server that is started elsewhere must find the same ones.
+const PATHS: [&str; 5] =
+    ["PLENARY_DATA", "PLENARY_CONFIG", "PLENARY_SEED", "PLENARY_TLS_CERT", "PLENARY_TLS_KEY"];
+
+/// Makes sure that a server answers; where none does, one is started if `start` says so, at `listen` where it is given.
+pub(super) async fn answering(context: &Context, start: bool, listen: Option<Listen>) -> Result<(), Failure> {
     match context.client()?.health().await {
         Ok(_) => return Ok(()),
         Err(Error::Network(_)) if start => {}
@@ -37,12 +44,18 @@ pub(super) async fn answering(context: &Context, start: bool) -> Result<(), Fail
         ));
     }
     let log = log(context)?;
-    let mut child = spawn(&log)?;
+    let started = Started::of(context, listen)?;
+    let mut child = started.spawn(context, &log)?;
     let begun = Instant::now();
     while begun.elapsed() < STARTED_WITHIN {
         if context.client()?.health().await.is_ok() {
             let url = context.server()?;
-            context.out.note(&format!("a server runs now at {url}; what it says is in {}", log.display()));
+            context.out.note(&format!(
+                "a server runs now at {url} (address from {}), in {}; what it says is in {}",
+                started.source,
+                started.directory.display(),
+                log.display()
+            ));
             return Ok(());
         }
         if let Ok(Some(status)) = child.try_wait() {
@@ -53,7 +66,7 @@ pub(super) async fn answering(context: &Context, start: bool) -> Result<(), Fail
     Err(failed(&log, &format!("it does not answer within {} s", STARTED_WITHIN.as_secs())))
 }
 
-fn failed(log: &std::path::Path, why: &str) -> Failure {
+fn failed(log: &Path, why: &str) -> Failure {
     Failure::local_with(
         format!("the server does not start: {why}"),
         format!("run `plenary serve` to see why; what it said is in {}", log.display()),
@@ -61,22 +74,65 @@ fn failed(log: &std::path::Path, why: &str) -> Failure {
 }
 
 fn log(context: &Context) -> Result<PathBuf, Failure> {
-    let state = paths::state_dir(&|name| context.around.var(name))
-        .ok_or_else(|| Failure::local_with("there is no home directory", "set HOME"))?;
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&state)
-        .map_err(|error| Failure::local(format!("{}: {error}", state.display())))?;
+    let state = state(context)?;
+    make(&state)?;
     Ok(state.join("serve.log"))
 }
 
-/// In a group of its own: what ends this command does not end it.
-fn spawn(log: &PathBuf) -> Result<std::process::Child, Failure> {
-    let failed = |error: std::io::Error| Failure::local(format!("the server cannot be started: {error}"));
-    let out = OpenOptions::new().append(true).create(true).mode(0o600).open(log).map_err(failed)?;
-    let err = out.try_clone().map_err(failed)?;
-    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    command.arg("serve").stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
-    command.spawn().map_err(failed)
+fn state(context: &Context) -> Result<PathBuf, Failure> {
+    paths::state_dir(&|name| context.around.var(name))
+        .ok_or_else(|| Failure::local_with("there is no home directory", "set HOME"))
+}
+
+fn make(directory: &Path) -> Result<(), Failure> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|error| Failure::local(format!("{}: {error}", directory.display())))
+}
+
+/// The server that is started.
+struct Started {
+    listen: SocketAddr,
+    source: ListenSource,
+    directory: PathBuf,
+}
+
+impl Started {
+    /// What the environment and the user's own configuration say of it; nothing is taken from the working directory.
+    fn of(context: &Context, listen: Option<Listen>) -> Result<Self, Failure> {
+        let settings = without_arguments().map_err(|error| {
+            Failure::local_with(format!("the server's configuration: {error:#}"), "mend it, and try again")
+        })?;
+        let (listen, source) = match listen {
+            Some(Listen(address)) => (address, ListenSource::Flag),
+            None => (settings.listen, settings.listen_source),
+        };
+        if !listen.ip().is_loopback() && source != ListenSource::Flag {
+            return Err(Failure::usage(
+                format!("the server would listen on {listen} (from {source}), where other machines reach it"),
+                format!("if that is what you want, say so: add `--listen {listen}`"),
+            ));
+        }
+        let directory = match settings.data {
+            Some(data) => data,
+            None => state(context)?,
+        };
+        make(&directory)?;
+        Ok(Self { listen, source, directory })
+    }
+
+    /// Starts it in its own directory, and in a group of its own: what ends this command does not end it.
+    fn spawn(&self, context: &Context, log: &PathBuf) -> Result<std::process::Child, Failure> {
+        let failed = |error: std::io::Error| Failure::local(format!("the server cannot be started: {error}"));
+        let out = OpenOptions::new().append(true).create(true).mode(0o600).open(log).map_err(failed)?;
+        let err = out.try_clone().map_err(failed)?;
+        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+        for name in PATHS {
+            if let Some(path) = context.around.var(name).filter(|path| path != MEMORY) {
+                command.env(name, std::path::absolute(path).map_err(failed)?);
+            }
+        }
+        command.args(["serve", "--listen", &self.listen.to_string()]).current_dir(&self.directory);
+        command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
+        command.spawn().map_err(failed)
+    }
 }

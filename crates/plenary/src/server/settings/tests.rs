@@ -27,7 +27,17 @@ fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
     let settings = resolve(&["--listen", "127.0.0.1:2"], file).unwrap();
     assert_eq!(settings.listen.port(), 2);
     assert_eq!((settings.grace, settings.data), (Duration::from_secs(5), None));
-    assert_eq!(resolve(&[], "").unwrap().listen, LISTEN);
+    assert_eq!(resolve(&[], "").unwrap().listen, listen::DEFAULT);
+}
+
+#[test]
+fn what_named_the_address_is_known() {
+    let source = |line: &[&str], file: &str| resolve(line, file).unwrap().listen_source;
+    assert_eq!(source(&["--listen", "7421"], ""), ListenSource::Flag);
+    assert!(
+        matches!(source(&[], "listen = \"localhost:7600\""), ListenSource::File(path) if path.ends_with("plenary.toml"))
+    );
+    assert_eq!(source(&[], ""), ListenSource::Default);
 }
 
 #[test]
@@ -83,8 +93,8 @@ fn what_is_wrong_in_the_file_is_said() {
 fn a_model_is_named_by_a_flag_or_in_the_file() {
     let named = |line: &[&str], file| resolve(line, file).unwrap().embeddings;
     assert_eq!(named(&[], ""), None);
-    let file = "embeddings = \"local:there\"";
-    assert_eq!(named(&[], file), "local:there".parse().ok());
+    let file = "embeddings = \"local:/there\"";
+    assert_eq!(named(&[], file), "local:/there".parse().ok());
     assert_eq!(named(&["--embeddings", "local:here"], file), "local:here".parse().ok());
 }
 

@@ -1,0 +1,42 @@
+//! Why a server does not start, with what to do about it where that is known.
+//! Must not know: how a server is started.
+
+use std::{io::ErrorKind, path::Path, time::Duration};
+
+use plenary_client::{BaseUrl, Client};
+use plenary_edge::ListenFault;
+use plenary_log_sqlite::OpenError;
+
+use crate::paths;
+
+/// A server that is there answers within that.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
+
+/// The error with its remedy.
+pub(super) async fn explained(error: anyhow::Error, data: Option<&Path>) -> anyhow::Error {
+    let is_locked = error.chain().any(|cause| matches!(cause.downcast_ref(), Some(OpenError::Locked { .. })));
+    if is_locked && let Some(url) = running(data).await {
+        return error.context(format!(
+            "a server runs on this data directory already, at {url}; use that one, or stop it first"
+        ));
+    }
+    let taken = error.chain().find_map(|cause| match cause.downcast_ref::<ListenFault>() {
+        Some(fault) if fault.source.kind() == ErrorKind::AddrInUse => Some(fault.address),
+        Some(_) | None => None,
+    });
+    match taken {
+        Some(address) => anyhow::anyhow!(
+            "cannot listen on {address}: the address is in use; choose another with --listen, e.g. --listen {}",
+            address.port().checked_add(1).unwrap_or(address.port())
+        ),
+        None => error,
+    }
+}
+
+/// The server of a data directory, where one answers at the address that is written there.
+async fn running(data: Option<&Path>) -> Option<BaseUrl> {
+    let text = std::fs::read_to_string(data?.join(paths::SERVER_URL_FILE)).ok()?;
+    let url: BaseUrl = text.trim().parse().ok()?;
+    let client = Client::builder(url.clone()).request_timeout(ANSWERS_WITHIN).build().ok()?;
+    client.health().await.ok().map(|_| url)
+}

@@ -1,0 +1,102 @@
+//! What the server keeps in its data directory is for its owner alone, also where the directory itself was made by
+//! somebody else and is open: its directories are made and kept 0700, its files 0600.
+//! Must not know: what is in them.
+
+use std::{
+    fs::{self, DirBuilder, Permissions},
+    io::ErrorKind,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    path::Path,
+};
+
+use anyhow::{Context as _, bail};
+
+/// Permission bits that let others in.
+const FOR_OTHERS: u32 = 0o077;
+
+/// Makes what is missing of these directories, and takes others' rights to them and to these files away.
+pub(super) fn close(data: &Path, directories: &[&str], files: &[&str]) -> anyhow::Result<()> {
+    if !data.is_dir() {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(data)
+            .with_context(|| format!("making {}", data.display()))?;
+    }
+    for name in directories {
+        let path = data.join(name);
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => tighten(&path, 0o700)?,
+            Err(error) => return Err(error).with_context(|| format!("making {}", path.display())),
+        }
+    }
+    files.iter().try_for_each(|name| tighten(&data.join(name), 0o600))
+}
+
+/// Refuses a file that holds a secret and that others can read.
+pub(super) fn secret(file: &Path) -> anyhow::Result<()> {
+    let mode =
+        fs::metadata(file).with_context(|| format!("reading {}", file.display()))?.permissions().mode();
+    if mode & FOR_OTHERS != 0 {
+        bail!("{} can be read by others; run: chmod 600 {0}", file.display());
+    }
+    Ok(())
+}
+
+fn tighten(path: &Path, mode: u32) -> anyhow::Result<()> {
+    let found = match fs::metadata(path) {
+        Ok(metadata) => metadata.permissions().mode(),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).with_context(|| format!("looking at {}", path.display())),
+    };
+    if found & FOR_OTHERS == 0 {
+        return Ok(());
+    }
+    fs::set_permissions(path, Permissions::from_mode(mode)).with_context(|| {
+        format!(
+            "{0} can be read by others and cannot be closed; make it yours, then: chmod {mode:o} {0}",
+            path.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn what_is_open_is_closed_and_what_is_missing_is_made_closed() {
+        let root = tempfile::tempdir().unwrap();
+        let data = root.path().join("data");
+        fs::create_dir(&data).unwrap();
+        fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
+        fs::create_dir(data.join("blobs")).unwrap();
+        fs::write(data.join("vectors"), "x").unwrap();
+        for name in ["blobs", "vectors"] {
+            fs::set_permissions(data.join(name), Permissions::from_mode(0o755)).unwrap();
+        }
+        close(&data, &["blobs", "search"], &["vectors", "absent"]).unwrap();
+        assert_eq!(mode(&data), 0o755, "it may hold what is not the server's");
+        assert_eq!((mode(&data.join("blobs")), mode(&data.join("search"))), (0o700, 0o700));
+        assert_eq!(mode(&data.join("vectors")), 0o600);
+        assert!(!data.join("absent").exists());
+    }
+
+    #[test]
+    fn a_secret_that_others_can_read_is_refused_with_the_remedy() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("key.pem");
+        fs::write(&file, "x").unwrap();
+        for open in [0o640, 0o604, 0o644, 0o620] {
+            fs::set_permissions(&file, Permissions::from_mode(open)).unwrap();
+            assert!(secret(&file).unwrap_err().to_string().contains("chmod 600"), "{open:o}");
+        }
+        fs::set_permissions(&file, Permissions::from_mode(0o400)).unwrap();
+        secret(&file).unwrap();
+    }
+}
