@@ -7,6 +7,7 @@ pub mod connected;
 pub mod exec;
 pub mod hosting;
 mod key;
+pub mod launching;
 pub mod openai;
 mod program;
 pub mod remote;
@@ -23,6 +24,7 @@ use plenary_runs::{Asked, Input, Runner};
 
 pub use config::ConfigFault;
 pub use connected::Attaching;
+pub use program::launcher::{COMMAND as LAUNCH, Launcher};
 pub use tools::{Answering, NoTools, Tool, Toolbox};
 
 /// What the kinds share of their server.
@@ -32,6 +34,8 @@ pub struct Around {
     pub toolbox: Arc<dyn Toolbox>,
     /// Where agents attach themselves.
     pub attaching: Attaching,
+    /// What stands between the server and its programs.
+    pub launcher: Launcher,
 }
 
 /// The runner of a kind, from the members of the table of the agent `handle` that the kind itself knows.
@@ -46,11 +50,11 @@ pub fn runner(
 ) -> Result<Arc<dyn Runner>, ConfigFault> {
     let variable = |name: &str| std::env::var(name).ok();
     match kind {
-        "acp" => Ok(Arc::new(acp::Acp::new(config::read(table)?)?)),
+        "acp" => Ok(Arc::new(acp::Acp::new(config::read(table)?, &around.launcher)?)),
         "connected" => {
             Ok(Arc::new(connected::Connected::new(config::read(table)?, handle, &around.attaching)?))
         }
-        "exec" => Ok(Arc::new(exec::Exec::new(config::read(table)?)?)),
+        "exec" => Ok(Arc::new(exec::Exec::new(config::read(table)?, &around.launcher)?)),
         "openai" => {
             Ok(Arc::new(openai::OpenAi::new(config::read(table)?, around.toolbox.clone(), variable)?))
         }

@@ -34,12 +34,17 @@ impl Participation {
         let context = Context { again: true, ..told.context.clone() };
         let Some(body) = context.in_request(&told.request.body) else { return Ok(false) };
         let request = Request { body, ..told.request.clone() };
-        match self.0.runs.begin_bound(&told.acting, &agent, told.thread, request, &key).await {
+        match self
+            .0
+            .runs
+            .begin_bound(&told.acting, (&agent, &told.context.sender), told.thread, request, &key)
+            .await
+        {
             Ok(_) | Err(NotBegun::KeyReused) => {
                 tracing::info!(agent = %handle, %session, run = %told.run.id, "a run that was lost is asked again");
                 Ok(true)
             }
-            Err(NotBegun::TooManyRuns | NotBegun::Rejected(_)) => Ok(false),
+            Err(NotBegun::Rejected(_)) => Ok(false),
             Err(NotBegun::Fault(fault)) => Err(fault),
         }
     }

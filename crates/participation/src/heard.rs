@@ -93,7 +93,11 @@ impl Participation {
                 Some((run, asked)) => {
                     let body = hearing.said.answer(&run.to_string(), asked, &hearing.context);
                     let place = (hearing.seat.thread, *run);
-                    let done = self.0.runs.resume_bound(&hearing.acting, agent, place, body, &key).await;
+                    let done = self
+                        .0
+                        .runs
+                        .resume_bound(&hearing.acting, (agent, &sent.sender), place, body, &key)
+                        .await;
                     match done {
                         // It ended meanwhile: what was meant for it begins something new.
                         Err(NotBegun::Rejected(Rejection::RunNotActive)) => self.ask(&hearing).await,
@@ -146,7 +150,8 @@ impl Participation {
             body: said.request(context),
         };
         let key = Self::key(&agent.handle, session, "hears", &context.sequence.to_string());
-        let done = self.0.runs.begin_bound(acting, agent, seat.thread, request, &key).await;
+        let done =
+            self.0.runs.begin_bound(acting, (agent, &context.sender), seat.thread, request, &key).await;
         self.done(hearing, done.map(drop)).await
     }
 
@@ -159,9 +164,13 @@ impl Participation {
             // It was done in another way already.
             Err(NotBegun::KeyReused) => Ok(()),
             Err(NotBegun::Fault(fault)) => Err(fault),
-            Err(
-                NotBegun::TooManyRuns | NotBegun::Rejected(Rejection::TooManyQueued | Rejection::ThreadFull),
-            ) => self.refuse(hearing, Why::TooManyPending).await,
+            Err(NotBegun::Rejected(
+                Rejection::TooManyQueued
+                | Rejection::ThreadFull
+                | Rejection::TooManyRuns
+                | Rejection::TooManyRunsOfOwner
+                | Rejection::TooManyQueuedOfOwner,
+            )) => self.refuse(hearing, Why::TooManyPending).await,
             Err(NotBegun::Rejected(rejection)) => {
                 let (agent, session) = (&hearing.agent.handle, hearing.session);
                 tracing::warn!(%agent, %session, ?rejection, "an agent was not asked");

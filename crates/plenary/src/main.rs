@@ -40,6 +40,10 @@ enum Cli {
 }
 
 fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == plenary_hosts::LAUNCH) {
+        return plenary_hosts::launching::launch(words);
+    }
     if cli::is_hook(arguments()) {
         return cli::run_hook();
     }

@@ -1,8 +1,9 @@
 //! Who may do what with an agent, its threads and its runs (wire.md D.8).
 //! Must not know: how a token was checked.
 
-use plenary_accounts::Actor;
-use plenary_kernel::OwnerName;
+use plenary_accounts::{Accounts, Actor, Known, blocked_between, may_contact};
+use plenary_kernel::{AgentHandle, OwnerName};
+use plenary_log::{Condition, Fault};
 
 /// Whether somebody may configure an agent: its owner and the operator.
 #[must_use]
@@ -19,6 +20,80 @@ pub fn may_configure(by: &Actor, owner: &OwnerName) -> bool {
 #[must_use]
 pub fn may_read(by: &Actor, opened_by: &Actor, owner: &OwnerName) -> bool {
     by == opened_by || may_configure(by, owner)
+}
+
+/// An agent's gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gate {
+    /// Whose gate it is.
+    pub agent: AgentHandle,
+    /// Whether it admits everybody whom no block keeps out.
+    pub is_open: bool,
+}
+
+/// The accounts of an agent that asks and of the one that it asks.
+#[derive(Debug, Clone)]
+pub struct Between {
+    /// Who asks.
+    pub asking: Known,
+    /// Who is asked.
+    pub asked: Known,
+}
+
+/// Whether somebody may run an agent: its owner, the operator, and every agent that may open a session with it. For
+/// everyone else there is no such agent. `between` is there where an agent asks.
+#[must_use]
+pub fn may_run(by: &Actor, gate: &Gate, between: Option<&Between>) -> bool {
+    match by {
+        Actor::Operator => true,
+        Actor::Owner(name) => gate.is_open || *name == gate.agent.owner_name(),
+        Actor::Agent(_) => between.is_some_and(|Between { asking, asked }| match gate.is_open {
+            true => asking.state.is_live() && !blocked_between(asking, asked),
+            false => may_contact(asking, asked),
+        }),
+        Actor::Seed => false,
+    }
+}
+
+/// [`may_run`], decided on the accounts as they are now. An append that is held to the conditions stands only while
+/// they stay so.
+///
+/// # Errors
+/// When the store fails.
+pub async fn admits(
+    accounts: &Accounts,
+    by: &Actor,
+    gate: &Gate,
+    conditions: &mut Vec<Condition>,
+) -> Result<bool, Fault> {
+    let Actor::Agent(handle) = by else { return Ok(may_run(by, gate, None)) };
+    let between =
+        Between { asking: accounts.agent(handle).await?, asked: accounts.agent(&gate.agent).await? };
+    hold(conditions, [&between.asking, &between.asked]);
+    Ok(may_run(by, gate, Some(&between)))
+}
+
+/// Whether a block keeps two agents apart, likewise.
+///
+/// # Errors
+/// When the store fails.
+pub async fn are_apart(
+    accounts: &Accounts,
+    (one, other): (&AgentHandle, &AgentHandle),
+    conditions: &mut Vec<Condition>,
+) -> Result<bool, Fault> {
+    let (one, other) = (accounts.agent(one).await?, accounts.agent(other).await?);
+    hold(conditions, [&one, &other]);
+    Ok(blocked_between(&one, &other))
+}
+
+fn hold(conditions: &mut Vec<Condition>, agents: [&Known; 2]) {
+    for known in agents {
+        let condition = known.condition();
+        if conditions.iter().all(|other| other.stream != condition.stream) {
+            conditions.push(condition);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -39,5 +114,18 @@ mod tests {
         assert_eq!(rights("~a", "@a.b"), (false, false));
         assert_eq!(rights("@nick.x", "@a.b"), (false, false));
         assert_eq!(rights("~a", "~a"), (true, false));
+    }
+
+    #[test]
+    fn sc_8_owners_run_their_own_agents_and_open_ones() {
+        let runs = |by: &str, is_open| {
+            may_run(&by.parse().unwrap(), &Gate { agent: "@nick.echo".parse().unwrap(), is_open }, None)
+        };
+        for is_open in [false, true] {
+            assert!(runs("operator", is_open) && runs("~nick", is_open));
+            assert_eq!(runs("~ann", is_open), is_open);
+            assert!(!runs("@nick.a", is_open), "nothing is known of its account");
+            assert!(!runs("seed", is_open));
+        }
     }
 }

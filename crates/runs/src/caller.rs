@@ -16,9 +16,21 @@ pub(crate) struct Asking(pub(crate) Principal, Option<u32>);
 pub(crate) struct Watching(pub(crate) Asking);
 
 impl Asking {
+    /// Who asks with a request.
+    pub(crate) async fn identify(parts: &Parts, runs: &Runs) -> Result<Self, Refused> {
+        let principal = identify(parts, runs.accounts(), Credentials::Header).await?;
+        Ok(Self(principal, parts.extensions.get().map(Acting::hops)))
+    }
+
     /// As commands on an agent's threads want it.
     pub(crate) fn caller(&self, agent: &Agent) -> Caller {
-        Caller { authority: self.0.clone().into(), agent: agent.name().into(), owner: agent.owner() }
+        Caller {
+            authority: self.0.clone().into(),
+            agent: agent.name().into(),
+            owner: agent.owner(),
+            gate: agent.gate(),
+            on_behalf_of: None,
+        }
     }
 
     /// How deep in a chain of callers what it asks for is at least: one deeper than the run whose agent asks.
@@ -36,8 +48,7 @@ impl FromRequestParts<Runs> for Asking {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, Refused> {
-        let principal = identify(parts, runs.accounts(), Credentials::Header).await?;
-        Ok(Self(principal, parts.extensions.get().map(Acting::hops)))
+        Self::identify(parts, runs).await
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use plenary_accounts::{Actor, Authority};
-use plenary_kernel::OwnerName;
+use plenary_kernel::{AgentHandle, OwnerName};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    access::Gate,
     event::Artifact,
     id::{RunId, ThreadId},
     runner::{Ended, Event},
@@ -23,6 +24,10 @@ pub struct Caller {
     pub agent: Arc<str>,
     /// The agent's owner.
     pub owner: OwnerName,
+    /// The agent's gate.
+    pub gate: Gate,
+    /// Whose message the agent asks itself about, in a session.
+    pub on_behalf_of: Option<AgentHandle>,
 }
 
 /// Asks for a run (SC-11).

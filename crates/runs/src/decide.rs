@@ -32,12 +32,20 @@ pub const INTERRUPTED: &str =
 pub enum Rejection {
     /// The token is not valid any more.
     Unauthenticated,
+    /// There is no such agent, or not for the caller.
+    AgentNotFound,
     /// There is no such thread, or not for the caller.
     ThreadNotFound,
     /// There is no such run, or not for the caller.
     RunNotFound,
     /// Another thread has the id.
     IdTaken,
+    /// As many runs go on in this process as may.
+    TooManyRuns,
+    /// As many runs of the owner of whoever asks go on as may.
+    TooManyRunsOfOwner,
+    /// As many of them wait for their turn as may.
+    TooManyQueuedOfOwner,
     /// The thread has [`RUNS_PER_THREAD_MAX`] runs.
     ThreadFull,
     /// [`QUEUED_RUNS_MAX`] runs of the thread wait for their turn.
@@ -46,13 +54,30 @@ pub enum Rejection {
     RunNotActive,
 }
 
+/// How whoever asks stands, as the append is held to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether the token is still valid.
+    pub holds: bool,
+    /// Whether the agent takes runs of whoever asks.
+    pub is_admitted: bool,
+}
+
+impl Standing {
+    fn may_run(self) -> Result<(), Rejection> {
+        match self {
+            Self { holds: false, .. } => Err(Rejection::Unauthenticated),
+            Self { is_admitted: false, .. } => Err(Rejection::AgentNotFound),
+            Self { holds: true, is_admitted: true } => Ok(()),
+        }
+    }
+}
+
 type Decided<R> = Result<Decision<ThreadEvent, R>, Rejection>;
 
 /// Decides `StartRun`: one run of a thread at a time, the others in their order.
-pub fn start(state: &ThreadState, holds: bool, stamp: &Stamp, command: &StartRun) -> Decided<Begun> {
-    if !holds {
-        return Err(Rejection::Unauthenticated);
-    }
+pub fn start(state: &ThreadState, standing: Standing, stamp: &Stamp, command: &StartRun) -> Decided<Begun> {
+    standing.may_run()?;
     match (&state.opened, command.is_new) {
         (None, true) => {}
         (Some(_), true) => return Err(Rejection::IdTaken),
@@ -81,8 +106,9 @@ pub fn start(state: &ThreadState, holds: bool, stamp: &Stamp, command: &StartRun
 }
 
 /// Decides `ResumeRun`: only what waits is resumed.
-pub fn resume(state: &ThreadState, holds: bool, command: &ResumeRun) -> Decided<Interrupting> {
-    let run = interrupted(state, holds, &command.caller, command.run)?;
+pub fn resume(state: &ThreadState, standing: Standing, command: &ResumeRun) -> Decided<Interrupting> {
+    standing.may_run()?;
+    let run = interrupted(state, standing.holds, &command.caller, command.run)?;
     if run.status != RunStatus::Waiting {
         return Err(Rejection::RunNotActive);
     }
@@ -91,9 +117,10 @@ pub fn resume(state: &ThreadState, holds: bool, command: &ResumeRun) -> Decided<
     Ok(Decision::new(vec![event], Interrupting { run }))
 }
 
-/// Decides `CancelRun`: a queued run is over at once, one that goes on is told; to tell it twice changes nothing.
-pub fn cancel(state: &ThreadState, holds: bool, command: &CancelRun) -> Decided<Interrupting> {
-    let run = interrupted(state, holds, &command.caller, command.run)?;
+/// Decides `CancelRun`: a queued run is over at once, one that goes on is told; to tell it twice changes nothing. What
+/// somebody has begun it may stop, even if the agent takes nothing more of it.
+pub fn cancel(state: &ThreadState, standing: Standing, command: &CancelRun) -> Decided<Interrupting> {
+    let run = interrupted(state, standing.holds, &command.caller, command.run)?;
     let (id, depth, by) = (run.id, run.depth, command.caller.authority.by.clone());
     if run.status.is_over() {
         return Err(Rejection::RunNotActive);

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use plenary_accounts::Actor;
-use plenary_kernel::Version;
+use plenary_kernel::{Class, Version};
+use plenary_log::Fault;
 
 use crate::{
     Runs,
-    access::may_read,
+    access::{admits, may_read},
     caller::Asking,
     id::{RunId, ThreadId},
     refusals::Refused,
@@ -33,10 +34,71 @@ impl Found {
     }
 }
 
+/// An agent as somebody sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) agent: Arc<Agent>,
+    /// Whether the agent is there for the caller. Otherwise only a run is that the caller began: it may read and stop
+    /// it, whatever became of the trust between the two.
+    pub(crate) is_there: bool,
+}
+
+impl Seen {
+    /// What is told of a run that is not found, or of a request that can't be read before one is: of an agent that is
+    /// not there, the same as of one that never was.
+    pub(crate) fn look<T>(&self, found: Result<T, Refused>) -> Result<T, Refused> {
+        match found {
+            Err(Refused(refusal)) if !self.is_there && !is_fault(refusal.class) => {
+                Err(Refused::agent_not_found())
+            }
+            found => found,
+        }
+    }
+}
+
+/// Whether a refusal says something of the server, and nothing of what is asked for.
+fn is_fault(class: Class) -> bool {
+    matches!(class, Class::Internal | Class::Unavailable)
+}
+
 impl Runs {
-    /// The agent of a name.
-    pub(crate) fn agent(&self, name: &str) -> Result<Arc<Agent>, Refused> {
-        self.0.registry.get(name).ok_or_else(Refused::agent_not_found)
+    /// The agent of a name, for who may run it; for everybody else there is none.
+    pub(crate) async fn agent(&self, asking: &Asking, name: &str) -> Result<Arc<Agent>, Refused> {
+        let seen = self.seen(asking, name).await?;
+        if seen.is_there { Ok(seen.agent) } else { Err(Refused::agent_not_found()) }
+    }
+
+    /// The agent of a name, and whether it is there for the caller.
+    pub(crate) async fn seen(&self, asking: &Asking, name: &str) -> Result<Seen, Refused> {
+        let agent = self.0.registry.get(name).ok_or_else(Refused::agent_not_found)?;
+        let is_there = self.may_run(&asking.actor(), &agent).await?;
+        Ok(Seen { agent, is_there })
+    }
+
+    /// Whether somebody may run an agent, whatever process of the store its gate was changed at.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn may_run(&self, by: &Actor, agent: &Agent) -> Result<bool, Fault> {
+        if matches!(by, Actor::Agent(_)) {
+            self.accounts().hear_others().await?;
+        }
+        admits(self.accounts(), by, &agent.gate(), &mut Vec::new()).await
+    }
+
+    /// The agents that somebody may run, by name.
+    pub(crate) async fn agents_for(&self, asking: &Asking) -> Result<Vec<Arc<Agent>>, Refused> {
+        let by = asking.actor();
+        if matches!(by, Actor::Agent(_)) {
+            self.accounts().hear_others().await?;
+        }
+        let mut agents = Vec::new();
+        for agent in self.0.registry.all() {
+            if admits(self.accounts(), &by, &agent.gate(), &mut Vec::new()).await? {
+                agents.push(agent);
+            }
+        }
+        Ok(agents)
     }
 
     /// A thread of an agent.
@@ -68,6 +130,17 @@ impl Runs {
         Ok(found
             .filter(|found| found.state.run(run).is_some())
             .map(|found| Found { run: Some(run), ..found }))
+    }
+
+    /// The run that an id names.
+    pub(crate) async fn find_by_id(
+        &self,
+        asking: &Asking,
+        agent: &Agent,
+        id: &str,
+    ) -> Result<Found, Refused> {
+        let run = id.parse().map_err(|_| Refused::run_not_found())?;
+        self.find_run(asking, agent, run).await?.ok_or_else(Refused::run_not_found)
     }
 
     /// What an id names: a run first, then a thread (wire.md 4.4, 2).

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use plenary_accounts::Acting;
 use plenary_engine::{Done, ExecuteError, KeyUse, Room as _};
-use plenary_kernel::{TimestampMs, Version};
+use plenary_kernel::{AgentHandle, TimestampMs, Version};
 use plenary_log::{Fault, PageSize};
 
 use crate::{
@@ -17,7 +17,6 @@ use crate::{
     decide::Rejection,
     event::{Artifact, ThreadEvent},
     id::{RunId, ThreadId},
-    limits::RUNS_ACTIVE_MAX,
     refusals::Refused,
     registry::{Agent, Registry},
     room::ThreadRoom,
@@ -30,9 +29,6 @@ use crate::{
 /// Why a run is not begun.
 #[derive(Debug, thiserror::Error)]
 pub enum NotBegun {
-    /// This process carries out as many runs as it may.
-    #[error("as many runs go on as may")]
-    TooManyRuns,
     /// The room says no.
     #[error("the run was refused: {0:?}")]
     Rejected(Rejection),
@@ -54,8 +50,14 @@ impl From<ExecuteError<Rejection>> for NotBegun {
     }
 }
 
-fn caller(acting: &Acting, agent: &Agent) -> Caller {
-    Caller { authority: acting.authority(), agent: agent.name().into(), owner: agent.owner() }
+fn caller(acting: &Acting, agent: &Agent, sender: &AgentHandle) -> Caller {
+    Caller {
+        authority: acting.authority(),
+        agent: agent.name().into(),
+        owner: agent.owner(),
+        gate: agent.gate(),
+        on_behalf_of: Some(sender.clone()),
+    }
 }
 
 impl Runs {
@@ -78,14 +80,15 @@ impl Runs {
         self.fresh(thread).await
     }
 
-    /// Asks an agent for a run on a bound thread, which the first request opens; with an equal key once.
+    /// Asks an agent for a run on a bound thread, about what `sender` said, which the first request opens; with an
+    /// equal key once.
     ///
     /// # Errors
     /// That it is not begun.
     pub async fn begin_bound(
         &self,
         acting: &Acting,
-        agent: &Agent,
+        (agent, sender): (&Agent, &AgentHandle),
         thread: ThreadId,
         request: Request,
         key: &KeyUse,
@@ -93,11 +96,9 @@ impl Runs {
         if self.0.stop.is_cancelled() {
             return Err(Fault::Unavailable("the server stops".into()).into());
         }
-        if self.active() >= RUNS_ACTIVE_MAX {
-            return Err(NotBegun::TooManyRuns);
-        }
         let is_new = self.fresh(thread).await?.opened.is_none();
-        let begin = |is_new| self.start(caller(acting, agent), (thread, is_new), request.clone(), Some(key));
+        let begin =
+            |is_new| self.start(caller(acting, agent, sender), (thread, is_new), request.clone(), Some(key));
         match begin(is_new).await {
             // Opened meanwhile.
             Err(ExecuteError::Rejected(Rejection::IdTaken)) => Ok(begin(false).await?),
@@ -105,19 +106,19 @@ impl Runs {
         }
     }
 
-    /// Answers what a run of a bound thread waits for; with an equal key once.
+    /// Answers what a run of a bound thread waits for with what `sender` said; with an equal key once.
     ///
     /// # Errors
     /// That it is not taken.
     pub async fn resume_bound(
         &self,
         acting: &Acting,
-        agent: &Agent,
+        (agent, sender): (&Agent, &AgentHandle),
         (thread, run): (ThreadId, RunId),
         body: Bytes,
         key: &KeyUse,
     ) -> Result<Done<Interrupting>, NotBegun> {
-        let command = ResumeRun { caller: caller(acting, agent), run: Some(run), body };
+        let command = ResumeRun { caller: caller(acting, agent, sender), run: Some(run), body };
         Ok(self.ask(thread, command, Some(key)).await?)
     }
 

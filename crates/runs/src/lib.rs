@@ -32,6 +32,7 @@ mod room;
 mod routes;
 pub mod runner;
 mod runs;
+mod shares;
 pub mod state;
 mod supervisor;
 mod switch;
@@ -49,3 +50,4 @@ pub use runner::{
     NotAnEvent, NotTaken, Output, Recall, Role, Run, RunRequest, Runner, Running, Said, Turn, run_of,
 };
 pub use runs::Runs;
+pub use shares::Quotas;

@@ -32,8 +32,14 @@ pub const TOOL_CHARS_MAX: usize = 100;
 pub const RUNS_PER_THREAD_MAX: usize = 1_000;
 /// Most runs of a thread that wait for their turn; past it 429 `too_many_queued_runs`.
 pub const QUEUED_RUNS_MAX: usize = 64;
-/// Most runs that go on in one process; past it 429 `too_many_runs`.
+/// Most runs that go on in one process unless it is set; past it 429 `too_many_runs`.
 pub const RUNS_ACTIVE_MAX: usize = 4_096;
+/// Most of them that one owner and its agents ask for, unless it is set; past it 429 `too_many_runs_of_owner`.
+pub const RUNS_PER_OWNER_MAX: usize = 1_024;
+/// Most runs that wait for an earlier one of their thread in one process; past it 429 `too_many_runs`.
+pub const QUEUED_RUNS_TOTAL_MAX: usize = 65_536;
+/// Most of them that one owner and its agents ask for, unless it is set; past it 429 `too_many_queued_runs_of_owner`.
+pub const QUEUED_RUNS_PER_OWNER_MAX: usize = 8_192;
 /// Longest result of a run, in octets; a longer one ends the run with an error, and text that is joined to one is cut.
 pub const RESULT_OCTETS_MAX: usize = 1 << 20;
 /// Longest text of what went wrong in a run, in octets; it is cut.
@@ -44,8 +50,9 @@ pub const DEPTH_MAX: u32 = 32;
 pub const TITLE_CHARS_MAX: usize = 80;
 /// Most octets of an agent's arguments together; past it 422 `args_too_large`.
 pub const ARGS_OCTETS_MAX: usize = 64 << 10;
-/// Most streams that one token follows at a time, waiting requests among them; past it 429 `too_many_streams`.
-pub const WATCHERS_PER_TOKEN_MAX: usize = 1_024;
+/// Most streams that one owner and its agents follow at a time in one process, waiting requests among them, unless it is
+/// set; past it 429 `too_many_streams`.
+pub const STREAMS_PER_OWNER_MAX: usize = 1_024;
 /// Octets of recent events that are kept for whoever follows a thread live.
 pub const TAIL_OCTETS_MAX: usize = 8 << 20;
 /// Most deltas of this process that wait to be told to others; past it they are lost, which they may be.

@@ -12,7 +12,7 @@ use axum::{
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, header};
-use plenary_accounts::{Principal, TokenDigest, Watch};
+use plenary_accounts::{Principal, Watch};
 use plenary_hub::Delivery;
 use plenary_kernel::Version;
 use plenary_log::{Fault, PageSize, StoredEvent};
@@ -25,6 +25,7 @@ use crate::{
     id::RunId,
     limits::{DELTAS_HELD_MAX, KEEPALIVE_MS},
     reading::Since,
+    shares::Payer,
     wire::{Source, WireEvent},
 };
 
@@ -40,7 +41,7 @@ pub(crate) struct Live {
     pub(crate) runs: Runs,
     pub(crate) source: Source,
     pub(crate) principal: Principal,
-    pub(crate) watch: Watch<TokenDigest>,
+    pub(crate) watch: Watch<Payer>,
     pub(crate) looking: Option<Looking>,
     /// Text that is being made, as far as it was when looking on began.
     pub(crate) making: Option<Arc<Line>>,

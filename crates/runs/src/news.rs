@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::{
     Runs,
+    access::admits,
     event::ThreadEvent,
     id::{RunId, ThreadId},
     room::{OPENED, ThreadRoom},
@@ -88,6 +89,12 @@ impl Runs {
         };
         let ThreadEvent::EventEmitted(emitted) = ThreadEvent::decode(&event)? else { return Ok(None) };
         let Ok(thread) = stream.id().parse() else { return Ok(None) };
+        // What the agent would not take can't be answered.
+        if let Some(agent) = self.0.registry.get(&opened.agent)
+            && !admits(self.accounts(), &opened.by, &agent.gate(), &mut Vec::new()).await?
+        {
+            return Ok(None);
+        }
         let (agent, title) = (opened.agent.to_string(), opened.title.clone());
         Ok(Some(Waiting { agent, thread, run: run.id, title, text: asked(&emitted.members), event }))
     }

@@ -8,7 +8,7 @@ use plenary_engine::ExecuteError;
 use plenary_kernel::limits::READ_ROWS_MAX;
 use plenary_log::{Fault, Order};
 
-use crate::{Runs, command::TakeOver, id::ThreadId, limits::STOP_GRACE_MS, room::BUSY};
+use crate::{Runs, command::TakeOver, id::ThreadId, limits::STOP_GRACE_MS, room::BUSY, shares::payer};
 
 /// How much longer than their grace runs may take to be written as ended when the server stops.
 const LAST_WRITES_MS: u64 = 1_000;
@@ -69,7 +69,13 @@ impl Runs {
                 let thread = thread(&row.key)?;
                 let command = TakeOver { gone: node.into(), node: Arc::clone(&self.0.node) };
                 match self.ask(thread, command, None).await {
-                    Ok(done) => self.follow(thread, done.reply),
+                    Ok(done) => {
+                        let state = self.fresh(thread).await?;
+                        let payer = state.opened.as_ref().and_then(|opened| payer(&opened.by));
+                        // It goes on in any case: it was accepted long ago.
+                        let share = self.0.counted.run(&payer).ok();
+                        self.follow(thread, done.reply, share);
+                    }
                     Err(ExecuteError::Fault(fault)) => return Err(fault),
                     // The room refuses itself nothing.
                     Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => {}

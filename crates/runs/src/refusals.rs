@@ -75,11 +75,6 @@ impl Refused {
         Refusal::conflict("agent_stopped", text).into()
     }
 
-    pub(crate) fn too_many_runs() -> Self {
-        let text = "The server carries out as many runs as it may; try again later.";
-        Refusal::new(Class::TooMany, "too_many_runs", text).into()
-    }
-
     pub(crate) fn too_many_readers() -> Self {
         let text = "The run has as many polling readers as it may; use ?since= instead.";
         Refusal::new(Class::TooMany, "too_many_readers", text).into()
@@ -102,7 +97,8 @@ impl From<CannotWatch> for Refused {
     fn from(why: CannotWatch) -> Self {
         match why {
             CannotWatch::TooMany => {
-                let text = "This token follows as many runs as it may.";
+                let text =
+                    "Your owner follows as many runs as one owner may; end a stream, or wait less at a time.";
                 Refusal::new(Class::TooMany, "too_many_streams", text).into()
             }
             CannotWatch::Stopping => Self::stopping(),
@@ -118,6 +114,7 @@ impl From<Rejection> for Refused {
     fn from(rejection: Rejection) -> Self {
         match rejection {
             Rejection::Unauthenticated => unauthenticated(),
+            Rejection::AgentNotFound => Self::agent_not_found(),
             Rejection::ThreadNotFound => Self::thread_not_found(),
             Rejection::RunNotFound => Self::run_not_found(),
             // Ids are random: whoever asks never meets it.
@@ -129,6 +126,19 @@ impl From<Rejection> for Refused {
             Rejection::TooManyQueued => {
                 let text = format!("{QUEUED_RUNS_MAX} runs of the thread wait already; try again later.");
                 Refusal::new(Class::TooMany, "too_many_queued_runs", text).into()
+            }
+            Rejection::TooManyRuns => {
+                let text = "The server carries out as many runs as it may; try again later.";
+                Refusal::new(Class::TooMany, "too_many_runs", text).into()
+            }
+            Rejection::TooManyRunsOfOwner => {
+                let text = "As many runs of your owner go on as one owner may have; wait until one ends, or cancel one.";
+                Refusal::new(Class::TooMany, "too_many_runs_of_owner", text).into()
+            }
+            Rejection::TooManyQueuedOfOwner => {
+                let text =
+                    "As many runs of your owner wait for their turn as one owner may have; try again later.";
+                Refusal::new(Class::TooMany, "too_many_queued_runs_of_owner", text).into()
             }
             Rejection::RunNotActive => {
                 Refusal::conflict("run_not_active", "The run is over, or does not wait for input.").into()

@@ -10,6 +10,7 @@ use std::{
 use plenary_kernel::{AgentHandle, OwnerName};
 
 use crate::{
+    access::Gate,
     limits::{AGENTS_MAX, ENLISTED_PER_OWNER_MAX},
     runner::Runner,
 };
@@ -48,6 +49,7 @@ pub struct Agent {
     /// What one of its runs may take.
     pub limits: RunLimits,
     name: String,
+    is_open: bool,
 }
 
 impl Agent {
@@ -55,14 +57,27 @@ impl Agent {
     #[must_use]
     pub fn new(handle: AgentHandle, runner: Arc<dyn Runner>, limits: RunLimits) -> Self {
         let name = handle.name().to_owned();
-        Self { handle, runner, limits, name }
+        Self { handle, runner, limits, name, is_open: false }
     }
 
     /// One that came by itself: it is reached at `/agent/<owner>.<name>`, which nobody else can have.
     #[must_use]
     pub fn enlisted(handle: AgentHandle, runner: Arc<dyn Runner>, limits: RunLimits) -> Self {
         let name = full_name(&handle).to_owned();
-        Self { handle, runner, limits, name }
+        Self { handle, runner, limits, name, is_open: false }
+    }
+
+    /// The same agent, for everybody whom no block keeps out.
+    #[must_use]
+    pub fn open(mut self) -> Self {
+        self.is_open = true;
+        self
+    }
+
+    /// Who may run it.
+    #[must_use]
+    pub fn gate(&self) -> Gate {
+        Gate { agent: self.handle.clone(), is_open: self.is_open }
     }
 
     /// Its name, as it stands in its path.

@@ -9,11 +9,12 @@ use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    access::{admits, are_apart},
     command::{
         Begun, Caller, CancelAll, CancelRun, CanceledAll, Interrupting, Progress, Progressed, ResumeRun,
         StartRun, TakeOver,
     },
-    decide::{self, Rejection},
+    decide::{self, Rejection, Standing},
     event::{Artifact, Leaves, ThreadEvent},
     id::ThreadId,
     state::ThreadState,
@@ -96,7 +97,7 @@ impl Room for ThreadRoom {
     }
 }
 
-/// A command with the room that knows whether its token is still valid.
+/// A command with the room that knows how its caller stands.
 pub(crate) struct Asked<C> {
     pub(crate) accounts: Accounts,
     pub(crate) command: C,
@@ -111,7 +112,7 @@ pub(crate) trait Decides: Send + Sync {
     fn decide(
         &self,
         state: &ThreadState,
-        holds: bool,
+        standing: Standing,
         stamp: &Stamp,
     ) -> Result<Decision<ThreadEvent, Self::Reply>, Rejection>;
 }
@@ -119,31 +120,37 @@ pub(crate) trait Decides: Send + Sync {
 impl<C: Decides> Command<ThreadRoom> for Asked<C> {
     type Reply = C::Reply;
     type Rejection = Rejection;
-    type Facts = bool;
+    type Facts = Standing;
 
-    /// Whether the caller's token is still valid; the append is held to that.
-    async fn facts(&self, _: &ThreadState) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = match self.command.caller() {
-            Some(caller) => self.accounts.holds(&caller.authority, &mut conditions).await?,
-            None => true,
+    /// How the caller stands; the append is held to that.
+    async fn facts(&self, _: &ThreadState) -> Result<Facts<Standing>, Fault> {
+        let Some(caller) = self.command.caller() else {
+            let value = Standing { holds: true, is_admitted: true };
+            return Ok(Facts { value, conditions: Vec::new() });
         };
-        Ok(Facts { value, conditions })
+        let Caller { authority, gate, on_behalf_of, .. } = caller;
+        let mut conditions = Vec::new();
+        let holds = self.accounts.holds(authority, &mut conditions).await?;
+        let mut is_admitted = admits(&self.accounts, &authority.by, gate, &mut conditions).await?;
+        if let Some(other) = on_behalf_of {
+            is_admitted &= !are_apart(&self.accounts, (other, &gate.agent), &mut conditions).await?;
+        }
+        Ok(Facts { value: Standing { holds, is_admitted }, conditions })
     }
 
     fn decide(
         &self,
         state: &ThreadState,
         _: Version,
-        holds: &bool,
+        standing: &Standing,
         stamp: &Stamp,
     ) -> Result<Decision<ThreadEvent, C::Reply>, Rejection> {
-        self.command.decide(state, *holds, stamp)
+        self.command.decide(state, *standing, stamp)
     }
 }
 
 macro_rules! decides {
-    ($command:ty => $reply:ty, $caller:expr, |$this:ident, $state:ident, $holds:ident, $stamp:ident| $decide:expr) => {
+    ($command:ty => $reply:ty, $caller:expr, |$this:ident, $state:ident, $standing:ident, $stamp:ident| $decide:expr) => {
         impl Decides for $command {
             type Reply = $reply;
 
@@ -154,7 +161,7 @@ macro_rules! decides {
             fn decide(
                 &self,
                 $state: &ThreadState,
-                $holds: bool,
+                $standing: Standing,
                 $stamp: &Stamp,
             ) -> Result<Decision<ThreadEvent, $reply>, Rejection> {
                 let $this = self;
@@ -164,15 +171,15 @@ macro_rules! decides {
     };
 }
 
-decides!(StartRun => Begun, |this| Some(&this.caller), |this, state, holds, stamp| {
-    decide::start(state, holds, stamp, this)
+decides!(StartRun => Begun, |this| Some(&this.caller), |this, state, standing, stamp| {
+    decide::start(state, standing, stamp, this)
 });
-decides!(ResumeRun => Interrupting, |this| Some(&this.caller), |this, state, holds, _stamp| {
-    decide::resume(state, holds, this)
+decides!(ResumeRun => Interrupting, |this| Some(&this.caller), |this, state, standing, _stamp| {
+    decide::resume(state, standing, this)
 });
-decides!(CancelRun => Interrupting, |this| Some(&this.caller), |this, state, holds, _stamp| {
-    decide::cancel(state, holds, this)
+decides!(CancelRun => Interrupting, |this| Some(&this.caller), |this, state, standing, _stamp| {
+    decide::cancel(state, standing, this)
 });
-decides!(CancelAll => CanceledAll, |_| None, |this, state, _holds, _stamp| decide::cancel_all(state, this));
-decides!(Progress => Progressed, |_| None, |this, state, _holds, _stamp| decide::progress(state, this));
-decides!(TakeOver => Progressed, |_| None, |this, state, _holds, _stamp| decide::take_over(state, this));
+decides!(CancelAll => CanceledAll, |_| None, |this, state, _standing, _stamp| decide::cancel_all(state, this));
+decides!(Progress => Progressed, |_| None, |this, state, _standing, _stamp| decide::progress(state, this));
+decides!(TakeOver => Progressed, |_| None, |this, state, _standing, _stamp| decide::take_over(state, this));

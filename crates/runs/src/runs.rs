@@ -2,18 +2,18 @@
 //! Must not know: HTTP.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     future::Future,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-use plenary_accounts::{Accounts, TokenDigest, Watchers};
+use plenary_accounts::{Accounts, Watchers};
 use plenary_blobs::Blobs;
 use plenary_edge::Metrics;
 use plenary_engine::{Clock, Done, ExecuteError, KeyUse, Room, Streams};
 use plenary_hub::{Cursors, Observer, Tail};
-use plenary_kernel::Version;
+use plenary_kernel::{Share, Version};
 use plenary_log::{Fault, Log, StoredEvent, StreamName};
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::{Map, Value};
@@ -29,10 +29,11 @@ use crate::{
     enlisting::Welcome,
     event::{RunQueued, ThreadEvent},
     id::{RunId, ThreadId},
-    limits::{TAIL_OCTETS_MAX, WATCHERS_PER_TOKEN_MAX},
+    limits::TAIL_OCTETS_MAX,
     registry::Registry,
     room::{Asked, Decides, RUNS, ThreadRoom},
-    state::ThreadState,
+    shares::{Counted, Payer, Quotas, payer_of},
+    state::{RunStatus, ThreadState},
     switch::SwitchRoom,
 };
 
@@ -51,12 +52,13 @@ pub(crate) struct Inner {
     pub(crate) cursors: Arc<Cursors>,
     /// This process, as the log knows it.
     pub(crate) node: Arc<str>,
-    pub(crate) watchers: Watchers<TokenDigest>,
+    pub(crate) watchers: Watchers<Payer>,
     /// Where artifacts are kept; none where there is no place for them.
     pub(crate) blobs: Option<Blobs>,
     pub(crate) tail: Tail<()>,
     pub(crate) deltas: Deltas,
     pub(crate) carried: Carried,
+    pub(crate) counted: Counted,
     /// The process is about to stop.
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
@@ -73,7 +75,14 @@ pub(crate) struct Gauges {
 
 /// The runs that this process carries out.
 #[derive(Default)]
-pub(crate) struct Carried(Mutex<HashMap<RunId, Arc<Notify>>>);
+pub(crate) struct Carried(Mutex<HashMap<RunId, Carrying>>);
+
+/// One of them.
+struct Carrying {
+    asked: Arc<Notify>,
+    /// What it takes of its owner's share; none where the run went on before this process knew of it.
+    share: Option<Share<Payer>>,
+}
 
 /// A place among them, until it is dropped.
 pub(crate) struct Place {
@@ -84,7 +93,7 @@ pub(crate) struct Place {
 }
 
 impl Carried {
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Notify>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Carrying>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -94,8 +103,8 @@ impl Carried {
 
     /// Something was asked of a run.
     fn wake(&self, run: RunId) {
-        if let Some(asked) = self.lock().get(&run) {
-            asked.notify_one();
+        if let Some(carrying) = self.lock().get(&run) {
+            carrying.asked.notify_one();
         }
     }
 }
@@ -104,6 +113,11 @@ impl Place {
     /// Which run it is.
     pub(crate) fn run(&self) -> RunId {
         self.run
+    }
+
+    /// The run is over: its share is for the next one of its thread.
+    pub(crate) fn over(self) -> Option<Share<Payer>> {
+        self.runs.0.carried.lock().get_mut(&self.run)?.share.take()
     }
 }
 
@@ -115,7 +129,7 @@ impl Drop for Place {
 }
 
 impl Runs {
-    /// The runs in a log, of these agents. Artifacts are kept among the blobs.
+    /// The runs in a log, of these agents, of which each owner may have so many at a time. Artifacts are kept among the blobs.
     #[must_use]
     pub fn new(
         log: Log,
@@ -123,7 +137,7 @@ impl Runs {
         accounts: Accounts,
         cursors: Arc<Cursors>,
         blobs: Option<Blobs>,
-        registry: Registry,
+        (registry, quotas): (Registry, Quotas),
     ) -> Self {
         let deltas = Deltas::new(&log, clock.clone());
         Self(Arc::new(Inner {
@@ -136,11 +150,12 @@ impl Runs {
             registry,
             node: cursors.node().as_str().into(),
             cursors,
-            watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
+            watchers: Watchers::new(quotas.streams_per_owner_max),
             blobs,
             tail: Tail::new(TAIL_OCTETS_MAX),
             deltas,
             carried: Carried::default(),
+            counted: Counted::new(quotas),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             gauges: Gauges::default(),
@@ -178,12 +193,17 @@ impl Runs {
         &self.0.accounts
     }
 
-    /// Takes a place among the runs that are carried out here; `None` when it has one.
-    pub(crate) fn place(&self, run: RunId) -> Option<Place> {
+    /// Takes a place among the runs that are carried out here; `None` when it has one, which keeps the share.
+    pub(crate) fn place(&self, run: RunId, share: Option<Share<Payer>>) -> Option<Place> {
         let mut carried = self.0.carried.lock();
-        let std::collections::hash_map::Entry::Vacant(entry) = carried.entry(run) else { return None };
-        let asked = Arc::new(Notify::new());
-        entry.insert(asked.clone());
+        let asked = match carried.entry(run) {
+            Entry::Vacant(entry) => entry.insert(Carrying { asked: Arc::default(), share }).asked.clone(),
+            Entry::Occupied(mut entry) => {
+                let there = &mut entry.get_mut().share;
+                *there = there.take().or(share);
+                return None;
+            }
+        };
         self.0.gauges.active.inc();
         Some(Place { runs: self.clone(), run, asked })
     }
@@ -221,6 +241,11 @@ impl Runs {
         request: Request,
         key: Option<&KeyUse>,
     ) -> Result<Done<Begun>, ExecuteError<Rejection>> {
+        let payer = payer_of(&caller);
+        let is_queued = !is_new && self.fresh(thread).await?.active().is_some();
+        let counted = &self.0.counted;
+        let take = |is_queued| if is_queued { counted.queue(&payer) } else { counted.run(&payer) };
+        let share = take(is_queued).map_err(ExecuteError::Rejected)?;
         let command = StartRun { caller, thread, is_new, request, node: self.0.node.clone() };
         let asked = Asked { accounts: self.0.accounts.clone(), command };
         let id = thread.to_string();
@@ -229,20 +254,33 @@ impl Runs {
             false => self.0.threads.execute(&id, &asked, key).await?,
         };
         self.hurry(thread, &done);
-        if done.reply.started && !done.replayed {
+        if done.replayed {
+            return Ok(done);
+        }
+        // The thread may have been let go of, or taken, meanwhile.
+        let is_as_expected = is_queued != done.reply.started;
+        let share = if is_as_expected { Some(share) } else { take(!is_queued).ok() };
+        let run = done.reply.run;
+        if done.reply.started {
             let StartRun { caller, request, .. } = asked.command;
             let Request { request_type, depth, body, .. } = request;
-            let (run, by) = (done.reply.run, caller.authority.by);
+            let by = caller.authority.by;
             let queued = RunQueued { run, by, request_type, depth, opens: None, request: body };
-            self.carry_out(thread, run, Some(queued));
+            self.carry_out(thread, run, Some(queued), share);
+        } else if let Some(share) = share {
+            counted.waits(run, share);
+            let state = self.fresh(thread).await?;
+            if state.run(run).is_none_or(|run| run.status != RunStatus::Queued) {
+                counted.waits_no_more(run);
+            }
         }
         Ok(done)
     }
 
-    /// What was begun by a command is carried out here.
-    pub(crate) fn follow(&self, thread: ThreadId, progressed: Progressed) {
+    /// What was begun by a command is carried out here, with this share.
+    pub(crate) fn follow(&self, thread: ThreadId, progressed: Progressed, share: Option<Share<Payer>>) {
         if let Some(run) = progressed.started {
-            self.carry_out(thread, run, None);
+            self.carry_out(thread, run, None, share);
         }
     }
 
@@ -287,10 +325,14 @@ impl Runs {
             _ => {}
         }
         match ThreadEvent::decode(event) {
-            // Begun by a command whose outcome nobody heard; otherwise it is carried out already.
-            Ok(ThreadEvent::RunStarted(started)) if started.node == self.0.node => {
-                self.carry_out(thread, started.run, None);
+            Ok(ThreadEvent::RunStarted(started)) => {
+                self.0.counted.waits_no_more(started.run);
+                // Begun by a command whose outcome nobody heard; otherwise it is carried out already.
+                if started.node == self.0.node {
+                    self.carry_out(thread, started.run, None, None);
+                }
             }
+            Ok(ThreadEvent::QueuedRunCanceled(canceled)) => self.0.counted.waits_no_more(canceled.run),
             Ok(ThreadEvent::CancelRequested(asked) | ThreadEvent::RunResumed(asked)) => {
                 self.0.carried.wake(asked.run);
             }

@@ -6,7 +6,7 @@ use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use plenary_engine::ExecuteError;
-use plenary_kernel::Version;
+use plenary_kernel::{Share, Version};
 use plenary_log::Fault;
 use tokio::{
     task::{JoinError, JoinHandle},
@@ -15,6 +15,7 @@ use tokio::{
 
 use crate::{
     Runs,
+    access::admits,
     budget::Budget,
     command::{Progress, Progressed},
     deltas::Shown,
@@ -26,6 +27,7 @@ use crate::{
     registry::Agent,
     runner::{Ears, Ended, Event, Recall, RunRequest, run_of},
     runs::{Place, stream},
+    shares::Payer,
     state::RunState,
 };
 
@@ -33,14 +35,21 @@ use crate::{
 pub(crate) const STOPPED: &str = "The server was stopped while the run was going on; it cannot be continued.";
 const GONE: &str = "This server has no agent of that name any more.";
 const HALTED: &str = "The agent is stopped; it takes no runs.";
+const SHUT: &str = "The agent takes no runs of its requester any more.";
 const BROKEN: &str = "The server failed to carry out the run.";
 const DEAF: &str = "The agent does not take the answers that it asked for.";
 
 impl Runs {
     /// Carries out a run that was begun here, unless it is carried out already. Its request is read from the log where
     /// it is not at hand.
-    pub(crate) fn carry_out(&self, thread: ThreadId, run: RunId, queued: Option<RunQueued>) {
-        let Some(place) = self.place(run) else { return };
+    pub(crate) fn carry_out(
+        &self,
+        thread: ThreadId,
+        run: RunId,
+        queued: Option<RunQueued>,
+        share: Option<Share<Payer>>,
+    ) {
+        let Some(place) = self.place(run, share) else { return };
         let runs = self.clone();
         self.0.tasks.spawn(async move {
             let begun = AssertUnwindSafe(runs.carried_out(thread, &place, queued)).catch_unwind().await;
@@ -55,8 +64,8 @@ impl Runs {
                     runs.end(thread, run, BROKEN).await
                 }
             };
-            drop(place);
-            runs.follow(thread, progressed);
+            let share = place.over();
+            runs.follow(thread, progressed, share);
         });
     }
 
@@ -88,6 +97,10 @@ impl Runs {
                 queued
             }
         };
+        // Trust may have ended while the run waited for its turn.
+        if !admits(self.accounts(), &queued.by, &agent.gate(), &mut Vec::new()).await? {
+            return Ok(self.end(thread, run.id, SHUT).await);
+        }
         let args = self.args(agent.name()).await?;
         let request = request_of(thread, agent.name().into(), &queued, args);
         let supervisor = Supervisor::new(self.clone(), &agent, Arc::new(request), run.last_event_id + 1);

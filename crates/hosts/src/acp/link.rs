@@ -192,7 +192,7 @@ impl Link {
                 _ = self.child.wait(), if !self.exited => {
                     // What it left running must not hold its output open.
                     self.exited = true;
-                    self.group.kill();
+                    self.group.ended();
                     continue;
                 }
             };

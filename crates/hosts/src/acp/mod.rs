@@ -25,7 +25,7 @@ use self::{
     parked::Parked,
     turn::{Over, Turn},
 };
-use crate::{ConfigFault, config, program::Program, until_canceled};
+use crate::{ConfigFault, Launcher, config, program::Program, until_canceled};
 
 /// Most processes of one agent that are kept for threads that rest; past it the one that rested longest is stopped.
 pub const RESTING_MAX: usize = 32;
@@ -69,8 +69,8 @@ impl Acp {
     ///
     /// # Errors
     /// When there is no program to start, or a member can't be read.
-    pub fn new(settings: Settings) -> Result<Self, ConfigFault> {
-        let program = Program::new(&settings.command, settings.directory.as_ref(), &settings.env)?;
+    pub fn new(settings: Settings, launcher: &Launcher) -> Result<Self, ConfigFault> {
+        let program = Program::new(&settings.command, settings.directory.as_ref(), &settings.env, launcher)?;
         let rest = settings.rest.as_deref().map(|text| config::duration("rest", text)).transpose()?;
         Ok(Self { settings, program, rest: rest.unwrap_or(REST), resting: Mutex::default() })
     }

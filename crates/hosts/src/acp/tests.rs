@@ -21,7 +21,7 @@ fn agent(turn: &str) -> Arc<Acp> {
         id=$((id + 1)); turns=$((turns + 1)); done"#
     );
     let settings = json!({"command": ["sh", "-c", script]});
-    Arc::new(Acp::new(serde_json::from_value(settings).unwrap()).unwrap())
+    Arc::new(Acp::new(serde_json::from_value(settings).unwrap(), &Launcher::none()).unwrap())
 }
 
 fn start(agent: &Arc<Acp>) -> (JoinHandle<Ended>, Ears) {
@@ -106,11 +106,11 @@ async fn sc_26_a_program_that_ends_says_how() {
     let why = running.await.unwrap().why.unwrap();
     assert!(why.contains("exit code 3") && why.contains("no more"), "{why}");
     let settings = json!({"command": ["true"]});
-    let agent = Arc::new(Acp::new(serde_json::from_value(settings).unwrap()).unwrap());
+    let agent = Arc::new(Acp::new(serde_json::from_value(settings).unwrap(), &Launcher::none()).unwrap());
     let (running, _ears) = start(&agent);
     assert!(running.await.unwrap().why.unwrap().contains("exit code 0"));
     let settings = json!({"command": []});
-    assert!(Acp::new(serde_json::from_value(settings).unwrap()).is_err());
+    assert!(Acp::new(serde_json::from_value(settings).unwrap(), &Launcher::none()).is_err());
 }
 
 #[tokio::test]

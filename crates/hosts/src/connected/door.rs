@@ -18,15 +18,20 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, Method, StatusCode, header, request::Parts};
-use plenary_accounts::{Accounts, CannotWatch, Credentials, Principal, Watchers, Who, identify};
+use plenary_accounts::{
+    Accounts, Authority, CannotWatch, Credentials, Principal, Watchers, Who, fault_refusal, identify,
+};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, refused, with_method_refusals};
 use plenary_hub::Observer;
-use plenary_kernel::{AgentHandle, Class, Refusal};
+use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, Shares, SharesFull};
 use plenary_log::{Signals, StoredEvent, StreamName};
 use plenary_runs::{Introduction, Runner, Runs, handle_of, wire::ErrorBody};
 use schemars::JsonSchema;
 
-use super::{Connected, FRAME_OCTETS_MAX, INSTANCES_MAX, desk::Desk, elsewhere::Elsewhere, pump};
+use super::{
+    Connected, FRAME_OCTETS_MAX, INSTANCES_MAX, INSTANCES_PER_OWNER_MAX, INSTANCES_TOTAL_MAX, desk::Desk,
+    elsewhere::Elsewhere, pump,
+};
 
 /// How much longer than [`FRAME_OCTETS_MAX`] a frame may be and still be answered with a close; past it the connection
 /// breaks.
@@ -40,18 +45,27 @@ pub struct Attaching(Arc<Inner>);
 struct Inner {
     desks: Mutex<HashMap<AgentHandle, Arc<Desk>>>,
     watchers: Watchers<AgentHandle>,
+    /// How many each owner has attached.
+    shares: Shares<OwnerName>,
     /// None where this process is alone on its store.
     elsewhere: OnceLock<Elsewhere>,
 }
 
 impl Default for Attaching {
     fn default() -> Self {
-        let (desks, watchers) = (Mutex::default(), Watchers::new(INSTANCES_MAX));
-        Self(Arc::new(Inner { desks, watchers, elsewhere: OnceLock::new() }))
+        Self::new(INSTANCES_PER_OWNER_MAX)
     }
 }
 
 impl Attaching {
+    /// Nobody yet, and at most so many instances of one owner's agents.
+    #[must_use]
+    pub fn new(per_owner_max: usize) -> Self {
+        let (desks, watchers) = (Mutex::default(), Watchers::new(INSTANCES_MAX));
+        let shares = Shares::new(INSTANCES_TOTAL_MAX, per_owner_max);
+        Self(Arc::new(Inner { desks, watchers, shares, elsewhere: OnceLock::new() }))
+    }
+
     /// Where the instances of an agent attach.
     pub(super) fn desk(&self, handle: &AgentHandle) -> Arc<Desk> {
         self.desks().entry(handle.clone()).or_insert_with(|| Arc::new(Desk::new(handle.clone()))).clone()
@@ -155,7 +169,7 @@ pub fn operations() -> Vec<Operation<Door>> {
     .errors(Class::NotFound, &["agent_not_found"])
     .errors(Class::Forbidden, &["forbidden"])
     .errors(Class::Malformed, &["websocket_required"])
-    .errors(Class::TooMany, &["too_many_instances", "too_many_agents"])
+    .errors(Class::TooMany, &["too_many_instances", "too_many_instances_of_owner", "too_many_agents"])
     .errors(Class::Unprocessable, &["introduction_too_long"])
     .errors(Class::Unavailable, &["stopping"]);
     vec![Operation::new(doc, attach)]
@@ -180,6 +194,22 @@ impl From<CannotWatch> for Refused {
             CannotWatch::Stopping => (Class::Unavailable, "stopping", "The server stops; try again later."),
         };
         Self(Refusal::new(class, code, text))
+    }
+}
+
+impl From<SharesFull> for Refused {
+    fn from(full: SharesFull) -> Self {
+        let (code, text) = match full {
+            SharesFull::Key => (
+                "too_many_instances_of_owner",
+                "As many instances of your owner's agents are attached as one owner may have; detach one.",
+            ),
+            SharesFull::Total => (
+                "too_many_instances",
+                "As many instances are attached to the server as may be; try again later.",
+            ),
+        };
+        Self(Refusal::new(Class::TooMany, code, text))
     }
 }
 
@@ -234,8 +264,9 @@ fn introduction(told: Vec<(String, String)>) -> Option<Introduction> {
 }
 
 impl Door {
-    /// As which agent somebody attaches who asks for this name: the agent itself does, with its own token.
-    fn asked_for(&self, principal: &Principal, name: &str) -> Result<AgentHandle, Refusal> {
+    /// As which agent somebody attaches who asks for this name: the agent itself does, with its own token. For who may
+    /// not run it, there is none.
+    async fn asked_for(&self, principal: &Principal, name: &str) -> Result<AgentHandle, Refusal> {
         let not_found = || {
             Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent that attaches itself.")
         };
@@ -250,8 +281,14 @@ impl Door {
         if principal.who == Who::Agent(handle.clone()) {
             return Ok(handle);
         }
-        let text = "Only the agent itself attaches, with its own token.";
-        Err(if agent.is_some() { Refusal::new(Class::Forbidden, "forbidden", text) } else { not_found() })
+        let by = Authority::from(principal.clone()).by;
+        if let Some(agent) = agent
+            && self.runs.may_run(&by, &agent).await.map_err(|fault| fault_refusal(&fault))?
+        {
+            let text = "Only the agent itself attaches, with its own token.";
+            return Err(Refusal::new(Class::Forbidden, "forbidden", text));
+        }
+        Err(not_found())
     }
 
     /// Where it attaches. One that is not there yet is let in, and one that tells something of itself is told of so.
@@ -279,15 +316,17 @@ async fn attach(
     Query(told): Query<Vec<(String, String)>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Refused> {
-    let handle = door.asked_for(&principal, &name)?;
+    let handle = door.asked_for(&principal, &name).await?;
     let upgrade = upgrade.map_err(|_| {
         Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
     })?;
+    let share = door.attaching.0.shares.take(handle.owner_name(), 1)?;
     let desk = door.desk(&principal, &handle, introduction(told)).await?;
     let stream = StreamName::new("hosts.attached", desk.handle.as_str());
     let watch = door.attaching.0.watchers.watch(&stream, Some(&principal), desk.handle.clone())?;
     let octets_max = FRAME_OCTETS_MAX + TOO_LONG_READ_OCTETS;
     Ok(upgrade.max_message_size(octets_max).max_frame_size(octets_max).on_upgrade(move |socket| async move {
+        let _attached = share;
         pump::attached(&desk, &door.accounts, &principal, &watch, socket).await;
     }))
 }

@@ -24,6 +24,11 @@ use crate::{ConfigFault, config, program::lines::LINE_OCTETS_MAX, until_canceled
 
 /// Most instances of one agent that are attached to a process; past it 429 `too_many_instances`.
 pub const INSTANCES_MAX: usize = 64;
+/// Most instances of one owner's agents that are attached to a process, unless it is set; past it 429
+/// `too_many_instances_of_owner`.
+pub const INSTANCES_PER_OWNER_MAX: usize = 256;
+/// Most instances that are attached to a process; past it 429 `too_many_instances`.
+pub const INSTANCES_TOTAL_MAX: usize = 4_096;
 /// Longest frame that is read, in octets: an artifact in base64, and room for the rest of its event. Past it the
 /// connection is closed with 1009.
 pub const FRAME_OCTETS_MAX: usize = LINE_OCTETS_MAX;

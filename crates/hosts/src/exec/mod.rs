@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use self::said::Listener;
 use crate::{
-    ConfigFault,
+    ConfigFault, Launcher,
     program::{
         Program,
         lines::Lines,
@@ -67,8 +67,8 @@ impl Exec {
     ///
     /// # Errors
     /// When there is no program to start.
-    pub fn new(settings: Settings) -> Result<Self, ConfigFault> {
-        let program = Program::new(&settings.command, settings.directory.as_ref(), &settings.env)?;
+    pub fn new(settings: Settings, launcher: &Launcher) -> Result<Self, ConfigFault> {
+        let program = Program::new(&settings.command, settings.directory.as_ref(), &settings.env, launcher)?;
         Ok(Self { settings, program })
     }
 }

@@ -14,7 +14,7 @@ fn shell(script: &str) -> Arc<Exec> {
         "command".to_owned(),
         toml::Value::from(vec!["sh".to_owned(), "-c".into(), script.into()]),
     )]);
-    Arc::new(Exec::new(crate::config::read(table).unwrap()).unwrap())
+    Arc::new(Exec::new(crate::config::read(table).unwrap(), &Launcher::none()).unwrap())
 }
 
 fn start(exec: Arc<Exec>, body: &Value) -> (JoinHandle<Ended>, Ears) {
@@ -87,8 +87,10 @@ async fn what_a_program_left_behind_does_not_hold_its_run() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_an_error_that_names_it() {
-    let settings =
-        |table: &str| Exec::new(crate::config::read(table.parse::<toml::Table>().unwrap()).unwrap());
+    let settings = |table: &str| {
+        let settings = crate::config::read(table.parse::<toml::Table>().unwrap()).unwrap();
+        Exec::new(settings, &Launcher::none())
+    };
     let exec = Arc::new(settings("command = [\"/nonexistent/agent\"]").unwrap());
     let (run, _ears) = start(exec, &json!({"input": "hi"}));
     assert!(
@@ -156,7 +158,7 @@ async fn the_servers_own_variables_stay_its_own() {
     let table =
         "command = [\"sh\", \"-c\", \"env >&2; exit 1\"]\nenv = { GREETING = \"hello\" }\ndirectory = \"/\"";
     let settings: Settings = crate::config::read(table.parse().unwrap()).unwrap();
-    let exec = Exec::new(settings).unwrap();
+    let exec = Exec::new(settings, &Launcher::none()).unwrap();
     let command = process::command(&exec.program, ["PLENARY_OPERATOR_TOKEN", "PATH"].map(Into::into));
     let variables: BTreeMap<_, _> = command.as_std().get_envs().collect();
     assert_eq!(variables[std::ffi::OsStr::new("PLENARY_OPERATOR_TOKEN")], None);

@@ -1,7 +1,7 @@
 //! How a program ended that was not expected to, for people.
 //! Must not know: what it was expected to do.
 
-use std::{os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+use std::time::Duration;
 
 use tokio::{process::Child, time::timeout};
 
@@ -13,21 +13,18 @@ const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(2);
 /// How a program that closed its output ended, and what it wrote last.
 pub(crate) async fn how(child: &mut Child, group: &Group, heard: LastWords, without: &str) -> String {
     let ended = timeout(EXIT_AFTER_OUTPUT, child.wait()).await;
-    group.kill();
+    if matches!(ended, Ok(Ok(_))) {
+        group.ended()
+    } else {
+        group.kill()
+    }
+    let words = heard.last().await;
     let how = match ended {
-        Ok(Ok(status)) => end_of(status),
+        Ok(Ok(status)) if group.could_not_start(status) && !words.is_empty() => return words,
+        Ok(Ok(status)) => group.end_of(status),
         Ok(Err(error)) => format!("could not be waited for: {error}"),
         Err(_) => "closed its output and went on".into(),
     };
-    let words = heard.last().await;
     let last = if words.is_empty() { String::new() } else { format!("; it last wrote: {words}") };
     format!("the program {how} without {without}{last}")
-}
-
-fn end_of(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("ended with exit code {code}"),
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
-        (None, None) => "ended".into(),
-    }
 }

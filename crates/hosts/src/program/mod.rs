@@ -3,12 +3,14 @@
 //! Must not know: what is said through its pipes.
 
 pub(crate) mod ending;
+pub(crate) mod launcher;
 pub(crate) mod lines;
 pub(crate) mod process;
 pub(crate) mod stderr;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use self::launcher::Launcher;
 use crate::ConfigFault;
 
 /// Which program, and how it is started.
@@ -20,6 +22,8 @@ pub(crate) struct Program {
     pub(crate) directory: Option<PathBuf>,
     /// Variables that it gets beside the server's own, of which those named `PLENARY_…` are taken away.
     pub(crate) env: BTreeMap<String, String>,
+    /// What stands between this process and the program.
+    pub(crate) launcher: Launcher,
 }
 
 impl Program {
@@ -28,10 +32,12 @@ impl Program {
         command: &[String],
         directory: Option<&PathBuf>,
         env: &BTreeMap<String, String>,
+        launcher: &Launcher,
     ) -> Result<Self, ConfigFault> {
         match command.first() {
             Some(program) if !program.is_empty() => {
-                Ok(Self { command: command.to_vec(), directory: directory.cloned(), env: env.clone() })
+                let (command, directory, env) = (command.to_vec(), directory.cloned(), env.clone());
+                Ok(Self { command, directory, env, launcher: launcher.clone() })
             }
             _ => Err(ConfigFault::member("command", "has no program; write [\"program\", \"argument\"]")),
         }

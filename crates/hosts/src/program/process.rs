@@ -5,12 +5,12 @@ use std::{
     convert::Infallible,
     ffi::OsString,
     io,
-    process::Stdio,
+    process::{ExitStatus, Stdio},
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
@@ -18,7 +18,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::Program;
+use super::{Program, launcher::Launcher};
 
 /// What the server keeps to itself: variables that begin like this may hold its secrets.
 const OWN_VARIABLES: [&str; 2] = ["PLENARY_", "AWS_"];
@@ -42,41 +42,76 @@ pub(crate) struct Started {
     pub(crate) group: Group,
 }
 
-/// The process group of a run. Killed when it is dropped.
+/// A program with whatever it started. Killed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Group {
+    /// The launcher, or where there is none the program, which leads its process group.
     leader: Option<Pid>,
+    launcher: Launcher,
     over: AtomicBool,
 }
 
+/// What is wanted of it.
+enum Wanted {
+    /// To end.
+    Ending,
+    /// To be killed.
+    Killing,
+}
+
 impl Group {
-    fn of(child: &Child) -> Self {
+    fn of(child: &Child, launcher: &Launcher) -> Self {
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Self { leader, over: AtomicBool::new(false) }
+        Self { leader, launcher: launcher.clone(), over: AtomicBool::new(false) }
     }
 
-    /// Sends a signal to all of it. A group that is over is left alone: its number may belong to others by now.
-    fn tell(&self, signal: Signal) {
-        if let Some(leader) = self.leader
-            && !self.over.load(Ordering::Acquire)
-        {
-            // It may be over already.
-            let _ = kill_process_group(leader, signal);
-        }
+    /// Tells all of it. One that is over is left alone: its number may belong to others by now.
+    fn tell(&self, wanted: Wanted) {
+        let Some(leader) = self.leader.filter(|_| !self.over.load(Ordering::Acquire)) else { return };
+        // It may be over already.
+        let _ = match (self.launcher.is_between(), wanted) {
+            (true, Wanted::Ending) => kill_process(leader, Signal::USR1),
+            (true, Wanted::Killing) => kill_process(leader, Signal::TERM),
+            (false, Wanted::Ending) => kill_process_group(leader, Signal::TERM),
+            (false, Wanted::Killing) => kill_process_group(leader, Signal::KILL),
+        };
     }
 
     /// Kills what is left of it, for good.
     pub(crate) fn kill(&self) {
-        self.tell(Signal::KILL);
+        self.tell(Wanted::Killing);
         self.over.store(true, Ordering::Release);
+    }
+
+    /// Its leader has ended. A launcher takes everything along.
+    pub(crate) fn ended(&self) {
+        if self.launcher.is_between() {
+            self.over.store(true, Ordering::Release);
+        } else {
+            self.kill();
+        }
     }
 
     /// Gives it the time to end by itself, then asks, then kills.
     pub(crate) async fn stop(&self) {
         sleep(TERM_AFTER).await;
-        self.tell(Signal::TERM);
+        self.tell(Wanted::Ending);
         sleep(KILL_AFTER).await;
         self.kill();
+    }
+
+    /// How the program ended, for people.
+    pub(crate) fn end_of(&self, status: ExitStatus) -> String {
+        match (self.launcher.signal(status), status.code()) {
+            (Some(signal), _) => format!("was ended by signal {signal}"),
+            (None, Some(code)) => format!("ended with exit code {code}"),
+            (None, None) => "ended".into(),
+        }
+    }
+
+    /// Whether the program could not be started; why, it wrote last.
+    pub(crate) fn could_not_start(&self, status: ExitStatus) -> bool {
+        self.launcher.could_not_start(status)
     }
 }
 
@@ -90,7 +125,7 @@ impl Drop for Group {
 pub(crate) fn start(program: &Program) -> Result<Started, String> {
     let mut command = command(program, std::env::vars_os().map(|(name, _)| name));
     let mut child = command.spawn().map_err(|error| cannot_start(program, &error))?;
-    let group = Group::of(&child);
+    let group = Group::of(&child, &program.launcher);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     match (stdin, stdout, stderr) {
         (Some(stdin), Some(stdout), Some(stderr)) => Ok(Started { child, stdin, stdout, stderr, group }),
@@ -100,10 +135,12 @@ pub(crate) fn start(program: &Program) -> Result<Started, String> {
 
 /// The program as it will be started, with these variables around it.
 pub(crate) fn command(program: &Program, around: impl IntoIterator<Item = OsString>) -> Command {
-    let mut words = program.command.iter();
-    let mut command = Command::new(words.next().map_or("", String::as_str));
-    command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.process_group(0).kill_on_drop(true);
+    let words = program.launcher.words(&program.command);
+    let (first, arguments) = words.split_first().expect("a program has a name");
+    let mut command = Command::new(first);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A launcher that was killed would leave everything behind.
+    command.process_group(0).kill_on_drop(!program.launcher.is_between());
     for name in around.into_iter().filter(is_own) {
         command.env_remove(name);
     }
@@ -135,7 +172,7 @@ fn cannot_start(program: &Program, error: &io::Error) -> String {
 pub(crate) async fn gone(child: &mut Child, group: &Group) {
     // A process that can't be waited for is as good as over.
     let _ = child.wait().await;
-    group.kill();
+    group.ended();
     sleep(OUTPUT_AFTER_EXIT_MAX).await;
 }
 

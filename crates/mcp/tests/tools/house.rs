@@ -20,7 +20,7 @@ use plenary_mcp::{
     tool::{Called, Tools},
     tools,
 };
-use plenary_runs::{Agent, Echo, Registry, RunLimits, Runs};
+use plenary_runs::{Agent, Echo, Quotas, Registry, RunLimits, Runs};
 use plenary_sessions::Sessions;
 use plenary_telemetry::Telemetry;
 use serde_json::{Value, json};
@@ -89,9 +89,17 @@ impl House {
             blobs.clone(),
             plenary_context::Config::default(),
         );
-        let echo = Agent::new("@nick.echo".parse().unwrap(), Arc::new(Echo::default()), RunLimits::default());
+        let echo =
+            Agent::new("@nick.echo".parse().unwrap(), Arc::new(Echo::default()), RunLimits::default()).open();
         let registry = Registry::new(vec![echo]).unwrap();
-        let runs = Runs::new(log.clone(), clock.clone(), accounts.clone(), cursors.clone(), blobs, registry);
+        let runs = Runs::new(
+            log.clone(),
+            clock.clone(),
+            accounts.clone(),
+            cursors.clone(),
+            blobs,
+            (registry, Quotas::default()),
+        );
         let rooms = Rooms {
             accounts: accounts.clone(),
             sessions: sessions.clone(),

@@ -10,10 +10,10 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use plenary_accounts::{Hosted, Policy};
-use plenary_hosts::Around;
+use plenary_hosts::{Around, connected::INSTANCES_PER_OWNER_MAX};
 use plenary_kernel::{AgentHandle, AllowEntry};
 use plenary_participation::{Answers, Settings as Part};
-use plenary_runs::{Agent, Echo, Registry, RunLimits, Runner, limits::DEPTH_MAX};
+use plenary_runs::{Agent, Echo, Quotas, Registry, RunLimits, Runner, limits::DEPTH_MAX};
 use serde::Deserialize;
 use toml::Table;
 
@@ -32,10 +32,40 @@ pub(super) struct RunsTable {
     owner: Option<String>,
     /// Whether there is the built-in agent `echo` [default: true]
     echo: Option<bool>,
+    /// Runs that go on at a time, of all owners [default: 4096]
+    runs_max: Option<usize>,
+    /// Of them, those of one owner [default: 1024]
+    runs_per_owner_max: Option<usize>,
+    /// Runs of one owner that wait for an earlier one of their thread [default: 8192]
+    queued_runs_per_owner_max: Option<usize>,
+    /// Live streams and waiting requests of one owner [default: 1024]
+    streams_per_owner_max: Option<usize>,
+    /// Attached instances of one owner's agents [default: 256]
+    instances_per_owner_max: Option<usize>,
     #[serde(flatten)]
     limits: LimitsTable,
     #[serde(flatten)]
     part: PartTable,
+}
+
+impl RunsTable {
+    /// How much each owner may have at a time.
+    fn quotas(&self) -> Quotas {
+        let default = Quotas::default();
+        Quotas {
+            runs_max: self.runs_max.unwrap_or(default.runs_max),
+            runs_per_owner_max: self.runs_per_owner_max.unwrap_or(default.runs_per_owner_max),
+            queued_runs_per_owner_max: self
+                .queued_runs_per_owner_max
+                .unwrap_or(default.queued_runs_per_owner_max),
+            streams_per_owner_max: self.streams_per_owner_max.unwrap_or(default.streams_per_owner_max),
+        }
+    }
+
+    /// How many instances of one owner's agents may be attached at a time.
+    pub(super) fn instances_per_owner_max(&self) -> usize {
+        self.instances_per_owner_max.unwrap_or(INSTANCES_PER_OWNER_MAX)
+    }
 }
 
 /// How agents take part in sessions: all of them in `[runs]`, and one in its own table.
@@ -106,7 +136,7 @@ pub(super) struct AgentTable {
     purpose: Option<String>,
     /// Who may reach it: `allowlist` or `open` [default: allowlist]
     policy: Option<Policy>,
-    /// Its allowlist.
+    /// Its allowlist [default: the agents of its owner]
     #[serde(default)]
     allowlist: Vec<AllowEntry>,
     #[serde(flatten)]
@@ -137,12 +167,24 @@ impl AgentTable {
         };
         self.rest.insert(DIRECTORY.to_owned(), named.display().to_string().into());
     }
+
+    /// What its account is made with: its owner's own agents reach it, unless the table says otherwise.
+    fn account(&self, handle: &AgentHandle) -> anyhow::Result<(Policy, Vec<AllowEntry>)> {
+        let policy = self.policy.unwrap_or_default();
+        let mut allowlist = self.allowlist.clone();
+        if policy == Policy::Allowlist && allowlist.is_empty() {
+            allowlist.push(format!("@{}.*", handle.owner()).parse()?);
+        }
+        Ok((policy, allowlist))
+    }
 }
 
 /// Every agent of a configuration, and how each takes part in sessions.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Agents {
     pub(crate) registry: Registry,
+    /// How much each owner may have of them at a time.
+    pub(crate) quotas: Quotas,
     pub(crate) hosted: Vec<Hosted>,
     pub(crate) parts: HashMap<AgentHandle, Part>,
     /// Of those that come by themselves.
@@ -171,16 +213,17 @@ pub(super) fn agents(
         format!("@{owner}.{name}").parse().context("its name or its owner is none")
     };
     let part = runs.part.over(Part::default()).context("[runs]")?;
-    let (mut all, mut agents) = (Agents { limits, part, ..Agents::default() }, Vec::new());
+    let (mut all, mut agents) =
+        (Agents { quotas: runs.quotas(), limits, part, ..Agents::default() }, Vec::new());
     for (name, table) in tables {
         let mut made = || {
             let limits = table.limits.over(limits)?;
             let handle = handle(name, table.owner.as_deref())?;
             let runner = runner(table, &handle, around)?;
-            let agent = Agent::new(handle, runner, limits);
+            let agent = Agent::new(handle.clone(), runner, limits);
             // Whoever attaches itself needs a token, and so an account that somebody made.
-            let account = (table.kind != "connected")
-                .then(|| (table.policy.unwrap_or_default(), table.allowlist.clone()));
+            let account = (table.kind != "connected").then(|| table.account(&handle));
+            let account = account.transpose()?;
             if account.is_none() && (table.policy.is_some() || !table.allowlist.is_empty()) {
                 bail!("`policy` and `allowlist` are set where its account is made");
             }
@@ -191,7 +234,7 @@ pub(super) fn agents(
     if runs.echo.unwrap_or(true) && !tables.contains_key(ECHO) {
         // Nobody named it, so nobody is to find an account of it: it takes part in sessions once it is given one.
         let handle = handle(ECHO, None).context("[runs]")?;
-        let agent = Agent::new(handle, Arc::new(Echo::default()), limits);
+        let agent = Agent::new(handle, Arc::new(Echo::default()), limits).open();
         agents.push(all.put(agent, None, part));
     }
     all.registry = Registry::new(agents)?;
@@ -225,7 +268,7 @@ fn nothing_more(rest: &Table) -> anyhow::Result<()> {
 mod tests {
     use std::time::Duration;
 
-    use plenary_hosts::{Attaching, NoTools};
+    use plenary_hosts::{Attaching, Launcher, NoTools};
 
     use super::*;
 
@@ -238,7 +281,8 @@ mod tests {
 
     fn all(text: &str) -> anyhow::Result<Agents> {
         let file: File = toml::from_str(text)?;
-        let around = Around { toolbox: Arc::new(NoTools), attaching: Attaching::default() };
+        let (attaching, launcher) = (Attaching::default(), Launcher::none());
+        let around = Around { toolbox: Arc::new(NoTools), attaching, launcher };
         agents(&file.runs, &file.agents, &around)
     }
 

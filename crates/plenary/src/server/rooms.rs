@@ -90,8 +90,15 @@ impl Rooms {
             blobs.clone(),
             settings.context,
         );
-        let Agents { registry, hosted, parts: how, limits, part } = settings.agents.clone();
-        let runs = Runs::new(log.clone(), clock.clone(), accounts.clone(), cursors.clone(), blobs, registry);
+        let Agents { registry, quotas, hosted, parts: how, limits, part } = settings.agents.clone();
+        let runs = Runs::new(
+            log.clone(),
+            clock.clone(),
+            accounts.clone(),
+            cursors.clone(),
+            blobs,
+            (registry, quotas),
+        );
         let attaching = settings.attaching.clone();
         let carrying = attaching.clone();
         runs.welcome(limits, move |handle, introduction| carrying.runner(handle, introduction));

@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use plenary_blobs::Place;
 use plenary_edge::{Origin, TrustedNet};
-use plenary_hosts::{Around, Attaching};
+use plenary_hosts::{Around, Attaching, Launcher};
 use serde::Deserialize;
 
 use super::{
@@ -187,7 +187,7 @@ impl ContextTable {
 impl Settings {
     /// On a store of its own that keeps nothing, at any free port of this machine.
     pub(crate) fn ephemeral() -> Self {
-        let (around, toolbox) = around();
+        let (around, toolbox) = around(&RunsTable::default());
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             listen_source: ListenSource::Default,
@@ -237,7 +237,7 @@ impl Settings {
         let named = args.embeddings.clone().or(file.embeddings).filter(|text| !text.is_empty());
         let database = args.database.clone().or(file.database);
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), database.is_some())?;
-        let (around, toolbox) = around();
+        let (around, toolbox) = around(&file.runs);
         let settings = Self {
             blobs,
             listen,
@@ -340,9 +340,10 @@ fn blobs(said: Option<String>, data: Option<&Path>, has_database: bool) -> anyho
 }
 
 /// What the agents share.
-fn around() -> (Around, Arc<OwnTools>) {
+fn around(runs: &RunsTable) -> (Around, Arc<OwnTools>) {
     let toolbox = Arc::new(OwnTools::default());
-    (Around { toolbox: toolbox.clone(), attaching: Attaching::default() }, toolbox)
+    let attaching = Attaching::new(runs.instances_per_owner_max());
+    (Around { toolbox: toolbox.clone(), attaching, launcher: Launcher::this_binary() }, toolbox)
 }
 
 fn trusted(proxies: &[String]) -> anyhow::Result<Vec<TrustedNet>> {

@@ -7,7 +7,6 @@ use axum::{
     response::{Html, IntoResponse},
 };
 use http::{HeaderMap, Method, header, request::Parts};
-use plenary_accounts::{Credentials, identify};
 use plenary_edge::{Operation, Received};
 use plenary_kernel::Class;
 
@@ -25,15 +24,16 @@ use crate::{
 const PAGE: &str = include_str!("page.html");
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
-    let list_doc = doc("run.agents", Method::GET, "/", "List the agents that this server runs")
+    let list_doc = doc("run.agents", Method::GET, "/", "List the agents that you may run")
         .action("runs", "run_view")
         .description("Pairs of name and path. A browser that asks for HTML gets a page without a token.")
         .reply::<Vec<Listed>>();
-    let discovery_doc = doc("run.discovery", Method::GET, "/_discovery", "List the paths of the agents")
-        .no_tool("run.agents has these paths too")
-        .reply::<Vec<String>>();
+    let discovery_doc =
+        doc("run.discovery", Method::GET, "/_discovery", "List the paths of the agents that you may run")
+            .no_tool("run.agents has these paths too")
+            .reply::<Vec<String>>();
     let descriptors_doc =
-        doc("run.descriptors", Method::GET, "/agent", "Describe all agents that this server runs")
+        doc("run.descriptors", Method::GET, "/agent", "Describe the agents that you may run")
             .no_tool("run.agents lists them, and run.describe tells of each")
             .description("What each says of itself, its path, and whether it is stopped.")
             .reply::<Vec<Described>>();
@@ -78,9 +78,9 @@ async fn list(State(runs): State<Runs>, parts: Parts) -> Answer {
     if prefers_html(&parts.headers) {
         return Ok(Html(PAGE).into_response());
     }
-    identify(&parts, runs.accounts(), Credentials::Header).await?;
+    let asking = Asking::identify(&parts, &runs).await?;
     let listed = |name: &str| Listed(name.to_owned(), path(name));
-    let agents: Vec<_> = runs.0.registry.all().iter().map(|agent| listed(agent.name())).collect();
+    let agents: Vec<_> = runs.agents_for(&asking).await?.iter().map(|agent| listed(agent.name())).collect();
     Ok(Json(agents).into_response())
 }
 
@@ -94,21 +94,21 @@ fn prefers_html(headers: &HeaderMap) -> bool {
     }
 }
 
-async fn discovery(State(runs): State<Runs>, _: Asking) -> Answer {
-    let paths: Vec<_> = runs.0.registry.all().iter().map(|agent| path(agent.name())).collect();
+async fn discovery(State(runs): State<Runs>, asking: Asking) -> Answer {
+    let paths: Vec<_> = runs.agents_for(&asking).await?.iter().map(|agent| path(agent.name())).collect();
     Ok(Json(paths).into_response())
 }
 
-async fn descriptors(State(runs): State<Runs>, _: Asking) -> Answer {
+async fn descriptors(State(runs): State<Runs>, asking: Asking) -> Answer {
     let mut agents = Vec::new();
-    for agent in runs.0.registry.all() {
+    for agent in runs.agents_for(&asking).await? {
         agents.push(Described { path: path(agent.name()), descriptor: runs.described(&agent).await? });
     }
     Ok(Json(agents).into_response())
 }
 
-async fn describe(State(runs): State<Runs>, _: Asking, Path(name): Path<String>) -> Answer {
-    let agent = runs.agent(&name)?;
+async fn describe(State(runs): State<Runs>, asking: Asking, Path(name): Path<String>) -> Answer {
+    let agent = runs.agent(&asking, &name).await?;
     Ok(Json(runs.described(&agent).await?).into_response())
 }
 
@@ -119,7 +119,7 @@ async fn configure(
     headers: HeaderMap,
     Received(body): Received,
 ) -> Answer {
-    let agent = runs.agent(&name)?;
+    let agent = runs.agent(&asking, &name).await?;
     let body = body?;
     let args = request::read_configure(body.bytes())?;
     configured(&runs, &asking, &agent, &headers, body.bytes(), args).await

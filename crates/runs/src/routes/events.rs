@@ -87,15 +87,16 @@ async fn events(
     sent: Result<Query<EventsQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Answer {
-    let agent = runs.agent(&name)?;
-    let sent = query(sent)?;
+    let seen = runs.seen(&asking, &name).await?;
+    let sent = seen.look(query(sent))?;
     let (found, which) = match (&sent.run_id, &sent.thread_id) {
-        (Some(run), _) => (runs.find(&asking, &agent, run).await?, format!("run_id={run}&")),
+        (Some(run), _) => (runs.find(&asking, &seen.agent, run).await, format!("run_id={run}&")),
         (None, Some(thread)) => {
-            (of_thread(&runs, &asking, &agent, thread).await?, format!("thread_id={thread}&"))
+            (of_thread(&runs, &asking, &seen.agent, thread).await, format!("thread_id={thread}&"))
         }
-        (None, None) => return Err(Refused::shape("missing_run_id", "say which run: `?run_id=`")),
+        (None, None) => (Err(Refused::shape("missing_run_id", "say which run: `?run_id=`")), String::new()),
     };
+    let found = seen.look(found)?;
     let wanted = Wanted { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
     answer(&runs, &asking, found, wanted, &headers).await
 }
@@ -122,9 +123,9 @@ async fn events_of(
     sent: Result<Query<StreamQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Answer {
-    let agent = runs.agent(&name)?;
-    let sent = query(sent)?;
-    let found = runs.find(&asking, &agent, &id).await?;
+    let seen = runs.seen(&asking, &name).await?;
+    let sent = seen.look(query(sent))?;
+    let found = seen.look(runs.find(&asking, &seen.agent, &id).await)?;
     let which = String::new();
     let wanted = Wanted { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
     answer(&runs, &asking, found, wanted, &headers).await

@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use plenary_accounts::{TokenDigest, Watch};
+use plenary_accounts::Watch;
 use plenary_edge::{
     Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals, with_path_refusals,
 };
@@ -30,6 +30,7 @@ use crate::{
     refusals::Refused,
     request,
     runs::stream,
+    shares::{Payer, payer},
     state::RunStatus,
     wire::{ErrorBody, Source},
 };
@@ -127,8 +128,8 @@ fn about(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
 
 impl Runs {
     /// A place among those who follow a thread.
-    fn watch(&self, asking: &Asking, thread: ThreadId) -> Result<Watch<TokenDigest>, Refused> {
-        Ok(self.0.watchers.watch(&stream(thread), Some(&asking.0), asking.0.token)?)
+    fn watch(&self, asking: &Asking, thread: ThreadId) -> Result<Watch<Payer>, Refused> {
+        Ok(self.0.watchers.watch(&stream(thread), Some(&asking.0), payer(&asking.actor()))?)
     }
 
     /// A run or a thread as a live stream, behind `since`.
@@ -136,7 +137,7 @@ impl Runs {
         &self,
         asking: &Asking,
         // First the place among the watchers, then the look at the log: so nothing falls between them.
-        (source, watch): (Source, Watch<TokenDigest>),
+        (source, watch): (Source, Watch<Payer>),
         run: Option<RunId>,
         since: Since,
     ) -> Answer {

@@ -47,9 +47,8 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
 }
 
 async fn show(State(runs): State<Runs>, asking: Asking, Path((name, run)): Path<(String, String)>) -> Answer {
-    let agent = runs.agent(&name)?;
-    let run = run.parse().map_err(|_| Refused::run_not_found())?;
-    let found = runs.find_run(&asking, &agent, run).await?.ok_or_else(Refused::run_not_found)?;
+    let seen = runs.seen(&asking, &name).await?;
+    let found = seen.look(runs.find_by_id(&asking, &seen.agent, &run).await)?;
     let run = found.run().ok_or_else(Refused::run_not_found)?;
     Ok(Json(runs.report(&found, run).await?).into_response())
 }
@@ -70,7 +69,7 @@ async fn threads(
     Path(name): Path<String>,
     sent: Result<Query<ThreadsQuery>, QueryRejection>,
 ) -> Answer {
-    let agent = runs.agent(&name)?;
+    let agent = runs.agent(&asking, &name).await?;
     let sent = query(sent)?;
     let limit = limit(sent.limit.as_deref())?;
     let before = sent.before.as_deref().map(|id| id.parse().map_err(|_| Refused::thread_not_found()));

@@ -20,7 +20,7 @@ use crate::{
     decide::Rejection,
     finding::Found,
     id::{RunId, ThreadId},
-    limits::{DEPTH_MAX, RUNS_ACTIVE_MAX},
+    limits::DEPTH_MAX,
     reading::Since,
     refusals::Refused,
     registry::Agent,
@@ -87,7 +87,15 @@ fn begins(doc: OperationDoc) -> OperationDoc {
             ],
         )
         .errors(Class::Conflict, &["thread_full", "agent_stopped", "idempotency_key_reused"])
-        .errors(Class::TooMany, &["too_many_queued_runs", "too_many_runs"])
+        .errors(
+            Class::TooMany,
+            &[
+                "too_many_queued_runs",
+                "too_many_runs",
+                "too_many_runs_of_owner",
+                "too_many_queued_runs_of_owner",
+            ],
+        )
         .errors(Class::Unavailable, &["stopping"])
 }
 
@@ -117,26 +125,32 @@ async fn run(
     headers: HeaderMap,
     Received(body): Received,
 ) -> Answer {
-    let agent = runs.agent(&name)?;
-    let (body, sent) = (body?, query(sent)?);
-    let wait = Wait::read(sent.wait.as_deref())?;
+    let seen = runs.seen(&asking, &name).await?;
+    let (body, sent) = (seen.look(body.map_err(Refused::from))?, seen.look(query(sent))?);
+    let wait = seen.look(Wait::read(sent.wait.as_deref()))?;
     let ids = Ids { run: sent.run_id.as_deref(), thread: sent.thread_id.as_deref() };
-    let takes = agent.runner.card().request_types;
-    match request::read(body.bytes(), ids, &takes)? {
+    let takes = seen.agent.runner.card().request_types;
+    let ask = seen.look(request::read(body.bytes(), ids, &takes))?;
+    let agent = &seen.agent;
+    match ask {
+        // Of an agent that is not there, what one has begun oneself can be stopped, and nothing else be asked.
+        Ask::Start { .. } | Ask::Resume { .. } | Ask::Configure(_) if !seen.is_there => {
+            Err(Refused::agent_not_found())
+        }
         Ask::Start { thread, request } => {
-            let begun = runs.begin(&asking, &agent, runs.place_of(thread), request, &headers).await?;
+            let begun = runs.begin(&asking, agent, runs.place_of(thread), request, &headers).await?;
             let mut response = match wait {
                 Wait::No => StatusCode::ACCEPTED.into_response(),
                 Wait::Started | Wait::Result => {
-                    json(runs.awaited(&asking, &agent, begun.reply, wait).await?.json)
+                    json(runs.awaited(&asking, agent, begun.reply, wait).await?.json)
                 }
             };
             about(&mut response, agent.name(), begun.reply.run, begun.reply.thread);
             Ok(replayed(response, begun.replayed))
         }
         Ask::Resume { run, thread } => {
-            let caller = asking.caller(&agent);
-            let at = runs.interrupted(&asking, &agent, run, thread).await?;
+            let caller = asking.caller(agent);
+            let at = runs.interrupted(&asking, agent, run, thread).await?;
             let key = request::key(
                 scope("resume", &asking, agent.name()),
                 &at.to_string(),
@@ -148,8 +162,8 @@ async fn run(
             Ok(accepted(agent.name(), at, &done))
         }
         Ask::Cancel { run, thread } => {
-            let caller = asking.caller(&agent);
-            let at = runs.interrupted(&asking, &agent, run, thread).await?;
+            let caller = asking.caller(agent);
+            let at = seen.look(runs.interrupted(&asking, agent, run, thread).await)?;
             let key = request::key(
                 scope("cancel", &asking, agent.name()),
                 &at.to_string(),
@@ -160,7 +174,7 @@ async fn run(
             let done = runs.ask(at, command, key.as_ref()).await?;
             Ok(accepted(agent.name(), at, &done))
         }
-        Ask::Configure(args) => configured(&runs, &asking, &agent, &headers, body.bytes(), args).await,
+        Ask::Configure(args) => configured(&runs, &asking, agent, &headers, body.bytes(), args).await,
     }
 }
 
@@ -172,7 +186,7 @@ async fn stream_request(
     headers: HeaderMap,
     Received(body): Received,
 ) -> Answer {
-    let agent = runs.agent(&name)?;
+    let agent = runs.agent(&asking, &name).await?;
     let (body, sent) = (body?, query(sent)?);
     let ids = Ids { run: None, thread: sent.thread_id.as_deref() };
     let takes = agent.runner.card().request_types;
@@ -230,9 +244,6 @@ impl Runs {
         }
         if self.stopped(agent.name()).await?.is_some() {
             return Err(Refused::agent_stopped());
-        }
-        if self.active() >= RUNS_ACTIVE_MAX {
-            return Err(Refused::too_many_runs());
         }
         let said = if is_new { String::new() } else { thread.to_string() };
         let key = request::key(scope("run", asking, agent.name()), &said, headers, &request.body)?;

@@ -57,7 +57,7 @@ async fn start(State(runs): State<Runs>, asking: Asking, Path(name): Path<String
 }
 
 async fn dismiss(State(runs): State<Runs>, asking: Asking, Path(name): Path<String>) -> Answer {
-    let agent = runs.agent(&name)?;
+    let agent = runs.agent(&asking, &name).await?;
     if !agent.is_enlisted() {
         let text = "The agent stands in the server's configuration; stop it instead.";
         return Err(Refusal::conflict("agent_configured", text).into());
@@ -67,7 +67,7 @@ async fn dismiss(State(runs): State<Runs>, asking: Asking, Path(name): Path<Stri
 }
 
 async fn turned(runs: &Runs, asking: &Asking, name: &str, stops: bool) -> Answer {
-    let agent = runs.agent(name)?;
+    let agent = runs.agent(asking, name).await?;
     runs.turn(asking.caller(&agent), stops).await.map_err(Refused::from)?;
     Ok(Json(runs.described(&agent).await?).into_response())
 }

@@ -4,7 +4,7 @@ use serde_json::Map;
 
 use super::thread::Thread;
 use crate::{
-    decide::{INTERRUPTED, Rejection},
+    decide::{INTERRUPTED, Rejection, Standing},
     event::{Leaves, ThreadEvent},
     limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
     runner::{Ended, Event, FinishReason},
@@ -52,6 +52,19 @@ fn a_thread_is_gone_on_with_by_who_may_see_it() {
         assert_eq!(thread.start_by(who, false, true).map(drop), answer, "{who}");
     }
     assert_eq!(thread.start_by("@a.b", false, false), Err(Rejection::Unauthenticated));
+}
+
+#[test]
+fn sc_8_whom_the_agent_admits_no_more_begins_and_answers_nothing_but_may_stop_what_it_began() {
+    let shut = Standing { holds: true, is_admitted: false };
+    let mut thread = Thread::default();
+    assert_eq!(thread.start_standing("@a.b", true, shut), Err(Rejection::AgentNotFound));
+    let run = thread.start().run;
+    thread.say(run, vec![Event::wait_for_input(&Map::new())]);
+    assert_eq!(thread.start_standing("@a.b", false, shut), Err(Rejection::AgentNotFound));
+    assert_eq!(thread.resume_standing("@a.b", Some(run), shut), Err(Rejection::AgentNotFound));
+    assert_eq!(thread.cancel_standing("@a.c", Some(run), shut), Err(Rejection::RunNotFound));
+    assert_eq!(thread.cancel_standing("@a.b", Some(run), shut), Ok(run));
 }
 
 #[test]

@@ -7,10 +7,11 @@ use plenary_engine::{Decision, Room};
 use plenary_kernel::{Stamp, TimestampMs, Version};
 
 use crate::{
+    access::Gate,
     command::{
         Begun, Caller, CancelAll, CancelRun, Progress, Progressed, Request, ResumeRun, StartRun, TakeOver,
     },
-    decide::{self, Rejection},
+    decide::{self, Rejection, Standing},
     event::ThreadEvent,
     id::{RunId, ThreadId},
     room::ThreadRoom,
@@ -26,9 +27,18 @@ pub(super) struct Thread {
     now: u64,
 }
 
+/// Whose token is valid, and whose runs the agent takes.
+pub(super) const ADMITTED: Standing = Standing { holds: true, is_admitted: true };
+
 pub(super) fn caller(who: &str) -> Caller {
     let by: Actor = who.parse().unwrap();
-    Caller { authority: Authority { by, token: None }, agent: "echo".into(), owner: "nick".parse().unwrap() }
+    Caller {
+        authority: Authority { by, token: None },
+        agent: "echo".into(),
+        owner: "nick".parse().unwrap(),
+        gate: Gate { agent: "@nick.echo".parse().unwrap(), is_open: false },
+        on_behalf_of: None,
+    }
 }
 
 impl Thread {
@@ -48,6 +58,15 @@ impl Thread {
     }
 
     pub(super) fn start_by(&mut self, who: &str, is_new: bool, holds: bool) -> Result<Begun, Rejection> {
+        self.start_standing(who, is_new, Standing { holds, is_admitted: true })
+    }
+
+    pub(super) fn start_standing(
+        &mut self,
+        who: &str,
+        is_new: bool,
+        standing: Standing,
+    ) -> Result<Begun, Rejection> {
         let stamp = self.stamp();
         let command = StartRun {
             caller: caller(who),
@@ -61,7 +80,7 @@ impl Thread {
             },
             node: "0".into(),
         };
-        let decided = decide::start(&self.state, holds, &stamp, &command);
+        let decided = decide::start(&self.state, standing, &stamp, &command);
         self.take(decided)
     }
 
@@ -96,14 +115,32 @@ impl Thread {
     }
 
     pub(super) fn resume(&mut self, who: &str, run: Option<RunId>) -> Result<RunId, Rejection> {
+        self.resume_standing(who, run, ADMITTED)
+    }
+
+    pub(super) fn resume_standing(
+        &mut self,
+        who: &str,
+        run: Option<RunId>,
+        standing: Standing,
+    ) -> Result<RunId, Rejection> {
         let command = ResumeRun { caller: caller(who), run, body: "{\"request_keys\":{}}".into() };
-        let decided = decide::resume(&self.state, true, &command);
+        let decided = decide::resume(&self.state, standing, &command);
         self.take(decided).map(|reply| reply.run)
     }
 
     pub(super) fn cancel(&mut self, who: &str, run: Option<RunId>) -> Result<RunId, Rejection> {
+        self.cancel_standing(who, run, ADMITTED)
+    }
+
+    pub(super) fn cancel_standing(
+        &mut self,
+        who: &str,
+        run: Option<RunId>,
+        standing: Standing,
+    ) -> Result<RunId, Rejection> {
         let command = CancelRun { caller: caller(who), run, body: "{}".into() };
-        let decided = decide::cancel(&self.state, true, &command);
+        let decided = decide::cancel(&self.state, standing, &command);
         self.take(decided).map(|reply| reply.run)
     }
 

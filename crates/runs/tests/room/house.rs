@@ -11,7 +11,7 @@ use plenary_edge::{Metrics, with_fallbacks};
 use plenary_engine::{Clock, SystemClock};
 use plenary_hub::{Cursors, Observer, Presence, dispatch};
 use plenary_log::open_memory;
-use plenary_runs::{Agent, Echo, Registry, RunLimits, Runner, Runs};
+use plenary_runs::{Agent, Echo, Quotas, Registry, RunLimits, Runner, Runs};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -99,9 +99,9 @@ pub(crate) fn types(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["type"].as_str().unwrap()).collect()
 }
 
-/// An agent of `nick`.
+/// An agent of `nick`, open to everybody.
 pub(crate) fn agent(name: &str, runner: Arc<dyn Runner>, limits: RunLimits) -> Agent {
-    Agent::new(format!("@nick.{name}").parse().unwrap(), runner, limits)
+    Agent::new(format!("@nick.{name}").parse().unwrap(), runner, limits).open()
 }
 
 /// The agent that every house has.
@@ -121,7 +121,14 @@ impl House {
         let cursors = Arc::new(Cursors::new(opened.log.clone(), clock.clone()));
         let registry = Registry::new(agents).unwrap();
         let blobs = Some(Blobs::in_memory());
-        let runs = Runs::new(opened.log.clone(), clock, accounts.clone(), cursors, blobs, registry);
+        let runs = Runs::new(
+            opened.log.clone(),
+            clock,
+            accounts.clone(),
+            cursors,
+            blobs,
+            (registry, Quotas::default()),
+        );
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone()), Arc::new(runs.clone())];
         tokio::spawn(dispatch(opened.feed, Arc::new(Presence::default()), observers));
         tokio::spawn(runs.running());

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use clap::{Args, ValueEnum};
 use plenary_client::attach::AttachOptions;
 use plenary_hosts::{
-    ConfigFault,
+    ConfigFault, Launcher,
     acp::{self, Acp},
     exec::{self, Exec},
     hosting::{Hosting, RUNS_MAX},
@@ -32,8 +32,9 @@ Examples:
   plenary agent host @nick.helper -- python3 helper.py
   plenary agent host @nick.coder --kind acp --directory ~/src -- claude-code-acp
 
-The agent is made where it is not there yet and you may make it. Whoever has a token of the server may run it, as `plenary \
-run nick.helper TEXT`: host what you would let them do.
+The agent is made where it is not there yet and you may make it: then its owner and its owner's other agents may run it, as \
+`plenary run nick.helper TEXT`. Its policy, allowlist and blocks (`plenary agent --help`) say who else may open a session with it, \
+and so run it: host what you would let them do.
 
 No shell reads the command. It is started for each run (exec) or each thread (acp), and gets the variables of this one but \
 for those named PLENARY_…, AWS_… and OTEL_EXPORTER_OTLP_…HEADERS; --env adds some. What it writes to standard error is \
@@ -113,16 +114,16 @@ fn runner(args: &Host) -> Result<Arc<dyn Runner>, Failure> {
         return Err(Failure::usage(format!("there is no directory {}", path.display()), next));
     }
     let (command, env): (_, BTreeMap<_, _>) = (args.command.clone(), args.env.iter().cloned().collect());
-    let (purpose, tools) = (String::new(), Vec::new());
+    let (purpose, tools, launcher) = (String::new(), Vec::new(), Launcher::this_binary());
     let made: Result<Arc<dyn Runner>, ConfigFault> = match args.kind {
         Kind::Exec => {
             let request_types = Vec::new();
             let settings = exec::Settings { command, directory, env, purpose, tools, request_types };
-            Exec::new(settings).map(|exec| Arc::new(exec) as Arc<dyn Runner>)
+            Exec::new(settings, &launcher).map(|exec| Arc::new(exec) as Arc<dyn Runner>)
         }
         Kind::Acp => {
             let settings = acp::Settings { command, directory, env, rest: None, purpose, tools };
-            Acp::new(settings).map(|acp| Arc::new(acp) as Arc<dyn Runner>)
+            Acp::new(settings, &launcher).map(|acp| Arc::new(acp) as Arc<dyn Runner>)
         }
     };
     made.map_err(|fault| Failure::usage(fault.to_string(), "write `-- program argument …` last"))

@@ -24,7 +24,10 @@ pub(super) async fn client(
         Err(Failure::Auth { .. }) => return Err(missing),
         Err(failure) => return Err(failure),
     };
-    let (made, kept) = agent::make(context, &configuring, &CreateAgent::new(handle.clone())).await?;
+    let mut wanted = CreateAgent::new(handle.clone());
+    let siblings = format!("@{}.*", handle.owner()).parse();
+    wanted.allowlist = vec![siblings.map_err(|error| Failure::local(format!("the owner: {error}")))?];
+    let (made, kept) = agent::make(context, &configuring, &wanted).await?;
     kept?;
     teller.made().await?;
     agent::note_reach(context, &made);

@@ -19,8 +19,16 @@ pub(super) const PUPPET: &str = "puppet";
 const BASE: [&str; 7] = ["id", "run_id", "thread_id", "agent", "type", "role", "depth"];
 const ROLES: [&str; 4] = ["system", "assistant", "user", "tool"];
 
-/// An agent's table in the configuration, with further lines.
+/// An agent's table in the configuration, with further lines. Whoever wants may run it, unless the lines say otherwise;
+/// of one that attaches itself its account says who may.
 pub(super) fn hosted(name: &str, lines: &str) -> String {
+    let is_set = lines.contains("\"connected\"") || lines.contains("policy = ");
+    let policy = if is_set { "" } else { "policy = \"open\"\n" };
+    format!("[agents.{name}]\nowner = \"{OWNER}\"\n{policy}{lines}\n")
+}
+
+/// The same, and nothing is said of who may run it.
+pub(super) fn guarded(name: &str, lines: &str) -> String {
     format!("[agents.{name}]\nowner = \"{OWNER}\"\n{lines}\n")
 }
 

@@ -2,6 +2,7 @@
 //! told, well or badly. Must not know: how the server starts or watches it.
 
 mod cancel;
+pub(in crate::runs) mod daemons;
 mod endings;
 mod garbage;
 mod limits;

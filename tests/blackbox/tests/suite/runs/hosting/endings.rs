@@ -1,10 +1,14 @@
 //! How hosted runs end: canceled, crashed, and with the host. Whatever happens, no process stays behind.
 
+use blackbox::TempDir;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{AGENT, Scene, attached, chat, finish, hosting, known, outcome, said, status_becomes, whole};
-use crate::runs::exec::gone;
+use crate::runs::exec::{
+    daemons::{FOREVER, daemonizing},
+    gone,
+};
 use crate::runs::speak::{Run, cancel, chat_on};
 
 /// A program that ignores what it is asked, with a child that does so too; it says both their ids.
@@ -102,6 +106,20 @@ async fn sc_26_a_host_that_stops_ends_its_runs() {
         assert!(ran.code == 0 && ran.err.contains(&format!("run {}: failed", run.id)), "{ran:?}");
         all_gone(&processes).await;
     }
+}
+
+/// A host that is killed takes its programs with it, and what they started: also a daemon.
+#[tokio::test]
+async fn sc_26_nothing_outlives_a_host_that_is_killed() {
+    let scene = Scene::new().await;
+    let directory = TempDir::new();
+    let script = daemonizing(directory.path(), FOREVER);
+    let host = hosting(&scene.machine, &[], &["sh", "-c", &script]).await;
+    let run = chat(&scene.ann, AGENT, "x").await;
+    let processes = processes(&scene, &run).await;
+    host.signal(Signal::KILL);
+    all_gone(&processes).await;
+    assert_eq!(finish(&whole(&scene.ann, &run).await), "error");
 }
 
 /// A host without runs just leaves; and a second signal does not wait.

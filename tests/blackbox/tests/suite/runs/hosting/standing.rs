@@ -9,7 +9,8 @@ use super::{AGENT, HANDLE, attached, finish, hosting, json_of, outcome, said};
 #[tokio::test]
 async fn sc_1_an_agent_is_made_at_its_first_use() {
     let server = Server::start().await;
-    let ann = server.agent("@ann.a").await;
+    // Made so, it is for its owner's own agents.
+    let (ann, stranger) = (server.agent("@nick.ann").await, server.agent("@other.bob").await);
     let url = server.url();
     let operator = server.operator();
     let machine = Cli::new(&[
@@ -22,6 +23,7 @@ async fn sc_1_an_agent_is_made_at_its_first_use() {
     assert_eq!(json_of(&host.line().await), json!({"type": "made", "agent": HANDLE}));
     assert_eq!(json_of(&host.line().await)["type"], "attached");
     assert_eq!(said(&outcome(&ann, AGENT, "text a").await), ["a"]);
+    assert_eq!(stranger.get(&format!("/agent/{AGENT}/describe")).await.status, 404);
     drop(host);
     let mut host = machine.start(&["agent", "host", HANDLE, "--json", "--", puppet, "lines"]);
     assert_eq!(json_of(&host.line().await)["type"], "attached", "it has its token by now");
@@ -40,7 +42,7 @@ async fn sc_1_an_agent_is_made_at_its_first_use() {
 #[tokio::test]
 async fn sc_1_an_owner_makes_its_agent() {
     let server = Server::start().await;
-    let ann = server.agent("@ann.a").await;
+    let ann = server.agent("@nick.ann").await;
     let nick = server.owner("nick").await;
     let machine = Cli::new(&[
         ("PLENARY_URL", &server.url()),

@@ -1,0 +1,224 @@
+//! The process between a server and one of its programs, so that everything that the program starts ends with it: also
+//! what left its process group or its session, and also when the server is killed. It is the `plenary` binary itself,
+//! started as `plenary __launch PROGRAM ARGUMENT…`.
+//!
+//! Orphans of the program become its children (Linux: a child subreaper), so it finds and kills them all. It hears that
+//! its server is gone by the end of its standard input, which it hands on to the program.
+//! Must not know: what is said through the pipes, or who the server is.
+
+use std::{
+    collections::HashSet,
+    ffi::OsString,
+    fs::File,
+    os::fd::AsFd,
+    process::{ExitCode, ExitStatus, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, wait, waitpid};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::unix::pipe::Receiver,
+    process::{Child, ChildStdin, Command},
+    signal::unix::{SignalKind, signal},
+    sync::mpsc,
+    time::{Instant, sleep, sleep_until},
+};
+
+use crate::program::launcher::CANNOT_START;
+
+/// How long a program may go on once nothing more is written to it: its run is over, or its server is gone.
+const AFTER_INPUT: Duration = Duration::from_secs(5);
+/// Most bytes that wait for a program that does not read; past it the program is killed.
+const UNREAD_OCTETS_MAX: usize = 64 << 20;
+/// How long killing may take: a process that the system does not let go of is left behind after that.
+const KILLING: Duration = Duration::from_secs(5);
+/// How long is waited between two looks at what is left.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+/// What shells add to the number of the signal that ended a program.
+const BY_SIGNAL: i32 = 128;
+
+/// Carries out `plenary __launch`: `words` are the program and its arguments.
+#[must_use]
+pub fn launch(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let code = match runtime {
+        Ok(runtime) => runtime.block_on(launched(words.into_iter().collect())),
+        Err(error) => Err(error.to_string()),
+    };
+    code.unwrap_or_else(|why| {
+        // The server reads the last line of it.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{why}\n").as_bytes());
+        ExitCode::from(CANNOT_START)
+    })
+}
+
+async fn launched(words: Vec<OsString>) -> Result<ExitCode, String> {
+    let cannot = |error: std::io::Error| format!("a program cannot be started: {error}");
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|error| cannot(error.into()))?;
+    // Before there is a program: a signal that comes now must not leave one behind.
+    let mut kill = signal(SignalKind::terminate()).map_err(cannot)?;
+    let mut ask = signal(SignalKind::user_defined1()).map_err(cannot)?;
+    let mut children = signal(SignalKind::child()).map_err(cannot)?;
+    let input = std::io::stdin().as_fd().try_clone_to_owned().map_err(cannot)?;
+    let input = Receiver::from_owned_fd(input).map_err(cannot)?;
+    let (mut child, stdin) = start(&words)?;
+    let program = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+    let reading = hand_on(input, stdin);
+    tokio::pin!(reading);
+    let mut latest = None;
+    let ended = loop {
+        tokio::select! {
+            biased;
+            _ = kill.recv() => break None,
+            ended = child.wait() => break ended.ok(),
+            _ = ask.recv() => ask_to_end(program),
+            over = &mut reading, if latest.is_none() => match over {
+                InputOver::Ended => latest = Some(Instant::now() + AFTER_INPUT),
+                InputOver::Unread => break None,
+            },
+            () = sleep_until(latest.unwrap_or_else(Instant::now)), if latest.is_some() => break None,
+            _ = children.recv() => bury(program),
+        }
+    };
+    kill_all(program).await;
+    Ok(ended.map_or(ExitCode::FAILURE, code_of))
+}
+
+/// Starts the program in a group of its own. From then on its output is held by nobody else.
+fn start(words: &[OsString]) -> Result<(Child, ChildStdin), String> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Err("no program is named".into());
+    };
+    let name = program.to_string_lossy();
+    let cannot = |error: std::io::Error| format!("the program {name} cannot be started: {error}");
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(cannot)?;
+    let nothing = File::options().write(true).open("/dev/null").map_err(cannot)?;
+    rustix::stdio::dup2_stdout(&nothing).map_err(|error| cannot(error.into()))?;
+    rustix::stdio::dup2_stderr(&nothing).map_err(|error| cannot(error.into()))?;
+    let stdin = child.stdin.take().ok_or_else(|| format!("the program {name} has no input"))?;
+    Ok((child, stdin))
+}
+
+/// Why nothing more is handed on.
+enum InputOver {
+    /// The server has closed it, or is gone.
+    Ended,
+    /// The program does not read.
+    Unread,
+}
+
+/// Hands on what comes until it ends. It is read whether or not the program reads, so that its end is seen at once.
+async fn hand_on(mut from: Receiver, mut stdin: ChildStdin) -> InputOver {
+    let (tell, mut told) = mpsc::unbounded_channel::<Vec<u8>>();
+    let unread = Arc::new(AtomicUsize::new(0));
+    let waiting = unread.clone();
+    tokio::spawn(async move {
+        while let Some(piece) = told.recv().await {
+            if stdin.write_all(&piece).await.is_err() {
+                return;
+            }
+            waiting.fetch_sub(piece.len(), Ordering::AcqRel);
+        }
+    });
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = match from.read(&mut buffer).await {
+            Ok(0) | Err(_) => return InputOver::Ended,
+            Ok(read) => read,
+        };
+        // A program that closed its input gets nothing more, and goes on.
+        if tell.send(buffer[..read].to_vec()).is_ok()
+            && unread.fetch_add(read, Ordering::AcqRel) + read > UNREAD_OCTETS_MAX
+        {
+            return InputOver::Unread;
+        }
+    }
+}
+
+/// Asks the program and all that it started to end.
+fn ask_to_end(program: Option<Pid>) {
+    if let Some(program) = program {
+        // Each may be over already.
+        let _ = kill_process_group(program, Signal::TERM);
+        for process in descendants().into_iter().filter(|process| *process != program) {
+            let _ = kill_process(process, Signal::TERM);
+        }
+    }
+}
+
+/// Buries those that were left to this process and have ended, but for the program itself.
+fn bury(program: Option<Pid>) {
+    for child in children_of(rustix::process::getpid()) {
+        if Some(child) != program {
+            let _ = waitpid(Some(child), WaitOptions::NOHANG);
+        }
+    }
+}
+
+/// Kills everything that is left, again and again, until there is nothing: whatever starts meanwhile goes too.
+async fn kill_all(program: Option<Pid>) {
+    let by = Instant::now() + KILLING;
+    while Instant::now() < by {
+        if let Some(program) = program {
+            let _ = kill_process_group(program, Signal::KILL);
+        }
+        for process in descendants() {
+            let _ = kill_process(process, Signal::KILL);
+        }
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                // There are no children any more, and who has none has no orphans.
+                Err(_) => return,
+            }
+        }
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Everything that was started below this process; on systems without `/proc`, nothing.
+fn descendants() -> Vec<Pid> {
+    let (mut all, mut seen, mut next) = (Vec::new(), HashSet::new(), vec![rustix::process::getpid()]);
+    while let Some(process) = next.pop() {
+        for child in children_of(process) {
+            if seen.insert(child.as_raw_nonzero()) {
+                all.push(child);
+                next.push(child);
+            }
+        }
+    }
+    all
+}
+
+/// The children of a process, of each of its threads.
+fn children_of(process: Pid) -> Vec<Pid> {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero()));
+    let lists = threads.into_iter().flatten().flatten();
+    let lists = lists.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let read = |list: String| {
+        let pids = list.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
+        pids.collect::<Vec<_>>()
+    };
+    lists.flat_map(read).collect()
+}
+
+/// How the program ended, as a shell tells it.
+fn code_of(ended: ExitStatus) -> ExitCode {
+    use std::os::unix::process::ExitStatusExt as _;
+    let by_signal = ended.signal().map(|signal| BY_SIGNAL + signal);
+    let code = ended.code().or(by_signal).unwrap_or(1);
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}

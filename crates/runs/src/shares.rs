@@ -1,0 +1,139 @@
+//! What each owner may have of what this process counts, so that nobody uses up what the others need.
+//! Must not know: HTTP, or what a run does.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use plenary_accounts::Actor;
+use plenary_kernel::{OwnerName, Share, Shares, SharesFull};
+
+use crate::{
+    command::Caller,
+    decide::Rejection,
+    id::RunId,
+    limits::{
+        QUEUED_RUNS_PER_OWNER_MAX, QUEUED_RUNS_TOTAL_MAX, RUNS_ACTIVE_MAX, RUNS_PER_OWNER_MAX,
+        STREAMS_PER_OWNER_MAX,
+    },
+};
+
+/// Whose share something is taken from: an owner's, or that of the operator.
+pub(crate) type Payer = Option<OwnerName>;
+
+/// The owner of whoever acts.
+pub(crate) fn payer(by: &Actor) -> Payer {
+    match by {
+        Actor::Owner(owner) => Some(owner.clone()),
+        Actor::Agent(agent) => Some(agent.owner_name()),
+        Actor::Operator | Actor::Seed => None,
+    }
+}
+
+/// The owner of whoever asks: in a session, of the one whose message the agent asks itself about.
+pub(crate) fn payer_of(caller: &Caller) -> Payer {
+    match &caller.on_behalf_of {
+        Some(sender) => Some(sender.owner_name()),
+        None => payer(&caller.authority.by),
+    }
+}
+
+/// How much all owners and one owner may have at a time in one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotas {
+    /// Runs that go on, of all owners.
+    pub runs_max: usize,
+    /// Runs that go on, of one owner.
+    pub runs_per_owner_max: usize,
+    /// Runs that wait for an earlier one of their thread, of one owner.
+    pub queued_runs_per_owner_max: usize,
+    /// Live streams and waiting requests, of one owner.
+    pub streams_per_owner_max: usize,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            runs_max: RUNS_ACTIVE_MAX,
+            runs_per_owner_max: RUNS_PER_OWNER_MAX,
+            queued_runs_per_owner_max: QUEUED_RUNS_PER_OWNER_MAX,
+            streams_per_owner_max: STREAMS_PER_OWNER_MAX,
+        }
+    }
+}
+
+/// What is taken of them.
+pub(crate) struct Counted {
+    running: Shares<Payer>,
+    queued: Shares<Payer>,
+    /// Of each run that waits for its turn.
+    waiting: Mutex<HashMap<RunId, Share<Payer>>>,
+}
+
+impl Counted {
+    pub(crate) fn new(quotas: Quotas) -> Self {
+        Self {
+            running: Shares::new(quotas.runs_max, quotas.runs_per_owner_max),
+            queued: Shares::new(QUEUED_RUNS_TOTAL_MAX, quotas.queued_runs_per_owner_max),
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// A place among the runs that go on.
+    pub(crate) fn run(&self, payer: &Payer) -> Result<Share<Payer>, Rejection> {
+        self.running.take(payer.clone(), 1).map_err(|full| match full {
+            SharesFull::Key => Rejection::TooManyRunsOfOwner,
+            SharesFull::Total => Rejection::TooManyRuns,
+        })
+    }
+
+    /// A place among those that wait for their turn.
+    pub(crate) fn queue(&self, payer: &Payer) -> Result<Share<Payer>, Rejection> {
+        self.queued.take(payer.clone(), 1).map_err(|full| match full {
+            SharesFull::Key => Rejection::TooManyQueuedOfOwner,
+            SharesFull::Total => Rejection::TooManyRuns,
+        })
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<RunId, Share<Payer>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run waits from now on.
+    pub(crate) fn waits(&self, run: RunId, share: Share<Payer>) {
+        self.waiting().insert(run, share);
+    }
+
+    /// It does not wait any more.
+    pub(crate) fn waits_no_more(&self, run: RunId) {
+        self.waiting().remove(&run);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_owner_at_its_limit_leaves_the_others_theirs() {
+        let quotas =
+            Quotas { runs_max: 3, runs_per_owner_max: 2, queued_runs_per_owner_max: 1, ..Quotas::default() };
+        let counted = Counted::new(quotas);
+        let (ann, nick, operator) =
+            (payer(&"@ann.a".parse().unwrap()), payer(&"~nick".parse().unwrap()), payer(&Actor::Operator));
+        let held = [counted.run(&ann), counted.run(&ann)];
+        assert!(held.iter().all(Result::is_ok));
+        assert_eq!(counted.run(&ann).unwrap_err(), Rejection::TooManyRunsOfOwner);
+        let last = counted.run(&nick).unwrap();
+        assert_eq!(counted.run(&operator).unwrap_err(), Rejection::TooManyRuns);
+        drop(last);
+        assert!(counted.run(&operator).is_ok());
+        let run: RunId = "00000000-0007-7000-8000-000000000000".parse().unwrap();
+        counted.waits(run, counted.queue(&ann).unwrap());
+        assert_eq!(counted.queue(&ann).unwrap_err(), Rejection::TooManyQueuedOfOwner);
+        assert!(counted.queue(&nick).is_ok());
+        counted.waits_no_more(run);
+        assert!(counted.queue(&ann).is_ok());
+    }
+}
