@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use plenary_engine::KeyUse;
-use plenary_kernel::{Refusal, json};
+use plenary_kernel::{Refusal, json, text::check_line};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -99,6 +99,7 @@ fn not_an_object() -> Refused {
     Refused::shape("invalid_body", "the body must be a JSON object")
 }
 
+/// A text of one line.
 fn text(
     raw: Option<&RawValue>,
     code: &'static str,
@@ -107,7 +108,10 @@ fn text(
 ) -> Result<Option<String>, Refused> {
     let Some(raw) = raw else { return Ok(None) };
     match serde_json::from_str::<String>(raw.get()) {
-        Ok(text) if text.chars().count() <= chars_max => Ok(Some(text)),
+        Ok(text) if text.chars().count() <= chars_max => {
+            check_line(&text).map_err(|why| Refused::shape(code, format!("`{name}` {why}")))?;
+            Ok(Some(text))
+        }
         _ => {
             let detail = format!("`{name}` must be a string of at most {chars_max} characters");
             Err(Refused::shape(code, detail))

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::AgentHandle;
+use crate::{AgentHandle, text};
 
 /// Longest text, in characters: hooks of coding agents take so many. What does not fit is left out whole.
 pub const DIGEST_CHARS_MAX: usize = 10_000;
@@ -183,20 +183,12 @@ fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// What nobody sees, and what turns a line around.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
 /// One line of somebody else's text: nothing hidden in it, and nothing that looks like a fence.
 fn line(text: &str) -> String {
     let visible: String = text
         .chars()
         .map(|c| if c == '\t' || is_break(c) { ' ' } else { c })
-        .filter(|c| !is_hidden(*c))
+        .filter(|c| *c != '\u{ad}' && !text::is_hidden(*c))
         .collect();
     visible.replace("<<<", "\\<<<").replace(">>>", "\\>>>")
 }
@@ -262,7 +254,7 @@ data>>>
             item["subject"] = json!(subject);
             let told = digest(&me(), &json!({"items": [item], "unread": 1}));
             let lines: Vec<&str> = told.split('\n').collect();
-            prop_assert!(!told.chars().any(|c| c != '\n' && is_hidden(c)));
+            prop_assert!(!told.chars().any(|c| c != '\n' && text::is_hidden(c)));
             for (nth, line) in lines.iter().enumerate() {
                 let is_ours = match nth {
                     0 => line.starts_with("1 unread for @nick.cc"),

@@ -11,6 +11,7 @@ mod refusal;
 pub mod rfc3339;
 mod shares;
 mod stamp;
+pub mod text;
 
 pub use handle::{AgentHandle, AllowEntry, Malformed, OwnerName, SovereignHandle};
 pub use id::{ContactId, EventId, MessageId, SessionId};

@@ -5,7 +5,10 @@
 use bytes::Bytes;
 use plenary_accounts::{Accounts, Actor, Authority};
 use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{AgentHandle, Stamp, TimestampMs, Version};
+use plenary_kernel::{
+    AgentHandle, Stamp, TimestampMs, Version,
+    text::{check_line, check_name},
+};
 use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +34,11 @@ impl Introduction {
         chars(&self.purpose, PURPOSE_CHARS_MAX)
             && self.tools.len() <= AGENT_TOOLS_MAX
             && self.tools.iter().all(|tool| chars(tool, TOOL_CHARS_MAX))
+    }
+
+    /// Whether each text is one line in which nothing is hidden.
+    fn is_plain(&self) -> bool {
+        check_line(&self.purpose).is_ok() && self.tools.iter().all(|tool| check_name(tool).is_ok())
     }
 }
 
@@ -128,6 +136,8 @@ pub(crate) enum NotEnlisted {
     Forbidden,
     /// What it tells of itself is too long.
     TooLong,
+    /// A text of it is more than one line, or holds a control, direction or invisible character.
+    Hidden,
     /// The server, or its owner, has as many agents as it may.
     TooMany,
 }
@@ -145,6 +155,7 @@ fn decide(
         Some(_) if !is_itself => Err(NotEnlisted::Forbidden),
         None if !may_let_go => Err(NotEnlisted::Forbidden),
         Some(introduction) if !introduction.fits() => Err(NotEnlisted::TooLong),
+        Some(introduction) if !introduction.is_plain() => Err(NotEnlisted::Hidden),
         wanted if wanted == state.0.as_ref() => Ok(Decision::unchanged(())),
         Some(introduction) => Ok(Decision::new(vec![EnlistedEvent::AgentEnlisted(introduction.clone())], ())),
         None => Ok(Decision::new(vec![EnlistedEvent::AgentDismissed(Dismissed { by })], ())),

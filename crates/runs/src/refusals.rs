@@ -168,6 +168,11 @@ impl From<NotEnlisted> for Refusal {
                 );
                 Refusal::new(Class::Unprocessable, "introduction_too_long", text)
             }
+            NotEnlisted::Hidden => {
+                let text = "An agent's purpose and the names of its tools are one line each, without control, \
+                            direction or invisible characters.";
+                Refusal::new(Class::Unprocessable, "invalid_introduction", text)
+            }
             NotEnlisted::TooMany => {
                 let text = format!(
                     "The server has {AGENTS_MAX} agents, as many as it may, or the owner has \

@@ -199,7 +199,7 @@ impl Sessions {
         let text = if let SessionEvent::MessageSent(sent) = &said {
             plain(sent)
         } else {
-            invitation(&state).to_owned()
+            invitation(&*self.seen(me, id, &state).await?).to_owned()
         };
         let topic = state.created.as_ref().and_then(|created| created.topic.clone());
         Ok(Some(Said { topic, text }))

@@ -61,9 +61,10 @@ impl Sessions {
         let Some(event) = self.one(id, at).await? else { return Ok(None) };
         let SessionEvent::MessageSent(sent) = SessionEvent::decode(&event)? else { return Ok(None) };
         let mut recipients = Vec::new();
+        let seen = self.seen(me, id, &state).await?;
         for (agent, participant) in &state.participants {
             let is_concerned = participant.standing != Standing::Left || participant.may_read(at);
-            if *agent != sent.sender && is_concerned {
+            if *agent != sent.sender && is_concerned && seen.participant(agent).is_some() {
                 let place = self.place(id, &event, participant).await?;
                 let has_read = self.has_read(agent, id).await?.has(number);
                 let is_news = !is_history(participant, at);
@@ -71,7 +72,10 @@ impl Sessions {
                 recipients.push(Recipient { agent, place, is_news, has_read, answered_at: None });
             }
         }
-        self.answers(id, at, head, &mut recipients).await?;
+        // Who has left is told of no answer that it may not read.
+        let last =
+            state.participant(me).filter(|me| me.stay.is_none()).map_or(head, |me| me.frozen.min(head));
+        self.answers(id, at, last, &mut recipients).await?;
         Ok(Some(Receipt { at: event.at, recipients }))
     }
 

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use plenary_kernel::{AgentHandle, Refusal, json};
+use plenary_kernel::{AgentHandle, Refusal, json, text::check_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
@@ -204,12 +204,13 @@ impl<'a> Fields<'a> {
 
     fn topic(&self) -> Result<Option<String>, Refusal> {
         let Some(raw) = self.topic else { return Ok(None) };
+        let refused = |why: String| Refusal::malformed("invalid_topic", format!("`topic` {why}."));
         match value::<String>(raw) {
-            Some(topic) if topic.chars().count() <= TOPIC_CHARS_MAX => Ok(Some(topic)),
-            _ => {
-                let text = format!("`topic` must be a string of at most {TOPIC_CHARS_MAX} characters.");
-                Err(Refusal::malformed("invalid_topic", text))
+            Some(topic) if topic.chars().count() <= TOPIC_CHARS_MAX => {
+                check_line(&topic).map_err(refused)?;
+                Ok(Some(topic))
             }
+            _ => Err(refused(format!("must be a string of at most {TOPIC_CHARS_MAX} characters"))),
         }
     }
 
@@ -294,6 +295,8 @@ mod tests {
             (r#"{"invite":"@a.b"}"#, "invalid_invite"),
             (r#"{"invite":["a.b"]}"#, "invalid_invite"),
             (r#"{"topic":5}"#, "invalid_topic"),
+            (r#"{"topic":"two\nlines"}"#, "invalid_topic"),
+            (r#"{"topic":"\u202egpj.exe"}"#, "invalid_topic"),
             (r#"{"initial_message":"hi"}"#, "invalid_initial_message"),
             (r#"{"initial_message":{"content":""}}"#, "invalid_initial_message"),
             (r#"{"end_after_send":"yes"}"#, "invalid_end_after_send"),

@@ -37,7 +37,7 @@ impl Room for SessionRoom {
     type State = SessionState;
     type Event = SessionEvent;
     const CATEGORY: &'static str = "sessions.session";
-    const SNAPSHOT_FORM: u16 = 1;
+    const SNAPSHOT_FORM: u16 = 2;
 
     fn encode(event: &SessionEvent) -> NewEvent {
         event.encode()

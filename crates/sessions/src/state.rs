@@ -31,6 +31,30 @@ pub enum Phase {
     Ended,
 }
 
+/// How a participant stood from one version on, as it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stood {
+    /// The version that made it so.
+    pub from: Version,
+    /// Where it stood.
+    pub standing: Standing,
+    /// When it had last joined.
+    pub joined_at: Option<TimestampMs>,
+    /// When it had left.
+    pub left_at: Option<TimestampMs>,
+}
+
+/// Whether the session was going on from one version on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turned {
+    /// The version that made it so.
+    pub from: Version,
+    /// What it turned to.
+    pub phase: Phase,
+    /// When it had ended.
+    pub ended_at: Option<TimestampMs>,
+}
+
 /// One agent in one session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Participant {
@@ -55,6 +79,8 @@ pub struct Participant {
     pub may_reopen: bool,
     /// Whether a block made it leave: its reopening is then not found (wire.md D.9).
     pub forced: bool,
+    /// How it stood, change by change: a former member is shown how everyone stood when its view ended.
+    pub stood: Vec<Stood>,
 }
 
 impl Participant {
@@ -70,7 +96,25 @@ impl Participant {
             away: None,
             may_reopen: false,
             forced: false,
+            stood: Vec::new(),
         }
+    }
+
+    /// Notes how it stands now, if that is a change.
+    fn note(&mut self, from: Version) {
+        let Self { standing, joined_at, left_at, .. } = *self;
+        let now = Stood { from, standing, joined_at, left_at };
+        let is_same = |last: &Stood| Stood { from, ..*last } == now;
+        if !self.stood.last().is_some_and(is_same) {
+            self.stood.push(now);
+        }
+    }
+
+    /// The participant as it was shown at a version; `None` where it did not take part yet.
+    fn at(&self, version: Version) -> Option<Self> {
+        let count = self.stood.partition_point(|stood| stood.from <= version);
+        let Stood { standing, joined_at, left_at, .. } = *self.stood[..count].last()?;
+        Some(Self { standing, joined_at, left_at, ..Self::new() })
     }
 
     /// Whether it is joined or invited.
@@ -134,8 +178,20 @@ pub struct SessionState {
     pub ended_at: Option<TimestampMs>,
     /// The version of its last `SessionEnded`.
     pub ended: Version,
+    /// When it ended and when it was reopened.
+    pub turned: Vec<Turned>,
     /// Everyone who ever took part.
     pub participants: BTreeMap<AgentHandle, Participant>,
+}
+
+/// What an agent may know of a session: a state that its view begins with, and the single events behind it that it may
+/// read besides. The fold of those is what it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// How the session stood where the agent's reading ended.
+    pub base: SessionState,
+    /// The versions of the events that it may read beyond, in order.
+    pub further: Vec<Version>,
 }
 
 /// How a session began.
@@ -168,8 +224,60 @@ impl SessionState {
         self.participants.entry(handle.clone()).or_insert_with(Participant::new)
     }
 
+    /// What a participant without a present stay may know; `None` of one that reads everything, or takes no part.
+    #[must_use]
+    pub fn seen_by(&self, handle: &AgentHandle) -> Option<Seen> {
+        let me = self.participant(handle).filter(|me| me.stay.is_none())?;
+        // Everyone knows how it began: the invitation names the topic.
+        let end = me.frozen.max(Version(1));
+        let mut further: Vec<_> = me.glimpses.iter().copied().filter(|glimpse| *glimpse > end).collect();
+        further.sort_unstable();
+        further.dedup();
+        Some(Seen { base: self.at(end), further })
+    }
+
+    /// How the session was shown at a version.
+    fn at(&self, version: Version) -> Self {
+        let turned = self.turned.iter().rfind(|turned| turned.from <= version);
+        let participants = self.participants.iter();
+        let participants = participants.filter_map(|(handle, p)| Some((handle.clone(), p.at(version)?)));
+        Self {
+            created: self.created.clone(),
+            phase: turned.map_or(Phase::Active, |turned| turned.phase),
+            ended_at: turned.and_then(|turned| turned.ended_at),
+            participants: participants.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Pure: what is shown after one more event that the viewer may read by itself.
+    pub(crate) fn glimpse(&mut self, version: Version, at: TimestampMs, event: &SessionEvent) {
+        self.evolve(version, at, event);
+        // Only who is joined invites.
+        if let SessionEvent::AgentInvited(AgentInvited { by, .. }) = event {
+            let inviter = self.entry(by);
+            (inviter.standing, inviter.left_at) = (Standing::Joined, None);
+        }
+    }
+
+    /// Pure: what is shown in the end. A session in which nobody is joined has ended (ASP-23), also for whoever does not
+    /// read its end.
+    pub(crate) fn conclude(&mut self) {
+        if self.phase == Phase::Active && self.standing(Standing::Joined).next().is_none() {
+            self.phase = Phase::Ended;
+            self.ended_at = self.participants.values().filter_map(|participant| participant.left_at).max();
+        }
+    }
+
     /// Pure: the state after an event.
     pub(crate) fn evolve(&mut self, version: Version, at: TimestampMs, event: &SessionEvent) {
+        self.apply(version, at, event);
+        for participant in self.participants.values_mut() {
+            participant.note(version);
+        }
+    }
+
+    fn apply(&mut self, version: Version, at: TimestampMs, event: &SessionEvent) {
         match event {
             SessionEvent::SessionCreated(event) => {
                 self.entry(&event.creator).join(version, at);
@@ -201,6 +309,7 @@ impl SessionState {
     /// holder may read the end.
     fn end(&mut self, version: Version, at: TimestampMs, event: &SessionEnded) {
         (self.phase, self.ended_at, self.ended) = (Phase::Ended, Some(at), version);
+        self.turned.push(Turned { from: version, phase: Phase::Ended, ended_at: Some(at) });
         for (handle, participant) in &mut self.participants {
             participant.may_reopen = event.joined.binary_search(handle).is_ok();
             participant.away = None;
@@ -215,6 +324,7 @@ impl SessionState {
     /// The invitations follow as events of their own.
     fn reopen(&mut self, version: Version, at: TimestampMs, event: &SessionReopened) {
         (self.phase, self.ended_at) = (Phase::Active, None);
+        self.turned.push(Turned { from: version, phase: Phase::Active, ended_at: None });
         let ended = self.ended;
         for (handle, participant) in &mut self.participants {
             participant.may_reopen = false;

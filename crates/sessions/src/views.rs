@@ -1,5 +1,8 @@
 //! What the read endpoints show: a session, a list of sessions, a page of events.
 
+use std::sync::Arc;
+
+use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, Refusal, SessionId, TimestampMs, Version, limits::PAGE_EVENTS_MAX};
 use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName};
 use schemars::JsonSchema;
@@ -11,10 +14,9 @@ use crate::{
     event::{SessionEvent, sequence, version},
     reads::Run,
     room::{BY_AGENT, SessionRoom},
-    state::{Phase, SessionState, Standing},
+    state::{Participant, Phase, Seen, SessionState, Standing},
     wire::{self, Form},
 };
-use plenary_engine::Room;
 
 /// Octets of events after which a page ends, whatever `limit` says; `next_cursor` then says where to go on.
 const PAGE_OCTETS: usize = 8 << 20;
@@ -82,13 +84,19 @@ pub struct EventPage {
     pub next_cursor: Option<String>,
 }
 
-fn view(id: SessionId, state: &SessionState) -> Option<SessionView> {
+/// The view of a state, in which the viewer's own standing is the present one: by it its requests are answered. When it
+/// left is never said to be later than the end that it knows of.
+fn view(id: SessionId, state: &SessionState, me: &AgentHandle, mine: &Participant) -> Option<SessionView> {
     let created = state.created.as_ref()?;
-    let participants = state.participants.iter().map(|(handle, participant)| ParticipantView {
-        handle: handle.clone(),
-        status: participant.standing,
-        joined_at: participant.joined_at,
-        left_at: participant.left_at,
+    let left_at = mine.left_at.map(|left| state.ended_at.map_or(left, |ended| ended.min(left)));
+    let participants = state.participants.iter().map(|(handle, participant)| {
+        let shown = if handle == me { mine } else { participant };
+        ParticipantView {
+            handle: handle.clone(),
+            status: shown.standing,
+            joined_at: shown.joined_at,
+            left_at: if handle == me { left_at } else { shown.left_at },
+        }
     });
     Some(SessionView {
         id,
@@ -121,11 +129,33 @@ impl From<Refusal> for ReadError {
 impl Sessions {
     /// A session, for whoever takes or took part (ASP-70).
     pub(crate) async fn show(&self, me: &AgentHandle, id: SessionId) -> Result<SessionView, ReadError> {
+        self.shown(me, id).await?.ok_or_else(|| Refusal::not_found().into())
+    }
+
+    /// What an agent is shown of a session: the fold of what it may read of it.
+    async fn shown(&self, me: &AgentHandle, id: SessionId) -> Result<Option<SessionView>, Fault> {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
-        if state.participant(me).is_none() {
-            return Err(Refusal::not_found().into());
+        let Some(mine) = state.participant(me) else { return Ok(None) };
+        let seen = self.seen(me, &id, &state).await?;
+        Ok(view(id, &seen, me, mine))
+    }
+
+    /// The state of a session as an agent may know it: where its reading ended, it stays as it was.
+    pub(crate) async fn seen(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+        state: &Arc<SessionState>,
+    ) -> Result<Arc<SessionState>, Fault> {
+        let Some(Seen { base: mut seen, further }) = state.seen_by(me) else { return Ok(state.clone()) };
+        let stream = SessionRoom::stream(id.as_str());
+        for version in further {
+            let event = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?.pop();
+            let event = event.ok_or_else(|| Fault::Corrupt(format!("{stream} ends before {version}")))?;
+            seen.glimpse(event.version, event.at, &SessionEvent::decode(&event)?);
         }
-        view(id, &state).ok_or_else(|| Refusal::not_found().into())
+        seen.conclude();
+        Ok(Arc::new(seen))
     }
 
     /// The sessions of an agent, newest first, behind `before`.
@@ -141,9 +171,8 @@ impl Sessions {
         let next_cursor = ids.last().filter(|_| more).cloned();
         let mut sessions = Vec::with_capacity(ids.len());
         for id in ids {
-            let (state, _) = self.0.streams.fresh(&id).await?;
             let id = id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
-            sessions.extend(view(id, &state));
+            sessions.extend(self.shown(me, id).await?);
         }
         Ok(SessionList { sessions, next_cursor })
     }

@@ -6,7 +6,7 @@ use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_accounts::Authority;
 use plenary_edge::{Operation, Received};
-use plenary_kernel::{AllowEntry, Class, OwnerName};
+use plenary_kernel::{AllowEntry, Class, OwnerName, text::check_line};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
@@ -130,11 +130,19 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     ]
 }
 
+fn one_line(shape: &Shape<'_>, member: &str, text: Option<&str>) -> Result<(), Malformed> {
+    match text.map(check_line) {
+        Some(Err(why)) => shape.wrong(member, why.trim_start_matches("must be ")),
+        Some(Ok(())) | None => Ok(()),
+    }
+}
+
 fn about(shape: &Shape<'_>) -> Result<About, Malformed> {
     let name = shape.text_if("name")?;
     if name.is_some_and(|name| !(1..=NAME_CHARACTERS_MAX).contains(&name.chars().count())) {
         return shape.wrong("name", "1 to 200 characters");
     }
+    one_line(shape, "name", name)?;
     let description = shape.text_if("description")?;
     if description.is_some_and(|text| text.len() > ABOUT_OCTETS_MAX) {
         return shape.wrong("description", "a string of at most 16384 bytes");
@@ -166,6 +174,7 @@ async fn create(
     let body = value(received)?;
     let shape = Shape::root(&body)?;
     let project_id = shape.id("project_id")?.to_owned();
+    one_line(&shape, "project_id", Some(&project_id))?;
     let owner = match shape.text_or_null("owner_id")? {
         None => None,
         Some(_) => Some(shape.word("owner_id", |text| text.parse().ok(), "an owner's name")?),

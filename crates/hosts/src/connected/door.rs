@@ -170,7 +170,7 @@ pub fn operations() -> Vec<Operation<Door>> {
     .errors(Class::Forbidden, &["forbidden"])
     .errors(Class::Malformed, &["websocket_required"])
     .errors(Class::TooMany, &["too_many_instances", "too_many_instances_of_owner", "too_many_agents"])
-    .errors(Class::Unprocessable, &["introduction_too_long"])
+    .errors(Class::Unprocessable, &["introduction_too_long", "invalid_introduction"])
     .errors(Class::Unavailable, &["stopping"]);
     vec![Operation::new(doc, attach)]
 }

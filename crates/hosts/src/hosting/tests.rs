@@ -5,14 +5,15 @@ use plenary_runs::{Card, Run, RunRequest, Running};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{exec::Exec, testing::over};
+use crate::{exec::Exec, program::launcher::Launcher, testing::over};
 
 fn shell(script: &str, runs_max: usize) -> Hosting {
     let table: toml::Table = toml::Table::from_iter([(
         "command".to_owned(),
         toml::Value::from(vec!["sh".to_owned(), "-c".into(), script.into()]),
     )]);
-    Hosting::new(Arc::new(Exec::new(crate::config::read(table).unwrap()).unwrap()), "tool", runs_max)
+    let exec = Exec::new(crate::config::read(table).unwrap(), &Launcher::none()).unwrap();
+    Hosting::new(Arc::new(exec), "tool", runs_max)
 }
 
 /// The ids of the `n`th run, on a thread of its own.

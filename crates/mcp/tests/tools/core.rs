@@ -119,7 +119,9 @@ async fn a_wait_that_is_too_long_says_how_long_one_may_be() {
         ("ask", json!({"to": "@nick.bob", "text": "?", "timeout_s": 600}), "`timeout_s` is at most 110"),
         ("run_agent", json!({"agent": "echo", "input": "?", "wait_s": 600}), "`wait_s` is at most 110"),
     ] {
-        let Called::Refused { code, message } = alice.called(tool, &arguments).await else { panic!("{tool}") };
+        let Called::Refused { code, message } = alice.called(tool, &arguments).await else {
+            panic!("{tool}")
+        };
         assert!(code == "invalid_arguments" && message.contains(words), "{tool}: {message}");
     }
 }

@@ -1,26 +1,25 @@
-//! Foreign text made harmless for a terminal: no control character, no text direction, no forged line.
+//! Foreign text made harmless for a terminal: no control character, no text direction,
+//! nothing invisible, no forged line.
 //! Must not know: where the text comes from.
 
 use std::borrow::Cow;
 
-/// Control characters (an escape can rewrite the screen) and direction marks (which can reorder a line).
-fn is_harmful(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
+use plenary_kernel::text::hidden;
 
-/// One line: every harmful character shown as its escape, line breaks too.
+/// One line: every hidden character shown as its escape, line breaks too.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_harmful) {
+    let mut found = hidden(text).peekable();
+    if found.peek().is_none() {
         return text.into();
     }
     let mut safe = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if is_harmful(c) {
-            safe.extend(c.escape_default());
-        } else {
-            safe.push(c);
-        }
+    let mut from = 0;
+    for (at, c) in found {
+        safe.push_str(&text[from..at]);
+        safe.extend(c.escape_default());
+        from = at + c.len_utf8();
     }
+    safe.push_str(&text[from..]);
     safe.into()
 }
 
@@ -44,7 +43,15 @@ mod tests {
     fn an_escape_never_reaches_the_terminal() {
         assert_eq!(clean("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(clean("a\nb\tc\u{202e}d\u{9b}"), "a\\nb\\tc\\u{202e}d\\u{9b}");
-        assert!(matches!(clean("héllo ✓"), Cow::Borrowed("héllo ✓")));
+        assert!(matches!(clean("héllo ✓ 👩\u{200d}💻"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_nobody_sees_is_shown() {
+        assert_eq!(
+            clean("ad\u{200b}min \u{e0041}x\u{2028}y\u{feff}"),
+            "ad\\u{200b}min \\u{e0041}x\\u{2028}y\\u{feff}"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plenary_engine::Room;
-use plenary_kernel::{AgentHandle, Version};
+use plenary_kernel::{AgentHandle, TimestampMs, Version};
 use plenary_log::IndexOp;
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     event::SessionEvent,
     room::{AWAY, BY_AGENT, JOINED, SessionRoom},
-    state::{Phase, SessionState, Standing},
+    state::{Participant, Phase, SessionState, Standing},
 };
 
 /// The versions that an agent may read by its state.
@@ -91,6 +91,44 @@ fn check_state(scene: &Scene) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+type Shown =
+    (BTreeMap<AgentHandle, (Standing, Option<TimestampMs>, Option<TimestampMs>)>, Phase, Option<TimestampMs>);
+
+fn shown(state: &SessionState) -> Shown {
+    let stands = |p: &Participant| (p.standing, p.joined_at, p.left_at);
+    let everyone = state.participants.iter().map(|(handle, p)| (handle.clone(), stands(p)));
+    (everyone.collect(), state.phase, state.ended_at)
+}
+
+/// The fold of the events with these versions alone.
+fn folded(
+    mut state: SessionState,
+    log: &[SessionEvent],
+    versions: impl IntoIterator<Item = u64>,
+) -> SessionState {
+    for version in versions {
+        let event = &log[usize::try_from(version).unwrap() - 1];
+        state.glimpse(Version(version), TimestampMs(version * 1_000), event);
+    }
+    state.conclude();
+    state
+}
+
+/// What an agent is shown of a session is the fold of the events that it may read.
+fn check_views(scene: &Scene) -> Result<(), TestCaseError> {
+    for agent in FOUR {
+        let Some(me) = scene.state.participant(&handle(agent)) else { continue };
+        let visible = std::iter::once(1).chain(may_read(&scene.log, agent));
+        let expected = folded(SessionState::default(), &scene.log, visible);
+        let seen = match scene.state.seen_by(&handle(agent)) {
+            None => scene.state.clone(),
+            Some(seen) => folded(seen.base, &scene.log, seen.further.iter().map(|version| version.0)),
+        };
+        prop_assert_eq!(shown(&seen), shown(&expected), "what {} is shown ({:?})", agent, me.standing);
+    }
+    Ok(())
+}
+
 fn sequences(versions: &[u64]) -> Vec<u64> {
     versions.iter().map(|version| version - 1).collect()
 }
@@ -131,6 +169,7 @@ proptest! {
         for turn in &turns {
             check_turn(turn)
                 .and_then(|()| check_state(&turn.after))
+                .and_then(|()| check_views(&turn.after))
                 .map_err(|error| TestCaseError::fail(format!("{error}\nat {}\nin {}", turn.request, story(&turns))))?;
         }
         let last = &turns.last().unwrap().after;
