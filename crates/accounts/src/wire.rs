@@ -72,7 +72,8 @@ pub struct NewBlock {
 /// `PUT /_admin/orgs/{org}/members/{handle}`.
 #[derive(Debug, JsonSchema)]
 pub struct NewMember {
-    /// All the member's roles; none when absent.
+    /// All the member's roles; none when absent. One that stands twice is one.
+    #[schemars(with = "Option<Vec<Role>>")]
     pub roles: Option<BTreeSet<Role>>,
 }
 

@@ -144,6 +144,17 @@ pub struct Verdict {
     pub problems: Vec<Problem>,
 }
 
+/// `POST /agent-channel/{id}/event`: the event, or with `?validate=1` the verdict.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum EventOrVerdict {
+    /// What was appended.
+    Event(Event),
+    /// What is wrong with an event that was not stored.
+    Verdict(Verdict),
+}
+
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {

@@ -80,11 +80,13 @@ impl OperationDoc {
     /// What it takes and gives.
     #[must_use]
     pub fn schemas(&self) -> Schemas {
-        let settings = SchemaSettings::draft2020_12().with(|settings| {
-            settings.inline_subschemas = true;
-            settings.meta_schema = None;
-        });
-        let mut generator = settings.into_generator();
+        let settings = || {
+            SchemaSettings::draft2020_12().with(|settings| {
+                settings.inline_subschemas = true;
+                settings.meta_schema = None;
+            })
+        };
+        let mut generator = settings().for_deserialize().into_generator();
         let mut value = |schema: SchemaOf| make(schema, &mut generator);
         let text = |_: &mut SchemaGenerator| schemars::json_schema!({"type": "string"});
         let path = self
@@ -99,7 +101,7 @@ impl OperationDoc {
             query: self.query.map(&mut value),
             request: self.request.map(&mut value),
             request_required: self.request_required,
-            reply: self.reply.map(&mut value),
+            reply: self.reply.map(|reply| make(reply, &mut settings().for_serialize().into_generator())),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The OpenAPI 3.1 description, generated from the operations.
 //! Must not know: which operations there are.
 
+mod answers;
+mod schemas;
+
 use std::collections::BTreeMap;
 
-use http::StatusCode;
-use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
+use self::{answers::Answers, schemas::Schemas};
 use crate::operation::{Auth, OperationDoc};
 
 /// What stands at the head of the description.
@@ -18,38 +20,53 @@ pub struct ApiInfo<'a> {
     pub version: &'a str,
     /// What it is, for people.
     pub description: &'a str,
+    /// Where clients reach it: a URL, or a path relative to this document.
+    pub server_url: &'a str,
+    /// The rooms that operations belong to, by [`OperationDoc::room`], and what each is for.
+    pub rooms: &'a [(&'a str, &'a str)],
 }
 
 /// The OpenAPI 3.1 document of these operations; schemas are JSON Schema 2020-12 under `components.schemas`.
 #[must_use]
 pub fn openapi(info: ApiInfo<'_>, operations: &[OperationDoc]) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = "/components/schemas".into();
-        settings.meta_schema = None;
-    });
-    let mut generator = settings.into_generator();
+    let (mut schemas, mut answers) = (Schemas::new(), Answers::default());
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for doc in operations {
         let path = doc.path.replace("{*", "{");
         let method = doc.method.as_str().to_ascii_lowercase();
-        paths.entry(path).or_default().insert(method, operation(doc, &mut generator));
+        paths.entry(path).or_default().insert(method, operation(doc, &mut schemas, &mut answers));
     }
-    json!({
+    let tags: Vec<_> = info
+        .rooms
+        .iter()
+        .map(|(name, description)| json!({"name": name, "description": description}))
+        .collect();
+    let mut document = json!({
         "openapi": "3.1.0",
-        "info": {"title": info.title, "version": info.version, "description": info.description},
+        "info": {
+            "title": info.title,
+            "version": info.version,
+            "description": info.description,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+        "servers": [{"url": info.server_url}],
+        "tags": tags,
         "paths": paths,
         "components": {
-            "schemas": generator.take_definitions(true),
+            "responses": answers.shared(),
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
-    })
+    });
+    document["components"]["schemas"] = schemas.define(&mut document["paths"]);
+    document
 }
 
-fn operation(doc: &OperationDoc, generator: &mut SchemaGenerator) -> Value {
+fn operation(doc: &OperationDoc, schemas: &mut Schemas, answers: &mut Answers) -> Value {
     let mut described = Map::new();
     described.insert("operationId".into(), doc.id.into());
-    described.insert("tags".into(), json!([doc.id.split('.').next()]));
+    let tag = if doc.room.is_empty() { doc.id.split('.').next().unwrap_or_default() } else { doc.room };
+    described.insert("tags".into(), json!([tag]));
     described.insert("summary".into(), doc.summary.into());
     if !doc.description.is_empty() {
         described.insert("description".into(), doc.description.into());
@@ -57,23 +74,24 @@ fn operation(doc: &OperationDoc, generator: &mut SchemaGenerator) -> Value {
     described.insert("x-plenary-auth".into(), doc.auth.as_str().into());
     let security = if doc.auth == Auth::None { json!([]) } else { json!([{"bearer": []}]) };
     described.insert("security".into(), security);
-    let mut parameters = path_parameters(doc, generator);
-    parameters.extend(query_parameters(doc, generator));
+    let mut parameters = path_parameters(doc, schemas);
+    parameters.extend(query_parameters(doc, schemas));
     if !parameters.is_empty() {
         described.insert("parameters".into(), parameters.into());
     }
     if let Some(request) = doc.request {
-        let body = json!({
-            "required": doc.request_required,
-            "content": {"application/json": {"schema": request(generator)}},
-        });
+        let mut content = json!({"schema": schemas.taken(request)});
+        if let Some(example) = doc.example {
+            content["example"] = example();
+        }
+        let body = json!({"required": doc.request_required, "content": {doc.request_type: content}});
         described.insert("requestBody".into(), body);
     }
-    described.insert("responses".into(), responses(doc, generator));
+    described.insert("responses".into(), answers.of(doc, schemas));
     described.into()
 }
 
-fn path_parameters(doc: &OperationDoc, generator: &mut SchemaGenerator) -> Vec<Value> {
+fn path_parameters(doc: &OperationDoc, schemas: &mut Schemas) -> Vec<Value> {
     let mut parameters = Vec::new();
     for name in doc.path_names() {
         let mut parameter = Map::new();
@@ -83,7 +101,7 @@ fn path_parameters(doc: &OperationDoc, generator: &mut SchemaGenerator) -> Vec<V
         match doc.path_parameters.iter().find(|described| described.name == name) {
             Some(described) => {
                 parameter.insert("description".into(), described.description.into());
-                parameter.insert("schema".into(), (described.schema)(generator).into());
+                parameter.insert("schema".into(), schemas.taken(described.schema));
             }
             None => drop(parameter.insert("schema".into(), json!({"type": "string"}))),
         }
@@ -92,10 +110,10 @@ fn path_parameters(doc: &OperationDoc, generator: &mut SchemaGenerator) -> Vec<V
     parameters
 }
 
-/// The members of the query type, one parameter each.
-fn query_parameters(doc: &OperationDoc, generator: &mut SchemaGenerator) -> Vec<Value> {
+/// The members of the query type, one parameter each. A query has no null: a parameter is there or left out.
+fn query_parameters(doc: &OperationDoc, schemas: &mut Schemas) -> Vec<Value> {
     let Some(query) = doc.query else { return Vec::new() };
-    let schema = query(generator);
+    let schema = schemas.taken(query);
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let members = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     let parameter = |(name, mut schema): (String, Value)| {
@@ -106,41 +124,31 @@ fn query_parameters(doc: &OperationDoc, generator: &mut SchemaGenerator) -> Vec<
         if let Some(description) = schema.as_object_mut().and_then(|schema| schema.remove("description")) {
             parameter.insert("description".into(), description);
         }
-        parameter.insert("schema".into(), schema);
+        parameter.insert("schema".into(), without_null(schema));
         parameter.into()
     };
     members.into_iter().map(parameter).collect()
 }
 
-fn responses(doc: &OperationDoc, generator: &mut SchemaGenerator) -> Value {
-    let mut responses: BTreeMap<String, Value> = BTreeMap::new();
-    let reason = |status: StatusCode| status.canonical_reason().unwrap_or("Answer");
-    let mut success = json!({"description": reason(doc.success)});
-    if let Some(reply) = doc.reply {
-        success["content"] = json!({doc.reply_type: {"schema": reply(generator)}});
+fn without_null(mut schema: Value) -> Value {
+    let null = json!({"type": "null"});
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.as_object_mut().map(|schema| schema.remove("default"));
     }
-    responses.insert(doc.success.as_str().into(), success);
-    if let Some(status) = doc.empty_success {
-        responses.insert(status.as_str().into(), json!({"description": reason(status)}));
-    }
-    let mut codes: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
-    for error in &doc.errors {
-        codes.entry(error.class.status()).or_default().push(error.code);
-    }
-    let error_content = json!({"application/json": {"schema": (doc.error_body)(generator)}});
-    for (status, codes) in codes {
-        let reason = StatusCode::from_u16(status).map_or("Refused", reason);
-        let mut described = json!({
-            "description": format!("{reason}: {}", codes.join(", ")),
-            "content": error_content,
-            "x-plenary-codes": codes,
-        });
-        if status == 401 {
-            let header = json!({"WWW-Authenticate": {"schema": {"type": "string", "const": "Bearer"}}});
-            described["headers"] = header;
+    if let Some(types) = schema.get_mut("type").and_then(Value::as_array_mut) {
+        types.retain(|one| one != "null");
+        if let [only] = types.as_slice() {
+            schema["type"] = only.clone();
         }
-        responses.insert(status.to_string(), described);
     }
-    responses.insert("default".into(), json!({"description": "Any other refusal", "content": error_content}));
-    json!(responses)
+    if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+        values.retain(|one| !one.is_null());
+    }
+    if let Some(forms) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
+        forms.retain(|form| form != &null);
+        if let [only] = forms.as_slice() {
+            return only.clone();
+        }
+    }
+    schema
 }

@@ -10,6 +10,7 @@ use axum::{
 use http::{Method, StatusCode};
 use plenary_kernel::Class;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
 
 use crate::{error::ErrorBody, exposed::Exposed, measured::Measured, metrics::OperationMetrics};
 
@@ -72,17 +73,26 @@ pub struct OperationDoc {
     pub(crate) description: &'static str,
     pub(crate) auth: Auth,
     pub(crate) success: StatusCode,
-    /// Another success, which has no body.
-    pub(crate) empty_success: Option<StatusCode>,
+    /// Other successes, which have the same body.
+    pub(crate) other_successes: Vec<StatusCode>,
+    /// Other answers that are no refusals, which have no body.
+    pub(crate) empty_successes: Vec<StatusCode>,
+    /// Refusals in the room's form that no class of refusal has.
+    pub(crate) other_refusals: Vec<StatusCode>,
     pub(crate) request: Option<SchemaOf>,
     pub(crate) request_required: bool,
+    pub(crate) request_type: &'static str,
+    pub(crate) example: Option<fn() -> Value>,
     pub(crate) reply: Option<SchemaOf>,
     pub(crate) reply_type: &'static str,
+    /// Other forms of the success, which are text.
+    pub(crate) other_reply_types: Vec<&'static str>,
     pub(crate) query: Option<SchemaOf>,
     pub(crate) path_parameters: Vec<PathParameter>,
     pub(crate) errors: Vec<ErrorDoc>,
     pub(crate) error_body: SchemaOf,
     pub(crate) exposed: Option<Exposed>,
+    pub(crate) room: &'static str,
 }
 
 impl OperationDoc {
@@ -97,16 +107,22 @@ impl OperationDoc {
             description: "",
             auth: Auth::Agent,
             success: StatusCode::OK,
-            empty_success: None,
+            other_successes: Vec::new(),
+            empty_successes: Vec::new(),
+            other_refusals: Vec::new(),
             request: None,
             request_required: false,
+            request_type: "application/json",
+            example: None,
             reply: None,
             reply_type: "application/json",
+            other_reply_types: Vec::new(),
             query: None,
             path_parameters: Vec::new(),
             errors: Vec::new(),
             error_body: |generator| generator.subschema_for::<ErrorBody<'static>>(),
             exposed: None,
+            room: "",
         }
     }
 
@@ -131,10 +147,24 @@ impl OperationDoc {
         self
     }
 
-    /// The status of another success, which has no body.
+    /// The status of another answer with the body of success.
+    #[must_use]
+    pub fn or_status(mut self, status: StatusCode) -> Self {
+        self.other_successes.push(status);
+        self
+    }
+
+    /// The status of another answer that is no refusal, which has no body.
     #[must_use]
     pub fn or_empty(mut self, status: StatusCode) -> Self {
-        self.empty_success = Some(status);
+        self.empty_successes.push(status);
+        self
+    }
+
+    /// A refusal in the room's form whose status no class has.
+    #[must_use]
+    pub fn or_refusal(mut self, status: StatusCode) -> Self {
+        self.other_refusals.push(status);
         self
     }
 
@@ -154,6 +184,21 @@ impl OperationDoc {
         self
     }
 
+    /// The body it takes where that is not JSON; it may be empty.
+    #[must_use]
+    pub fn request_type(mut self, media_type: &'static str) -> Self {
+        self.request_type = media_type;
+        self.request = self.request.or(Some(|_| schemars::json_schema!({"type": "string"})));
+        self
+    }
+
+    /// A body that it takes, as one would send it.
+    #[must_use]
+    pub fn example(mut self, example: fn() -> Value) -> Self {
+        self.example = Some(example);
+        self
+    }
+
     /// The body of its success.
     #[must_use]
     pub fn reply<T: JsonSchema>(mut self) -> Self {
@@ -166,6 +211,13 @@ impl OperationDoc {
     pub fn reply_type(mut self, media_type: &'static str) -> Self {
         self.reply_type = media_type;
         self.reply = self.reply.or(Some(|_| schemars::json_schema!({"type": "string"})));
+        self
+    }
+
+    /// Another form that the body of its success has on demand; it is text.
+    #[must_use]
+    pub fn or_reply_type(mut self, media_type: &'static str) -> Self {
+        self.other_reply_types.push(media_type);
         self
     }
 
@@ -195,6 +247,13 @@ impl OperationDoc {
     #[must_use]
     pub fn error_body<T: JsonSchema>(mut self) -> Self {
         self.error_body = |generator| generator.subschema_for::<T>();
+        self
+    }
+
+    /// The room it belongs to, its tag in the description; the first part of its id unless said otherwise.
+    #[must_use]
+    pub fn room(mut self, room: &'static str) -> Self {
+        self.room = room;
         self
     }
 

@@ -104,6 +104,18 @@ impl Origin {
         None
     }
 
+    /// Where clients reach the server as far as is known without a request: the public URL, or that of the listener;
+    /// `/`, relative to whatever was asked, where the listener takes any address.
+    #[must_use]
+    pub fn stated_url(&self) -> &str {
+        let is_any = |host: &str| host.starts_with("0.0.0.0") || host.starts_with("[::]");
+        match (&self.public, self.listening.split_once("://")) {
+            (Some(public), _) => public,
+            (None, Some((_, host))) if !is_any(host) => &self.listening,
+            (None, _) => "/",
+        }
+    }
+
     /// The URL of the listener.
     pub(crate) fn listening(&self) -> &str {
         &self.listening

@@ -28,12 +28,21 @@ pub struct CreateRequest {
     #[schemars(length(max = 512))]
     pub topic: Option<String>,
     /// The first message, sequence 1.
-    pub initial_message: Option<MessageRequest>,
+    pub initial_message: Option<InitialMessage>,
     /// Sends the message with the invitations and ends at once.
     pub end_after_send: Option<bool>,
     /// Makes a retry safe.
     #[schemars(length(min = 1, max = 255))]
     pub idempotency_key: Option<String>,
+}
+
+/// A message that comes with a session.
+#[derive(Debug, JsonSchema)]
+pub struct InitialMessage {
+    /// A string, or a list of typed parts.
+    pub content: Content,
+    /// Anything structured; returned as given.
+    pub metadata: Option<serde_json::Map<String, Value>>,
 }
 
 /// What `POST /sessions/{id}/messages` takes.
@@ -115,7 +124,7 @@ pub struct ReopenRequest {
     /// Agents to invite; absent: everyone else who was joined at the end.
     pub invite: Option<Vec<AgentHandle>>,
     /// A message that goes with it.
-    pub initial_message: Option<MessageRequest>,
+    pub initial_message: Option<InitialMessage>,
 }
 
 /// The members of a body, unread.

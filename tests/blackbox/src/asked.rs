@@ -44,6 +44,12 @@ impl Asked {
         Self::of("PLENARY_TEST_MCP_NODE")
     }
 
+    /// A Python with the packages `schemathesis` and `openapi-spec-validator`: `PLENARY_TEST_SCHEMATHESIS`. Panics as
+    /// [`Asked::postgres`] does.
+    pub fn schemathesis() -> Self {
+        Self::of("PLENARY_TEST_SCHEMATHESIS")
+    }
+
     #[expect(clippy::print_stderr, reason = "the reader of the run must see what was left out")]
     fn of(variable: &str) -> Self {
         match env::var(variable) {

@@ -16,6 +16,7 @@ mod ports;
 mod postgres;
 mod python;
 pub(crate) mod rust_tools;
+mod schemathesis;
 
 /// A server that tests talk to, or files that they need.
 pub(crate) struct Server {
@@ -37,6 +38,12 @@ pub(crate) const SERVERS: &[Server] = &[
     Server { name: "moto", ensure: moto::ensure, start: moto::start, measured: false },
     Server { name: "MCP in Python", ensure: mcp_python::ensure, start: mcp_python::start, measured: false },
     Server { name: "MCP in Node", ensure: mcp_node::ensure, start: mcp_node::start, measured: false },
+    Server {
+        name: "schemathesis",
+        ensure: schemathesis::ensure,
+        start: schemathesis::start,
+        measured: false,
+    },
 ];
 
 /// The variables under which tests find their servers.
@@ -47,6 +54,7 @@ pub(crate) const SERVER_VARIABLES: &[&str] = &[
     model::VARIABLE,
     mcp_python::VARIABLE,
     mcp_node::VARIABLE,
+    schemathesis::VARIABLE,
 ];
 
 /// A server that runs until this is dropped, or until this process is gone in whatever way.

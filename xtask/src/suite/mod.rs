@@ -20,6 +20,9 @@ pub(crate) struct Args {
     /// The inner loop: no servers, no installs, short black-box runs
     #[arg(long)]
     quick: bool,
+    /// How long the description is held against the server with made-up requests; never with --quick
+    #[arg(long, value_name = "MINUTES", default_value_t = 2)]
+    fuzz_minutes: u32,
 }
 
 /// Where black-box tests find the binary.
@@ -28,6 +31,8 @@ const BINARY: &str = "PLENARY_BIN";
 const REQUIRE: &str = "PLENARY_TEST_REQUIRE";
 /// `1`: few rounds of everything that repeats, and no servers.
 const QUICK: &str = "PLENARY_TEST_QUICK";
+/// How long requests are made up, in seconds.
+const FUZZ_SECONDS: &str = "PLENARY_TEST_FUZZ_SECONDS";
 
 /// One stage: its name, what to do when it fails, and the work.
 struct Stage {
@@ -40,6 +45,7 @@ struct Stage {
 struct Run {
     root: &'static Path,
     quick: bool,
+    fuzz_minutes: u32,
     binary: Option<PathBuf>,
     servers: Vec<Running>,
 }
@@ -100,7 +106,8 @@ const INNER_LOOP: &[Stage] = &[FORMAT, LINTS, TIDY, BUILD, TESTS];
 /// Runs the stages in order and says how long each took.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let stages = if args.quick { INNER_LOOP } else { FULL };
-    let mut run = Run { root: workspace::root(), quick: args.quick, binary: None, servers: Vec::new() };
+    let Args { quick, fuzz_minutes } = *args;
+    let mut run = Run { root: workspace::root(), quick, fuzz_minutes, binary: None, servers: Vec::new() };
     let mut table = Vec::new();
     for (index, stage) in stages.iter().enumerate() {
         let watch = console::begin(&format!("[{}/{}] {}", index + 1, stages.len(), stage.name));
@@ -168,6 +175,7 @@ fn environment(command: &mut Command, run: &Run) {
     } else {
         command.env(REQUIRE, "all");
     }
+    command.env(FUZZ_SECONDS, (u64::from(run.fuzz_minutes) * 60).to_string());
     if let Some(binary) = &run.binary {
         command.env(BINARY, binary);
     }
@@ -181,8 +189,8 @@ mod tests {
     use super::*;
 
     fn told(quick: bool) -> Vec<(String, Option<String>)> {
-        let run =
-            Run { root: workspace::root(), quick, binary: Some("bin/plenary".into()), servers: Vec::new() };
+        let (root, binary) = (workspace::root(), Some("bin/plenary".into()));
+        let run = Run { root, quick, fuzz_minutes: 10, binary, servers: Vec::new() };
         let mut command = Command::new("cargo");
         environment(&mut command, &run);
         let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
@@ -195,6 +203,7 @@ mod tests {
         assert!(told.contains(&(REQUIRE.to_owned(), Some("all".to_owned()))));
         assert!(told.contains(&(QUICK.to_owned(), None)));
         assert!(told.contains(&(BINARY.to_owned(), Some("bin/plenary".to_owned()))));
+        assert!(told.contains(&(FUZZ_SECONDS.to_owned(), Some("600".to_owned()))));
     }
 
     #[test]

@@ -39,6 +39,7 @@ where
             doc("org.put", Method::PUT, ORG, "Makes an organisation, and its owner when that is new")
                 .description("200 instead of 201 when the organisation is known already.")
                 .success(StatusCode::CREATED)
+                .or_status(StatusCode::OK)
                 .reply::<OrgMade>()
                 .errors(Class::Malformed, &["invalid_json", "invalid_body"]),
             put,

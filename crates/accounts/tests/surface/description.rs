@@ -11,7 +11,7 @@ use crate::house::House;
 fn described() -> Value {
     let docs: Vec<_> = operations::<Accounts>().iter().map(|operation| operation.doc().clone()).collect();
     consistent(docs.iter()).unwrap();
-    openapi(ApiInfo { title: "t", version: "0", description: "" }, &docs)
+    openapi(ApiInfo { title: "t", version: "0", description: "", server_url: "/", rooms: &[] }, &docs)
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         )
         .query::<ShowQuery>()
         .reply::<View>()
+        .or_reply_type("application/yaml")
+        .or_reply_type("text/markdown")
         .errors(Class::Unprocessable, &["invalid_query"]);
     let newest = |id, path, summary| {
         of_channel(id, Method::GET, path, summary)

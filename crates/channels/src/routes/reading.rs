@@ -75,11 +75,17 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     vec![Operation::new(list_doc, list), Operation::new(events_doc, events), Operation::new(watch_doc, watch)]
 }
 
+/// Any integer, however large: it is clamped.
+fn whole_number(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"type": "integer"})
+}
+
 /// The query of `GET /agent-channel`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ListQuery {
     /// How many; 50 when absent, clamped to 1 to 500.
-    #[schemars(with = "Option<i64>")]
+    #[serde(default)]
+    #[schemars(schema_with = "whole_number")]
     limit: Option<String>,
     /// Whether closed ones are listed; true when absent.
     #[schemars(with = "Option<bool>")]
@@ -92,13 +98,16 @@ struct EventsQuery {
     /// Only events of this kind.
     kind: Option<String>,
     /// How many; 50 when absent, clamped to 1 to 500.
-    #[schemars(with = "Option<i64>")]
+    #[serde(default)]
+    #[schemars(schema_with = "whole_number")]
     limit: Option<String>,
     /// Only events with a lower id.
-    #[schemars(with = "Option<i64>")]
+    #[serde(default)]
+    #[schemars(schema_with = "whole_number")]
     before_id: Option<String>,
     /// Only events with a higher id; alone, the ones that follow it directly.
-    #[schemars(with = "Option<i64>")]
+    #[serde(default)]
+    #[schemars(schema_with = "whole_number")]
     after_id: Option<String>,
     /// The key of the channel's link; needed once per owner.
     #[expect(dead_code, reason = "read where the caller is")]
@@ -111,7 +120,8 @@ struct WatchQuery {
     /// Only events of this kind.
     kind: Option<String>,
     /// Events with a higher id; `Last-Event-ID` wins.
-    #[schemars(with = "Option<i64>")]
+    #[serde(default)]
+    #[schemars(schema_with = "whole_number")]
     after_id: Option<String>,
     /// From `POST /auth/ticket`, for clients that can't set headers.
     #[expect(dead_code, reason = "read where the caller is")]

@@ -28,7 +28,7 @@ use crate::{
     request::{self, AppendRequest, CreateRequest, Fields},
     state::Created,
     told::Told,
-    wire::{Channel, Event, Verdict},
+    wire::{Channel, Event, EventOrVerdict, Verdict},
 };
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -61,7 +61,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     )
     .query::<AppendQuery>()
     .request::<AppendRequest>()
-    .reply::<Event>()
+    .reply::<EventOrVerdict>()
     .errors(Class::Malformed, &["invalid_json"])
     .errors(
         Class::Unprocessable,

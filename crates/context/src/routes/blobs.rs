@@ -39,6 +39,8 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
              content whose SHA-256 is another is refused, and nothing of it is kept.",
         )
         .success(StatusCode::CREATED)
+        .or_status(StatusCode::OK)
+        .request_type("application/octet-stream")
         .reply::<Blob>()
         .errors(Class::Malformed, &["hash_mismatch"])
         .errors(Class::Forbidden, &["unauthorized", "project_archived"])
@@ -51,6 +53,9 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
              never comes whole: 500, or a connection that breaks off before the last octets.",
         )
         .reply_type("application/octet-stream")
+        .or_status(StatusCode::PARTIAL_CONTENT)
+        .or_empty(StatusCode::NOT_MODIFIED)
+        .or_refusal(StatusCode::RANGE_NOT_SATISFIABLE)
         .errors(Class::NotFound, &["blob_not_found"])
         .errors(Class::Internal, &["content_damaged"]);
     vec![Operation::new(put_doc, put), Operation::new(get_doc, get)]
@@ -165,10 +170,11 @@ async fn get(
         Asked::Whole => (StatusCode::OK, None),
         Asked::Part(range) => (StatusCode::PARTIAL_CONTENT, Some(range)),
         Asked::Nothing => {
-            let refused = Refused::from(Malformed::parameter("Range", "within the content"));
-            let range = [(header::CONTENT_RANGE, number(format!("bytes */{octets}")))];
-            return Ok((StatusCode::RANGE_NOT_SATISFIABLE, range, refused.into_response().into_body())
-                .into_response());
+            let mut refused =
+                Refused::from(Malformed::parameter("Range", "within the content")).into_response();
+            *refused.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
+            refused.headers_mut().insert(header::CONTENT_RANGE, number(format!("bytes */{octets}")));
+            return Ok(refused);
         }
     };
     let content = context.blob(&id, octets, range).await?;

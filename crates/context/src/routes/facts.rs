@@ -69,7 +69,8 @@ struct Fact {
 struct Facts {
     /// By subject, predicate and time.
     facts: Vec<Fact>,
-    /// Where the list goes on.
+    /// Where the list goes on; absent at its end.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
 
@@ -90,6 +91,7 @@ struct FactQuery {
     /// Only with this tag.
     tag: Option<String>,
     /// 1 to 1000; 1000 when absent.
+    #[schemars(range(min = 1, max = 1000))]
     limit: Option<u64>,
     /// The `next_cursor` of an earlier page.
     cursor: Option<String>,

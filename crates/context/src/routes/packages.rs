@@ -54,6 +54,7 @@ struct ContextPackage {
     /// `{id, type, session_id?}`.
     created_by: Map<String, Value>,
     /// In answers: `sha256:<hex>`. In a deposit: a claim that is verified.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     content_hash: Option<String>,
     /// Every other member is kept as it is.
     #[serde(flatten)]
@@ -65,9 +66,52 @@ struct ContextPackage {
 #[expect(dead_code, reason = "describes what is kept as octets")]
 struct Packages {
     /// Newest first, without their hashes.
-    packages: Vec<ContextPackage>,
-    /// Where the list goes on.
+    packages: Vec<Listed>,
+    /// Where the list goes on; absent at its end.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+}
+
+/// A package of a list.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "ListedPackage")]
+#[expect(dead_code, reason = "describes what is kept as octets")]
+enum Listed {
+    /// With `mode=relevant`.
+    Found {
+        /// The package.
+        package: ContextPackage,
+        /// How near it is; the nearest is the highest.
+        score: f64,
+    },
+    /// Otherwise.
+    Package(ContextPackage),
+}
+
+/// How packages are listed.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+enum ListMode {
+    Latest,
+    Relevant,
+}
+
+/// The query of a list of what awaits review.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct AwaitingQuery {
+    /// 1 to 1000; 5 when absent.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<u64>,
+    /// Only those of this type.
+    package_type: Option<String>,
+    /// Only those with this parent.
+    parent: Option<String>,
+    /// The `next_cursor` of an earlier page.
+    cursor: Option<String>,
 }
 
 /// The query of a list.
@@ -75,12 +119,13 @@ struct Packages {
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct ListQuery {
     /// `latest`, or `relevant`: those nearest to `query`, each as `{package, score}`.
-    mode: Option<String>,
+    mode: Option<ListMode>,
     /// What `mode=relevant` looks for: any of its words, and its meaning where there is a model.
     query: Option<String>,
     /// `lexical`, `semantic` or `hybrid`; when absent `hybrid` where a model works, else `lexical`.
     ranking: Option<String>,
     /// 1 to 1000; 5 when absent.
+    #[schemars(range(min = 1, max = 1000))]
     limit: Option<u64>,
     /// Only those in this state.
     status: Option<Status>,
@@ -136,6 +181,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
              when it is new.",
         )
         .success(StatusCode::CREATED)
+        .or_status(StatusCode::OK)
         .request::<ContextPackage>()
         .reply::<ContextPackage>()
         .errors(Class::Malformed, &["hash_mismatch"])
@@ -153,12 +199,13 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         "List the packages that await review",
     )
     .action("context", "context_reviews")
-    .query::<ListQuery>()
+    .query::<AwaitingQuery>()
     .reply::<Packages>()
     .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let get_doc = one("context.get", Method::GET, "/v1/packages/{package_id}", "Show a package")
         .tool("context")
         .reply::<ContextPackage>()
+        .or_empty(StatusCode::NOT_MODIFIED)
         .errors(Class::Internal, &["content_damaged"]);
     let flag_doc = writing(
         one("context.flag", Method::POST, "/v1/packages/{package_id}/flag", "Ask for a review")

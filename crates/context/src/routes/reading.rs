@@ -25,6 +25,7 @@ use crate::{
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct OrientQuery {
     /// How many days to look back on; 14 when absent.
+    #[schemars(range(min = 1, max = 36500))]
     window_days: Option<u64>,
 }
 
@@ -39,6 +40,7 @@ struct DigestQuery {
     /// 0 to 200; 25 when absent.
     snippets: Option<u64>,
     /// How many days to look back on; 14 when absent.
+    #[schemars(range(min = 1, max = 36500))]
     window_days: Option<u64>,
     /// Archived projects too, where it is over all.
     include_archived: Option<bool>,

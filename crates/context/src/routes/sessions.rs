@@ -50,6 +50,7 @@ struct SessionQuery {
     /// Only with this callsign.
     callsign: Option<String>,
     /// 1 to 1000; 100 when absent.
+    #[schemars(range(min = 1, max = 1000))]
     limit: Option<u64>,
     /// The `next_cursor` of an earlier page.
     cursor: Option<String>,

@@ -69,6 +69,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
              import can be repeated. For the operator, and for owners within their own projects and names.",
         )
         .query::<ImportQuery>()
+        .request_type(NDJSON)
         .reply::<Report>()
         .errors(Class::Malformed, &["invalid_parameter"])
         .errors(Class::Forbidden, &["unauthorized"])

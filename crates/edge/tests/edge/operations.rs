@@ -136,7 +136,13 @@ fn a_registry_that_contradicts_itself_is_refused() {
 
 #[test]
 fn the_description_is_as_recorded() {
-    let info = ApiInfo { title: "Things", version: "1.2.3", description: "A small registry." };
+    let info = ApiInfo {
+        title: "Things",
+        version: "1.2.3",
+        description: "A small registry.",
+        server_url: "https://things.example",
+        rooms: &[("things", "Things and their parts.")],
+    };
     let made = serde_json::to_string_pretty(&openapi(info, &docs())).unwrap() + "\n";
     assert_eq!(
         made,

@@ -8,6 +8,7 @@ use axum::{
 };
 use http::{HeaderValue, StatusCode, header};
 use http_body_util::BodyExt as _;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
@@ -186,6 +187,30 @@ struct Error<'a> {
     jsonrpc: &'static str,
     id: Option<&'a RawValue>,
     error: Value,
+}
+
+/// The form of a "no" outside a stream.
+#[derive(JsonSchema)]
+#[schemars(rename = "JsonRpcError")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(super) struct ErrorBody {
+    /// Always `2.0`.
+    jsonrpc: String,
+    /// Which request it answers; null where that is not known.
+    id: Option<Value>,
+    /// What was refused and why.
+    error: ErrorDetail,
+}
+
+/// What was refused and why.
+#[derive(JsonSchema)]
+#[schemars(rename = "JsonRpcErrorDetail")]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ErrorDetail {
+    /// As JSON-RPC numbers them.
+    code: i64,
+    /// For people.
+    message: String,
 }
 
 /// A "no" with a status, as JSON-RPC has it.

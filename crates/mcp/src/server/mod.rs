@@ -28,7 +28,7 @@ use rmcp::transport::streamable_http_server::{
     session::{SessionManager as _, local::LocalSessionManager},
 };
 use schemars::JsonSchema;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
@@ -158,7 +158,8 @@ pub fn operations() -> Vec<Operation<Mcp>> {
             .errors(Class::Unauthenticated, &["unauthenticated"])
             .errors(Class::Forbidden, &["foreign_host", "foreign_origin"])
             .errors(Class::TooMany, &["too_many"])
-            .error_body::<Value>()
+            .errors(Class::Malformed, &["malformed"])
+            .error_body::<envelope::ErrorBody>()
     };
     let metadata = |id, path| {
         OperationDoc::new(id, Method::GET, path, "What protects /mcp, as RFC 9728 has it")
@@ -174,10 +175,10 @@ pub fn operations() -> Vec<Operation<Mcp>> {
                      begin with `initialize`. The answer is one JSON-RPC message, or a stream of them as Server-Sent \
                      Events.",
                 )
-                .request::<Value>()
-                .reply::<Value>()
+                .request::<Map<String, Value>>()
+                .reply::<Map<String, Value>>()
+                .or_reply_type("text/event-stream")
                 .or_empty(http::StatusCode::ACCEPTED)
-                .errors(Class::Malformed, &["malformed"])
                 .errors(Class::NotFound, &["not_found"])
                 .errors(Class::TooLarge, &["body_too_large"]),
             door::enter,

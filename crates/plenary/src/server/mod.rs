@@ -3,6 +3,7 @@
 
 mod agents;
 mod background;
+mod described;
 mod model;
 mod operator;
 mod privacy;

@@ -27,7 +27,10 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{OwnTools, Parts};
+use super::{
+    OwnTools, Parts,
+    described::{ROOMS, in_room},
+};
 
 /// Of the text for agents.
 const GUIDE_CONTENT_TYPE: &str = "text/markdown; charset=utf-8";
@@ -102,6 +105,8 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
                 title: "Plenary",
                 version: env!("CARGO_PKG_VERSION"),
                 description: "One identity and one durable log for networks of AI agents.",
+                server_url: origin.stated_url(),
+                rooms: ROOMS,
             },
             &docs,
         ),
@@ -141,32 +146,27 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
 
 /// The descriptions of all operations.
 pub(crate) fn descriptions() -> Vec<OperationDoc> {
-    let mcp = plenary_mcp::server::operations().into_iter().map(|operation| operation.doc().clone());
-    rooms().into_iter().chain(mcp).collect()
+    rooms().into_iter().chain(in_room("mcp", docs(plenary_mcp::server::operations()))).collect()
 }
 
 /// The descriptions of the operations that can be asked in process.
 pub(super) fn rooms() -> Vec<OperationDoc> {
-    let surface = operations().into_iter().map(|operation| operation.doc().clone());
-    let accounts =
-        plenary_accounts::operations::<Accounts>().into_iter().map(|operation| operation.doc().clone());
-    let sessions = plenary_sessions::operations().into_iter().map(|operation| operation.doc().clone());
-    let channels = plenary_channels::operations().into_iter().map(|operation| operation.doc().clone());
-    let frames = plenary_frames::operations().into_iter().map(|operation| operation.doc().clone());
-    let context = plenary_context::operations().into_iter().map(|operation| operation.doc().clone());
-    let runs = plenary_runs::operations().into_iter().map(|operation| operation.doc().clone());
-    let hosts = plenary_hosts::connected::operations().into_iter().map(|operation| operation.doc().clone());
-    let inbox = plenary_inbox::operations().into_iter().map(|operation| operation.doc().clone());
-    surface
-        .chain(accounts)
-        .chain(sessions)
-        .chain(frames)
-        .chain(channels)
-        .chain(context)
-        .chain(runs)
-        .chain(hosts)
-        .chain(inbox)
+    in_room("server", docs(operations()))
+        .chain(in_room("accounts", docs(plenary_accounts::operations::<Accounts>())))
+        .chain(in_room("sessions", docs(plenary_sessions::operations())))
+        .chain(in_room("frames", docs(plenary_frames::operations())))
+        .chain(in_room("channels", docs(plenary_channels::operations())))
+        .chain(in_room("context", docs(plenary_context::operations())))
+        .chain(in_room("runs", docs(plenary_runs::operations())))
+        .chain(in_room("runs", docs(plenary_hosts::connected::operations())))
+        .chain(in_room("inbox", docs(plenary_inbox::operations())))
         .collect()
+}
+
+fn docs<S: Clone + Send + Sync + 'static>(
+    operations: Vec<Operation<S>>,
+) -> impl Iterator<Item = OperationDoc> {
+    operations.into_iter().map(|operation| operation.doc().clone())
 }
 
 fn operations() -> Vec<Operation<Surface>> {
@@ -183,7 +183,8 @@ fn operations() -> Vec<Operation<Surface>> {
         Operation::new(doc("server.health_alias", "/health", "The same").reply::<Health>(), health),
         Operation::new(
             doc("server.ready", "/readyz", "Whether the server can serve; 503 when it can't")
-                .reply::<Readiness>(),
+                .reply::<Readiness>()
+                .or_status(StatusCode::SERVICE_UNAVAILABLE),
             ready,
         ),
         Operation::new(
@@ -248,6 +249,26 @@ async fn description(State(Surface(inner)): State<Surface>) -> Json<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_body_has_an_example_and_every_operation_a_room() {
+        let described = openapi(
+            ApiInfo { title: "", version: "", description: "", server_url: "/", rooms: ROOMS },
+            &descriptions(),
+        );
+        for methods in described["paths"].as_object().unwrap().values() {
+            for operation in methods.as_object().unwrap().values() {
+                let id = &operation["operationId"];
+                assert!(ROOMS.iter().any(|(room, _)| operation["tags"][0] == *room), "{id} has no room");
+                if let Some(content) = operation["requestBody"]["content"].as_object() {
+                    assert!(
+                        content.values().all(|body| body["example"] != Value::Null),
+                        "{id} has no example"
+                    );
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_operation_is_a_tool_or_says_why_not() {

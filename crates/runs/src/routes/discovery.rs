@@ -27,7 +27,8 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     let list_doc = doc("run.agents", Method::GET, "/", "List the agents that you may run")
         .action("runs", "run_view")
         .description("Pairs of name and path. A browser that asks for HTML gets a page without a token.")
-        .reply::<Vec<Listed>>();
+        .reply::<Vec<Listed>>()
+        .or_reply_type("text/html");
     let discovery_doc =
         doc("run.discovery", Method::GET, "/_discovery", "List the paths of the agents that you may run")
             .no_tool("run.agents has these paths too")

@@ -53,11 +53,17 @@ async fn show(State(runs): State<Runs>, asking: Asking, Path((name, run)): Path<
     Ok(Json(runs.report(&found, run).await?).into_response())
 }
 
+/// Any integer, however large: it is clamped.
+fn whole_number(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"type": "integer"})
+}
+
 /// The query of `GET …/threads`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ThreadsQuery {
     /// How many; 100 when absent, clamped to 1 to 500.
-    #[schemars(with = "Option<i64>")]
+    #[serde(default)]
+    #[schemars(schema_with = "whole_number")]
     limit: Option<String>,
     /// Only threads that were opened before this one.
     before: Option<String>,

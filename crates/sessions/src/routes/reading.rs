@@ -34,7 +34,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .tool("sessions")
     .query::<ListQuery>()
     .reply::<SessionList>()
-    .errors(Class::Malformed, &["invalid_limit"]);
+    .errors(Class::Malformed, &["invalid_limit", "invalid_query"]);
     let show_doc = of_session("session.show", Method::GET, "/sessions/{id}", "Show a session")
         .action("sessions", "session")
         .reply::<SessionView>();
@@ -46,7 +46,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
             )
             .query::<EventsQuery>()
             .reply::<EventPage>()
-            .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit"]);
+            .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit", "invalid_query"]);
     let connect_doc = OperationDoc::new(
         "connect",
         Method::GET,
@@ -60,7 +60,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     )
     .query::<ConnectQuery>()
     .success(StatusCode::SWITCHING_PROTOCOLS)
-    .errors(Class::Malformed, &["invalid_events", "websocket_required"]);
+    .errors(Class::Malformed, &["invalid_events", "invalid_query", "websocket_required"]);
     vec![
         Operation::new(list_doc, list),
         Operation::new(show_doc, show),
@@ -73,7 +73,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ListQuery {
     /// How many; 1000 when absent, at most 1000.
-    #[schemars(with = "Option<u64>")]
+    #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
     limit: Option<String>,
     /// The `next_cursor` of the page before.
     before: Option<String>,
@@ -86,7 +86,7 @@ struct EventsQuery {
     #[schemars(with = "Option<u64>")]
     after_sequence: Option<String>,
     /// How many; 1000 when absent, at most 1000.
-    #[schemars(with = "Option<u64>")]
+    #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
     limit: Option<String>,
 }
 
@@ -98,6 +98,15 @@ struct ConnectQuery {
     /// From `POST /auth/ticket`, for clients that can't set headers.
     #[expect(dead_code, reason = "read where the caller is")]
     ticket: Option<String>,
+}
+
+/// A query that says each thing once.
+fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refused> {
+    let unreadable = |_| {
+        let text = "The query can't be read: send each parameter once, as text.";
+        Refused::from(Refusal::malformed("invalid_query", text))
+    };
+    query.map(|Query(query)| query).map_err(unreadable)
 }
 
 fn limit(text: Option<&str>, default: usize, max: usize) -> Result<usize, Refused> {
@@ -116,7 +125,7 @@ async fn list(
     AgentCaller { handle, .. }: AgentCaller,
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Answer {
-    let Query(query) = query.unwrap_or_default();
+    let query = read(query)?;
     let limit = limit(query.limit.as_deref(), LIST_MAX, LIST_MAX)?;
     Ok(Json(sessions.list(&handle, query.before.as_deref(), limit).await?).into_response())
 }
@@ -139,7 +148,7 @@ async fn events(
 ) -> Answer {
     let id = session(&id)?;
     admit(&sessions, &handle, &id).await?;
-    let Query(query) = query.unwrap_or_default();
+    let query = read(query)?;
     let after = match query.after_sequence.as_deref().map(str::parse) {
         None => 0,
         Some(Ok(after)) if i64::try_from(after).is_ok() => after,
@@ -158,7 +167,7 @@ async fn connect(
     query: Result<Query<ConnectQuery>, QueryRejection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Answer {
-    let form = match query.unwrap_or_default().0.events.as_deref() {
+    let form = match read(query)?.events.as_deref() {
         None => Form::Both,
         Some(text) => Form::parse(text)
             .ok_or_else(|| Refusal::malformed("invalid_events", "`events` must be `envelope` or `flat`."))?,

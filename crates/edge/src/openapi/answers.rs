@@ -1,0 +1,165 @@
+//! Every answer that an operation can give: its successes, its own refusals, and those that every operation shares.
+//! Must not know: which operations there are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use http::{Method, StatusCode};
+use serde_json::{Map, Value, json};
+
+use super::schemas::Schemas;
+use crate::{
+    error::ErrorBody,
+    operation::{Auth, OperationDoc, SchemaOf},
+};
+
+/// What the edge refuses in the house form, whatever the operation: broken HTTP, a head that came too slowly or is
+/// too large, and a bug of ours.
+const OF_THE_EDGE: &[u16] = &[400, 408, 431, 500];
+/// What any body may be refused for: it ended early, came too slowly, is too large, or is compressed.
+const OF_A_BODY: &[u16] = &[400, 408, 413, 415];
+/// What becomes of an operation where the store is in trouble.
+const OF_THE_STORE: &[u16] = &[500, 503];
+/// The same, where it writes.
+const OF_WRITING: &[u16] = &[507];
+
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// Answers that several operations share, by their names in `components.responses`.
+#[derive(Default)]
+pub(super) struct Answers(BTreeMap<String, Value>);
+
+impl Answers {
+    /// `components.responses`.
+    pub(super) fn shared(&self) -> Value {
+        json!(self.0)
+    }
+
+    /// `responses` of an operation.
+    pub(super) fn of(&mut self, doc: &OperationDoc, schemas: &mut Schemas) -> Value {
+        let mut responses = successes(doc, schemas);
+        let room = schemas.given(doc.error_body);
+        let mut codes: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
+        for error in &doc.errors {
+            codes.entry(error.class.status()).or_default().push(error.code);
+        }
+        for (status, codes) in &codes {
+            let mut described = refusal(*status, &forms(*status, Some(&room), schemas));
+            let reason = described["description"].as_str().unwrap_or_default();
+            described["description"] = format!("{reason}: {}", codes.join(", ")).into();
+            described["x-plenary-codes"] = json!(codes);
+            responses.insert(status.to_string(), described);
+        }
+        let of_room = implied(doc);
+        for status in of_room.iter().chain(OF_THE_EDGE) {
+            let form = of_room.contains(status).then_some(&room);
+            if !responses.contains_key(&status.to_string()) {
+                responses.insert(status.to_string(), self.share(*status, form, schemas));
+            }
+        }
+        responses.into()
+    }
+
+    /// A reference to an answer that others have too.
+    fn share(&mut self, status: u16, room: Option<&Value>, schemas: &mut Schemas) -> Value {
+        let forms = forms(status, room, schemas);
+        let names: Vec<_> = forms.iter().map(form_name).collect();
+        let name = format!("{}{status}", names.join("Or"));
+        let target = format!("#/components/responses/{name}");
+        self.0.entry(name).or_insert_with(|| refusal(status, &forms));
+        json!({"$ref": target})
+    }
+}
+
+/// The last part of a reference.
+fn form_name(form: &Value) -> &str {
+    let target = form["$ref"].as_str().unwrap_or("Any");
+    target.rsplit('/').next().unwrap_or(target)
+}
+
+fn reason(status: StatusCode) -> &'static str {
+    status.canonical_reason().unwrap_or("Answer")
+}
+
+fn successes(doc: &OperationDoc, schemas: &mut Schemas) -> Map<String, Value> {
+    let mut responses = Map::new();
+    let reply = doc.reply.map(|reply| schemas.given(reply));
+    for status in std::iter::once(&doc.success).chain(&doc.other_successes) {
+        let mut success = json!({"description": reason(*status)});
+        if let Some(reply) = &reply {
+            let mut content = Map::new();
+            let text = json!({"type": "string"});
+            content.insert(doc.reply_type.to_owned(), media(doc.reply_type, reply));
+            for media_type in &doc.other_reply_types {
+                content.insert((*media_type).to_owned(), media(media_type, &text));
+            }
+            success["content"] = content.into();
+        }
+        responses.insert(status.as_str().into(), success);
+    }
+    for status in &doc.empty_successes {
+        responses.insert(status.as_str().into(), json!({"description": reason(*status)}));
+    }
+    responses
+}
+
+/// A body of this type. What a schema says of a stream of events is said of each event, and those are told in words.
+fn media(media_type: &str, schema: &Value) -> Value {
+    if media_type == EVENT_STREAM { json!({}) } else { json!({"schema": schema}) }
+}
+
+/// What an operation may refuse in its room's form without listing it.
+fn implied(doc: &OperationDoc) -> BTreeSet<u16> {
+    let mut statuses = BTreeSet::new();
+    if doc.request.is_some() {
+        statuses.extend(OF_A_BODY);
+    }
+    statuses.extend(doc.other_refusals.iter().map(StatusCode::as_u16));
+    if doc.auth != Auth::None {
+        statuses.insert(401);
+        statuses.extend(OF_THE_STORE);
+        if doc.method != Method::GET {
+            statuses.extend(OF_WRITING);
+        }
+    }
+    statuses
+}
+
+/// In which forms a status is refused: the room's, the house's, or either.
+fn forms(status: u16, room: Option<&Value>, schemas: &mut Schemas) -> Vec<Value> {
+    let house: SchemaOf = |generator| generator.subschema_for::<ErrorBody<'static>>();
+    let mut forms: Vec<Value> = room.cloned().into_iter().collect();
+    if OF_THE_EDGE.contains(&status) || forms.is_empty() {
+        let house = schemas.given(house);
+        if !forms.contains(&house) {
+            forms.push(house);
+        }
+    }
+    forms
+}
+
+fn refusal(status: u16, forms: &[Value]) -> Value {
+    let schema = match forms {
+        [form] => form.clone(),
+        forms => json!({"anyOf": forms}),
+    };
+    let mut described = json!({
+        "description": StatusCode::from_u16(status).map_or("Refused", reason),
+        "content": {"application/json": {"schema": schema}},
+    });
+    match status {
+        401 => {
+            described["headers"] = json!({"WWW-Authenticate": {
+                "required": true,
+                "schema": {"type": "string", "pattern": "^Bearer( |$)"},
+            }});
+        }
+        429 | 503 => {
+            described["headers"] = json!({"Retry-After": {
+                "description": "Whole seconds.",
+                "schema": {"type": "integer", "minimum": 0},
+            }});
+        }
+        _ => {}
+    }
+    described
+}

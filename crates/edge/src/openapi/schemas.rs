@@ -1,0 +1,106 @@
+//! The schemas of a description. What the server takes and what it gives are two contracts: a member that is left out
+//! of an answer when it is empty is optional there, whatever a reader of the type wants.
+//! Must not know: which operations there are.
+
+use std::collections::BTreeSet;
+
+use schemars::{SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value};
+
+use crate::operation::SchemaOf;
+
+/// Where definitions stand.
+const GIVEN: &str = "#/components/schemas/";
+/// Where those of requests stand until both are known.
+const TAKEN: &str = "#/components/taken/";
+/// Put behind the name of a request's type whose answers look different.
+const TAKEN_SUFFIX: &str = "Sent";
+
+/// Collects the types that are referred to.
+pub(super) struct Schemas {
+    given: SchemaGenerator,
+    taken: SchemaGenerator,
+}
+
+impl Schemas {
+    pub(super) fn new() -> Self {
+        let settings = |path: &str| {
+            let path = path.trim_start_matches('#').trim_end_matches('/').to_owned();
+            SchemaSettings::draft2020_12().with(|settings| {
+                settings.definitions_path = path.into();
+                settings.meta_schema = None;
+            })
+        };
+        Self {
+            given: settings(GIVEN).for_serialize().into_generator(),
+            taken: settings(TAKEN).for_deserialize().into_generator(),
+        }
+    }
+
+    /// Of what the server sends.
+    pub(super) fn given(&mut self, schema: SchemaOf) -> Value {
+        schema(&mut self.given).into()
+    }
+
+    /// Of what it is sent.
+    pub(super) fn taken(&mut self, schema: SchemaOf) -> Value {
+        schema(&mut self.taken).into()
+    }
+
+    /// Every definition by its name. What refers to those of requests is pointed to where they stand in the end.
+    pub(super) fn define(mut self, paths: &mut Value) -> Value {
+        let mut defined = self.given.take_definitions(true);
+        let taken = self.taken.take_definitions(true);
+        let differing = differing(&defined, &taken);
+        redirect(paths, &differing);
+        for (name, mut schema) in taken {
+            redirect(&mut schema, &differing);
+            defined.insert(placed(&name, &differing), schema);
+        }
+        defined.into()
+    }
+}
+
+/// The names under which requests and answers have two schemas, or schemas that refer to such.
+fn differing(given: &Map<String, Value>, taken: &Map<String, Value>) -> BTreeSet<String> {
+    let mut differing = BTreeSet::new();
+    loop {
+        let more: Vec<_> = taken
+            .iter()
+            .filter(|(name, schema)| {
+                let mut schema = (*schema).clone();
+                redirect(&mut schema, &differing);
+                !differing.contains(*name) && given.get(*name).is_some_and(|known| *known != schema)
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
+        if more.is_empty() {
+            return differing;
+        }
+        differing.extend(more);
+    }
+}
+
+fn placed(name: &str, differing: &BTreeSet<String>) -> String {
+    if differing.contains(name) { format!("{name}{TAKEN_SUFFIX}") } else { name.to_owned() }
+}
+
+/// Points references to definitions of requests to where these stand in the end.
+fn redirect(value: &mut Value, differing: &BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, differing)),
+        Value::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Value::String(target) if name == "$ref" => {
+                        if let Some(name) = target.strip_prefix(TAKEN) {
+                            *target = format!("{GIVEN}{}", placed(name, differing));
+                        }
+                    }
+                    member => redirect(member, differing),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
