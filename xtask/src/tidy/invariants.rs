@@ -1,7 +1,7 @@
-//! Every invariant of `ARCHITECTURE.md` names a check, and the check is there.
+//! Every invariant of `ARCHITECTURE.md` and every promise of `docs/security.md` names a check, and the check is there.
 //! Must not know: whether the check is strong enough.
 //!
-//! An invariant is an item of the numbered list under `## Invariants`. After the word `check:` come one or more
+//! An invariant is an item of the numbered list under `## Invariants`, a promise one under `## What is promised`. After the word `check:` come one or more
 //! names in backticks: `tidy: rule`, `lint: name` (of the workspace or of `clippy.toml`), or `path/file.rs::test`.
 
 use anyhow::Result;
@@ -9,7 +9,9 @@ use toml::{Table, Value};
 
 use super::{Finding, RULES, items, lex, tree::Tree};
 
-const MAP: &str = "ARCHITECTURE.md";
+/// The files with such a list, and the heading above it.
+const LISTS: [(&str, &str); 2] =
+    [("ARCHITECTURE.md", "## Invariants"), ("docs/security.md", "## What is promised")];
 
 /// A function of a suite that every backend runs is a test without the attribute, if the suite's `mod.rs` lists it.
 const SUITES: [&str; 2] = ["crates/log/src/conformance/", "crates/retrieval/src/conformance/"];
@@ -21,25 +23,29 @@ struct Invariant {
     text: String,
 }
 
-/// Checks the list of the map.
+/// Checks both lists.
 pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
-    let Some(map) = tree.file(MAP) else {
-        return Ok(vec![Finding::error(MAP, "the map is missing".to_owned())]);
+    Ok(LISTS.iter().flat_map(|(path, heading)| check_list(tree, path, heading)).collect())
+}
+
+fn check_list(tree: &Tree, path: &str, heading: &str) -> Vec<Finding> {
+    let Some(file) = tree.file(path) else {
+        return vec![Finding::error(path, "the file is missing".to_owned())];
     };
-    let invariants = read(&map.text);
+    let invariants = read(&file.text, heading);
     let mut findings = Vec::new();
     if invariants.is_empty() {
-        findings.push(Finding::error(MAP, "no numbered list under `## Invariants`".to_owned()));
+        findings.push(Finding::error(path, format!("no numbered list under `{heading}`")));
     }
     for (index, invariant) in invariants.iter().enumerate() {
-        let place = format!("{MAP}:{}", invariant.line);
+        let place = format!("{path}:{}", invariant.line);
         if invariant.number != index + 1 {
             findings
                 .push(Finding::error(&place, format!("number {} should be {}", invariant.number, index + 1)));
         }
         let checks = checks(&invariant.text);
         if checks.is_empty() {
-            findings.push(Finding::error(&place, format!("invariant {} names no check", invariant.number)));
+            findings.push(Finding::error(&place, format!("number {} names no check", invariant.number)));
         }
         for name in checks {
             if let Err(why) = find(tree, &name) {
@@ -47,16 +53,16 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
             }
         }
     }
-    Ok(findings)
+    findings
 }
 
 /// The items of the numbered list, each with the lines that go on below it.
-fn read(map: &str) -> Vec<Invariant> {
+fn read(text: &str, heading: &str) -> Vec<Invariant> {
     let mut invariants: Vec<Invariant> = Vec::new();
     let mut inside = false;
-    for (index, line) in map.lines().enumerate() {
+    for (index, line) in text.lines().enumerate() {
         if line.starts_with("# ") || line.starts_with("## ") {
-            inside = line.trim_end() == "## Invariants";
+            inside = line.trim_end() == heading;
         } else if inside {
             let item = line.split_once(". ").and_then(|(number, rest)| Some((number.parse().ok()?, rest)));
             if let Some((number, rest)) = item {
@@ -132,14 +138,14 @@ mod tests {
     fn findings(list: &str) -> Vec<String> {
         let map = format!("# Map\n\n1. not this one\n\n## Invariants\n\n{list}\n\n## After\n\n7. nor this\n");
         let tree = Tree::of(&[
-            (MAP, &map),
+            (LISTS[0].0, &map),
             ("a/b.rs", TESTS),
             ("crates/log/src/conformance/part.rs", TESTS),
             ("crates/log/src/conformance/mod.rs", "conformance!(part: plain)"),
             ("Cargo.toml", "[workspace.lints.rust]\nunsafe_code = \"forbid\""),
             ("clippy.toml", "disallowed-methods = [{ path = \"std::thread::sleep\", reason = \"\" }]"),
         ]);
-        check(&tree).unwrap().into_iter().map(|finding| finding.text).collect()
+        check_list(&tree, LISTS[0].0, LISTS[0].1).into_iter().map(|finding| finding.text).collect()
     }
 
     #[test]
@@ -152,7 +158,7 @@ mod tests {
 
     #[test]
     fn an_invariant_without_a_check_is_found() {
-        assert_eq!(findings("1. One, `quoted`."), ["invariant 1 names no check"]);
+        assert_eq!(findings("1. One, `quoted`."), ["number 1 names no check"]);
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod identity;
 mod inbox;
 mod json;
 mod logs;
+mod matrix;
 mod mcp;
 mod mcp_tools;
 mod membership;

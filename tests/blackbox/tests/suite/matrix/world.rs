@@ -1,0 +1,228 @@
+//! An owner with one of everything, and everybody who has nothing to do with it.
+
+use std::collections::BTreeMap;
+
+use blackbox::{Caller, Server};
+use serde_json::{Value, json};
+
+use super::rows::Who;
+
+/// In everything that is somebody's: who may not read it never sees the word.
+pub(super) const WHISPER: &str = "whisper";
+/// The SHA-256 of the word.
+const CONTENT: &str = "ba7955598f2007bc8cee7329ece0f63ee59f2dbb40d59ad17aadfee76b1092ae";
+/// What the built-in agent is asked so that it makes an artifact.
+const DEMO: &str = r#"{"demo": ["artifact"]}"#;
+
+/// What a name in a path stands for: one that is there, and one that never was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Thing {
+    Owner,
+    Handle,
+    Sovereign,
+    Entry,
+    BlockedHandle,
+    Contact,
+    Session,
+    Sequence,
+    Channel,
+    Project,
+    Work,
+    Content,
+    Package,
+    Hosted,
+    Echo,
+    Run,
+    Artifact,
+}
+
+/// The world.
+pub(super) struct World {
+    pub(super) server: Server,
+    real: BTreeMap<Thing, String>,
+    callers: BTreeMap<Who, Caller>,
+    /// Tokens that are none any more, and what became of them.
+    dead: Vec<(&'static str, Caller)>,
+    /// A ticket that was used.
+    pub(super) spent_ticket: String,
+}
+
+fn text(value: &Value, name: &str) -> String {
+    value[name].as_str().unwrap_or_else(|| panic!("{name} is a text of {value}")).to_owned()
+}
+
+pub(super) fn package(project: &str, id: &str) -> Value {
+    let plain = project.rsplit(':').next().unwrap_or(project);
+    json!({
+        "package_id": id,
+        "project_id": plain,
+        "relay_version": "0.1",
+        "title": WHISPER,
+        "status": "awaiting_review",
+        "package_type": "standard",
+        "review_type": "human",
+        "created_at": "2026-01-01T00:00:00Z",
+        "created_by": {"id": "somebody", "type": "agent"},
+    })
+}
+
+impl World {
+    pub(super) async fn make() -> Self {
+        let config = "[agents.helper]\nowner = \"nick\"\nkind = \"echo\"\n";
+        let server = Server::builder().config(config).start().await;
+        let owner = server.owner("nick").await;
+        let foreign_owner = server.owner("acme").await;
+        let (own, partner) = (
+            server.closed("@nick.one", &["@nick.*", "@eve.bot"]).await,
+            server.closed("@nick.two", &["@nick.*"]).await,
+        );
+        let sibling = server.closed("@nick.three", &["@nick.*"]).await;
+        let foreign_agent = server.agent("@acme.bot").await;
+        let blocked = server.agent("@eve.bot").await;
+        for agent in [&own, &partner, &sibling] {
+            server.block(agent, &blocked.handle).await;
+        }
+        let mut real = BTreeMap::from([
+            (Thing::Owner, "nick".to_owned()),
+            (Thing::Handle, own.handle.clone()),
+            (Thing::Sovereign, "~nick".to_owned()),
+            (Thing::Entry, "@eve.bot".to_owned()),
+            (Thing::BlockedHandle, blocked.handle.clone()),
+            (Thing::Sequence, "1".to_owned()),
+            (Thing::Project, "nick%3Awhisper".to_owned()),
+            (Thing::Content, CONTENT.to_owned()),
+            (Thing::Package, "pkg_whisper".to_owned()),
+            (Thing::Hosted, "helper".to_owned()),
+            (Thing::Echo, "echo".to_owned()),
+        ]);
+        server.operator().put("/_admin/orgs/nick", json!({})).await;
+        let contact = partner.post("/contacts", json!({"to": own.handle, "message": WHISPER})).await.ok(200);
+        real.insert(Thing::Contact, text(&contact, "request_id"));
+        let session = own.open(json!({
+            "invite": [partner.handle],
+            "topic": WHISPER,
+            "initial_message": {"content": WHISPER},
+        }));
+        real.insert(Thing::Session, text(&session.await, "session_id"));
+        let channel = own.post("/agent-channel", json!({"title": WHISPER})).await.ok(200);
+        let id = text(&channel, "id");
+        for kind in ["spec", "state", "status"] {
+            let event = json!({"kind": kind, "payload": {"goal": WHISPER}});
+            own.post(&format!("/agent-channel/{id}/event"), event).await.ok(200);
+        }
+        real.insert(Thing::Channel, id);
+        real.insert(Thing::Work, Self::context(&own).await);
+        let said = own.post("/agent/echo/run?wait=result", json!({"input": WHISPER})).await.ok(200);
+        real.insert(Thing::Run, text(&said, "run_id"));
+        let run = own.post("/agent/echo/run?wait=result", json!({"input": DEMO})).await.ok(200);
+        let events =
+            own.get(&format!("/agent/echo/get_events/{}?since=0", text(&run, "run_id"))).await.ok(200);
+        let made =
+            events.as_array().and_then(|all| all.iter().find(|one| one["type"] == "ArtifactGenerated"));
+        let url = text(made.unwrap_or_else(|| panic!("an artifact is among {events}")), "url");
+        real.insert(Thing::Artifact, url.rsplit('/').next().unwrap_or_default().to_owned());
+        let spent_ticket = Self::spend_ticket(&own).await;
+        let dead = Self::bury(&server).await;
+        let callers = BTreeMap::from([
+            (Who::ForeignAgent, (*foreign_agent).clone()),
+            (Who::ForeignOwner, foreign_owner),
+            (Who::Blocked, (*blocked).clone()),
+            (Who::Sibling, (*sibling).clone()),
+            (Who::Own, (*own).clone()),
+            (Who::Owner, owner),
+        ]);
+        Self { server, real, callers, dead, spent_ticket }
+    }
+
+    /// A project with something of each kind; the id of its session of work.
+    async fn context(own: &Caller) -> String {
+        own.post("/v1/projects", json!({"project_id": WHISPER})).await.ok(201);
+        let mut package = package(WHISPER, "pkg_whisper");
+        package["created_by"]["id"] = "nick.one".into();
+        own.post("/v1/projects/whisper/packages", package).await.ok(201);
+        let fact = json!({"subject": "s", "predicate": "p", "value": WHISPER});
+        own.post("/v1/projects/whisper/facts", fact).await.ok(201);
+        let put = own.request(
+            "PUT",
+            &format!("/v1/projects/whisper/blobs/{CONTENT}"),
+            &[],
+            Some(WHISPER.as_bytes()),
+        );
+        let put = own.bytes(&put).await;
+        assert_eq!(put.status, 201, "{put}");
+        text(&own.post("/v1/projects/whisper/sessions", json!({})).await.ok(201), "session_id")
+    }
+
+    /// A ticket that opened a socket.
+    async fn spend_ticket(own: &Caller) -> String {
+        let made = own.post_empty("/auth/ticket").await.ok(200);
+        let ticket = text(&made, "ticket");
+        let stranger = Caller::new(own.address().clone(), None);
+        let socket = stranger.socket(&format!("/connect?ticket={ticket}"), blackbox::Pongs::Answer).await;
+        socket.cut().await;
+        ticket
+    }
+
+    /// Whoever once held a token.
+    async fn bury(server: &Server) -> Vec<(&'static str, Caller)> {
+        let removed = server.agent("@nick.removed").await;
+        server.operator().delete("/_admin/agents/@nick.removed").await;
+        let rotated = server.agent("@nick.rotated").await;
+        server.operator().post_empty("/_admin/agents/@nick.rotated/rotate-token").await.ok(200);
+        let old_owner = server.owner("old").await;
+        server.operator().post_empty("/_admin/owners/old/rotate-token").await.ok(200);
+        let wrong = |token: &str| server.bearer(token);
+        vec![
+            ("a token that never was", wrong(&format!("pla_{}", "0".repeat(64)))),
+            ("no token at all of that form", wrong("x")),
+            ("a removed agent", (*removed).clone()),
+            ("an agent's token before it was rotated", (*rotated).clone()),
+            ("an owner's token before it was rotated", old_owner),
+        ]
+    }
+
+    /// Who asks.
+    pub(super) fn caller(&self, who: Who) -> &Caller {
+        &self.callers[&who]
+    }
+
+    /// Everybody whose token works.
+    pub(super) fn living(&self) -> impl Iterator<Item = (Who, &Caller)> {
+        self.callers.iter().map(|(who, caller)| (*who, caller))
+    }
+
+    /// Everybody whose token does not.
+    pub(super) fn dead(&self) -> &[(&'static str, Caller)] {
+        &self.dead
+    }
+
+    /// The name of a thing that is there, or of one that never was.
+    pub(super) fn name(&self, thing: Thing, is_real: bool) -> &str {
+        if is_real { &self.real[&thing] } else { absent(thing) }
+    }
+}
+
+/// As long as those that are there, so that an answer may say the name and still look alike.
+fn absent(thing: Thing) -> &'static str {
+    match thing {
+        Thing::Owner => "mike",
+        Thing::Handle => "@nick.six",
+        Thing::Sovereign => "~mike",
+        // What is on a list tells nothing where the list is not there.
+        Thing::Entry => "@eve.bot",
+        Thing::BlockedHandle => "@eve.bot",
+        Thing::Contact => "req_01HW7AB12CDEFGHJKMNPQRSTVW",
+        Thing::Session => "sess_01HW7AB12CDEFGHJKMNPQRSTVW",
+        Thing::Sequence => "1",
+        // No channel has an id that begins so in a world of one.
+        Thing::Channel => "XXXX",
+        Thing::Project => "nick%3Anothing",
+        Thing::Work => "sess_00000000000000000000000000000000",
+        Thing::Content => "0000000000000000000000000000000000000000000000000000000000000000",
+        Thing::Package => "pkg_nothing",
+        Thing::Hosted => "nobody",
+        Thing::Echo => "echo",
+        Thing::Run => "00000000-0000-4000-8000-000000000000",
+        Thing::Artifact => "00000000-0000-4000-8000-000000000000",
+    }
+}
