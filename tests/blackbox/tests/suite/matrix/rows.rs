@@ -205,6 +205,7 @@ fn channels() -> Vec<Row> {
         row("channel.append", CHANNEL, Rule::Hidden(OUTSIDE))
             .body(|_| json!({"kind": "log", "payload": {"a": 1}})),
         row("channel.close", CHANNEL, Rule::Hidden(OUTSIDE)),
+        row("channel.key", CHANNEL, Rule::Hidden(OUTSIDE)),
     ]
 }
 
@@ -270,7 +271,7 @@ fn runs() -> Vec<Row> {
         row("run.run", AGENT, Rule::Hidden(OUTSIDE)).body(|_| json!({"input": "x"})),
         row("run.stream", AGENT, Rule::Hidden(OUTSIDE)).body(|_| json!({"input": "x"})),
         row("run.threads", AGENT, Rule::Hidden(OUTSIDE)),
-        row("run.attach", AGENT, Rule::Hidden(OUTSIDE)),
+        row("run.attach", &[("name", Seat)], Rule::Hidden(NOT_ITS_OWNER)),
         row("run.start_agent", AGENT, Rule::Hidden(OUTSIDE)),
         row("run.stop_agent", AGENT, Rule::Hidden(OUTSIDE)),
         row("run.dismiss_agent", AGENT, Rule::Hidden(OUTSIDE)),

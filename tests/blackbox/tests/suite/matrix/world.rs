@@ -31,6 +31,7 @@ pub(super) enum Thing {
     Content,
     Package,
     Hosted,
+    Seat,
     Echo,
     Run,
     Artifact,
@@ -68,8 +69,10 @@ pub(super) fn package(project: &str, id: &str) -> Value {
 
 impl World {
     pub(super) async fn make() -> Self {
-        let config = "[agents.helper]\nowner = \"nick\"\nkind = \"echo\"\n";
-        let server = Server::builder().config(config).start().await;
+        let hosted =
+            |name: &str, kind: &str| format!("[agents.{name}]\nowner = \"nick\"\nkind = \"{kind}\"\n");
+        let config = hosted("gnomes", "echo") + &hosted("perch", "connected");
+        let server = Server::builder().config(&config).start().await;
         let owner = server.owner("nick").await;
         let foreign_owner = server.owner("acme").await;
         let (own, partner) = (
@@ -92,7 +95,8 @@ impl World {
             (Thing::Project, "nick%3Awhisper".to_owned()),
             (Thing::Content, CONTENT.to_owned()),
             (Thing::Package, "pkg_whisper".to_owned()),
-            (Thing::Hosted, "helper".to_owned()),
+            (Thing::Hosted, "gnomes".to_owned()),
+            (Thing::Seat, "perch".to_owned()),
             (Thing::Echo, "echo".to_owned()),
         ]);
         server.operator().put("/_admin/orgs/nick", json!({})).await;
@@ -165,12 +169,12 @@ impl World {
 
     /// Whoever once held a token.
     async fn bury(server: &Server) -> Vec<(&'static str, Caller)> {
-        let removed = server.agent("@nick.removed").await;
-        server.operator().delete("/_admin/agents/@nick.removed").await;
-        let rotated = server.agent("@nick.rotated").await;
-        server.operator().post_empty("/_admin/agents/@nick.rotated/rotate-token").await.ok(200);
-        let old_owner = server.owner("old").await;
-        server.operator().post_empty("/_admin/owners/old/rotate-token").await.ok(200);
+        let removed = server.agent("@old.removed").await;
+        server.operator().delete("/_admin/agents/@old.removed").await;
+        let rotated = server.agent("@old.rotated").await;
+        server.operator().post_empty("/_admin/agents/@old.rotated/rotate-token").await.ok(200);
+        let old_owner = server.owner("older").await;
+        server.operator().post_empty("/_admin/owners/older/rotate-token").await.ok(200);
         let wrong = |token: &str| server.bearer(token);
         vec![
             ("a token that never was", wrong(&format!("pla_{}", "0".repeat(64)))),
@@ -221,6 +225,7 @@ fn absent(thing: Thing) -> &'static str {
         Thing::Content => "0000000000000000000000000000000000000000000000000000000000000000",
         Thing::Package => "pkg_nothing",
         Thing::Hosted => "nobody",
+        Thing::Seat => "noone",
         Thing::Echo => "echo",
         Thing::Run => "00000000-0000-4000-8000-000000000000",
         Thing::Artifact => "00000000-0000-4000-8000-000000000000",
