@@ -30,6 +30,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         of_agent(id, Method::GET, path, summary)
             .description(said)
             .reply::<Vec<Base>>()
+            .answers_page()
             .errors(Class::NotFound, &["run_not_found", "thread_not_found"])
             .errors(
                 Class::Unprocessable,
