@@ -73,7 +73,7 @@ fn what_was_reserved_is_free_when_the_connection_is_gone() {
 #[test]
 fn past_the_budget_an_answer_becomes_a_refusal_and_a_piece_is_not_given() {
     let budget = budget();
-    let allowance = Allowance::new(budget.clone());
+    let allowance = Allowance::new(budget);
     let mut first = Response::new(Body::from(vec![0; 5 * MIB]));
     let _held = allowance.settle(&mut first).unwrap();
     let mut second = Response::new(Body::from(vec![0; 5 * MIB]));
