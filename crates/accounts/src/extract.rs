@@ -6,6 +6,7 @@ use axum::{
     response::Response,
 };
 use http::{HeaderMap, header, request::Parts};
+use plenary_edge::{Allowance, Asker};
 use plenary_kernel::{AgentHandle, Refusal};
 use serde::Deserialize;
 
@@ -38,7 +39,24 @@ pub async fn identify(
     let principal = presented(accounts, parts, credentials).await?;
     agrees(&principal, &parts.headers)?;
     still_valid(accounts, &principal).await?;
+    admit(parts, Some(&principal)).await?;
     Ok(principal)
+}
+
+/// Puts the answer on the share of whoever asks, and waits for room where it may be large. [`identify`] does so by
+/// itself; this is for rooms that also answer whoever has no token.
+///
+/// # Errors
+/// 429 or 503 `overloaded`.
+pub async fn admit(parts: &Parts, principal: Option<&Principal>) -> Result<(), Refusal> {
+    let Some(allowance) = parts.extensions.get::<Allowance>() else { return Ok(()) };
+    let asker = match principal.map(|principal| &principal.who) {
+        Some(Who::Operator) => Asker::Operator,
+        Some(Who::Owner(owner)) => Asker::Owner(owner.as_str()),
+        Some(Who::Agent(agent)) => Asker::Owner(agent.owner()),
+        None => Asker::Nobody,
+    };
+    allowance.admit(asker).await
 }
 
 /// The bearer of the request's token, whoever it is. Rejects with 401; so also an `X-ASP-Agent` that names somebody
@@ -89,6 +107,7 @@ where
         if parts.method.is_safe() {
             still_valid(&accounts, &principal).await.map_err(asp_error)?;
         }
+        admit(parts, Some(&principal)).await.map_err(asp_error)?;
         Ok(Self(principal))
     }
 }

@@ -39,7 +39,7 @@ pub use agent::{AgentRoom, state::AgentState};
 pub use answer::{asp_error, fault_refusal};
 pub use authentication::concerned;
 pub use eviction::{Consequences, Following};
-pub use extract::{AgentCaller, Caller, ConnectCaller, Credentials, identify};
+pub use extract::{AgentCaller, Caller, ConnectCaller, Credentials, admit, identify};
 pub use hosted::{Acting, Hosted, NotHosted};
 pub use inbox::{ContactAsked, INBOX, contact_asked, inbox_of, notice};
 pub use known::{Known, KnownOrg, KnownOwner};

@@ -3,7 +3,7 @@
 
 use axum::extract::{FromRequestParts, Query};
 use http::request::Parts;
-use plenary_accounts::{Actor, Authority, Credentials, Principal, identify};
+use plenary_accounts::{Actor, Authority, Credentials, Principal, admit, identify};
 use plenary_edge::Peer;
 use plenary_kernel::OwnerName;
 use serde::Deserialize;
@@ -60,7 +60,10 @@ impl Asking {
         let open = surface.channels.config().open;
         let principal = match identify(parts, surface.channels.accounts(), credentials).await {
             Ok(principal) => Some(principal),
-            Err(refusal) if refusal.code == NO_TOKEN && open => None,
+            Err(refusal) if refusal.code == NO_TOKEN && open => {
+                admit(parts, None).await?;
+                None
+            }
             Err(refusal) => return Err(refusal.into()),
         };
         let Peer(peer) = parts.extensions.get().copied().unwrap_or(Peer(([0; 4], 0).into()));

@@ -46,7 +46,7 @@ pub const LIMIT_MAX: usize = 500;
 /// How many rows a list or page has unless it is said.
 pub const LIMIT_DEFAULT: usize = 50;
 /// Octets of payload after which a page ends, whatever its limit; its `Link` header says where to go on.
-pub const PAGE_OCTETS_MAX: usize = 8 << 20;
+pub const PAGE_OCTETS_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
 /// Octets that are looked through for one page of a kind; then it ends in the same way.
 pub const SCAN_OCTETS_MAX: usize = 32 << 20;
 /// How many events the onboarding view shows at most.

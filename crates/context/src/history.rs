@@ -146,11 +146,12 @@ impl<'a> Taken<'a> {
         // Another predicate may begin with the one that is asked for.
         let is_asked = self.predicate.as_deref().is_none_or(|wanted| key.split('/').nth(2) == Some(wanted));
         if is_asked && self.asked.is_at(&key, end.as_deref()) && self.asked.fits(&document) {
-            if self.page.facts.len() == self.limit || self.octets >= LIST_OCTETS_MAX {
+            self.octets += document.len();
+            let is_full = self.octets > LIST_OCTETS_MAX && !self.page.facts.is_empty();
+            if self.page.facts.len() == self.limit || is_full {
                 self.page.next_cursor.clone_from(&self.last);
                 return true;
             }
-            self.octets += document.len();
             self.page.facts.push(shown(&document, end.as_deref()));
         }
         self.last = Some(key[self.base..].to_owned());

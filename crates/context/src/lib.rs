@@ -31,6 +31,7 @@ mod reading;
 mod refusals;
 pub mod rejection;
 mod reviews;
+mod rounds;
 mod routes;
 pub mod schema;
 mod search;

@@ -21,7 +21,7 @@ pub const MEMBERS_MAX: usize = 1_000;
 /// Most entries of a list in one answer; past it 400 `invalid_parameter`. More is behind `next_cursor`.
 pub const LIST_MAX: usize = 1_000;
 /// Octets of packages or facts in one answer, after which the list goes on behind `next_cursor`.
-pub const LIST_OCTETS_MAX: usize = 16 << 20;
+pub const LIST_OCTETS_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
 /// Packages of `mode=latest` without `limit` (AP-58).
 pub const LATEST_DEFAULT: usize = 5;
 /// Days that orient and orchestrate look back on without `window_days` (AP-61).
@@ -60,8 +60,12 @@ pub const CANDIDATES_FACTOR: usize = 3;
 pub const SEARCH_OCTETS_MAX: usize = 16 << 20;
 /// Octets of packages that are kept for the index; older ones are read from the log again.
 pub const SEARCH_RECENT_OCTETS_MAX: usize = 16 << 20;
+/// Bytes of the projects in one answer, past which the rest is left out; `x-truncated` then says so.
+pub const PROJECTS_LISTED_BYTES_MAX: usize = 4 << 20;
 /// Reads of packages that go on at the same time for one answer.
 pub const READS_AT_ONCE: usize = 16;
+/// Bytes of packages that one round of such reads aims at.
+pub const READ_BYTES: usize = 1 << 20;
 /// Index rows that one answer looks through; past it the list goes on behind `next_cursor`.
 pub const SCAN_ROWS_MAX: usize = 10_000;
 /// Most projects of a list; the rest is left out.

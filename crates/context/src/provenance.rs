@@ -8,8 +8,8 @@ use crate::{
     Context,
     index::{CALLSIGNS, OF_SESSION, SESSIONS},
     key,
-    limits::LIST_MAX,
-    wire::{Session, Sessions},
+    limits::{LIST_MAX, LIST_OCTETS_MAX},
+    wire::{Session, Sessions, written},
 };
 
 impl Context {
@@ -60,11 +60,18 @@ impl Context {
         let max = limit.min(READ_ROWS_MAX);
         let rows = self.log().read_index(index, &prefix, after.as_deref(), max, Order::Descending).await?;
         let mut sessions = Vec::with_capacity(rows.len());
+        let (mut bytes, mut last, mut is_full) = (0, None, rows.len() == max);
         for row in &rows {
-            let session = row.key.rsplit('/').next().unwrap_or_default();
-            sessions.extend(self.session(project, session).await?);
+            let session = self.session(project, row.key.rsplit('/').next().unwrap_or_default()).await?;
+            bytes += session.as_ref().map_or(0, written);
+            if bytes > LIST_OCTETS_MAX && !sessions.is_empty() {
+                is_full = true;
+                break;
+            }
+            sessions.extend(session);
+            last = Some(row);
         }
-        let last = rows.last().filter(|_| rows.len() == max);
+        let last = last.filter(|_| is_full);
         let next_cursor = last.map(|row| row.key[prefix.len()..].to_owned());
         Ok(Sessions { sessions, next_cursor })
     }

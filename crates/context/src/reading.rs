@@ -27,6 +27,7 @@ use crate::{
     },
     project::state::ProjectState,
     rejection::Rejection,
+    rounds::Rounds,
 };
 
 /// A package as it stands now.
@@ -200,6 +201,7 @@ impl Context {
         };
         let mut after = listing.cursor.map(|cursor| format!("{prefix}{cursor}"));
         let (mut listed, mut octets, mut scanned) = (Vec::<Listed>::new(), 0, 0);
+        let mut rounds = Rounds::default();
         loop {
             let max = (limit + 1 - listed.len()).clamp(READS_AT_ONCE, READ_ROWS_MAX);
             let rows =
@@ -207,7 +209,10 @@ impl Context {
             scanned += rows.len();
             let in_window =
                 |key: &str| listing.since.is_none_or(|since| &key[prefix.len()..] >= since.as_str());
-            for chunk in rows.chunks(READS_AT_ONCE) {
+            let mut rest = &rows[..];
+            while !rest.is_empty() {
+                let (chunk, behind) = rest.split_at(rounds.reads().min(rest.len()));
+                rest = behind;
                 let wanted = chunk.iter().filter(|row| {
                     index != PACKAGES || listing.status.is_none_or(|status| is_listed(&row.value, status))
                 });
@@ -215,12 +220,14 @@ impl Context {
                     let package = row.key.rsplit('/').next().unwrap_or_default();
                     Ok::<_, Fault>((row, self.held(&key::join(&[project, package])).await?))
                 });
-                for (row, one) in try_join_all(reads).await? {
+                let read = try_join_all(reads).await?;
+                rounds.learn(read.iter().flat_map(|(_, one)| one).map(|one| one.text.len()).sum());
+                for (row, one) in read {
                     let Some(one) = one.filter(|one| one.is_sound && listing.takes(one)) else { continue };
-                    if listed.len() == limit || octets >= LIST_OCTETS_MAX {
+                    octets += one.text.len();
+                    if listed.len() == limit || octets > LIST_OCTETS_MAX && !listed.is_empty() {
                         return Ok(Page::of(listed, true));
                     }
-                    octets += one.text.len();
                     listed.push((one, row.key[prefix.len()..].to_owned()));
                 }
             }

@@ -86,6 +86,23 @@ impl From<&ProjectState> for Project {
     }
 }
 
+/// How many bytes something takes on the wire.
+pub(crate) fn written(value: &impl Serialize) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
+}
+
 /// Projects, by id.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Projects {

@@ -20,11 +20,14 @@ use tokio::{
 };
 
 use crate::{
+    Origin,
     admission::Permit,
+    answers::{Allowance, AnswerBudget},
     config::{CONNECTION_BUFFER_OCTETS_MAX, Config},
     deadlines::{Deadlines, Overdue},
     guard::{Guard, Wire},
     metrics::OperationMetrics,
+    peer::Peer,
     serving::Serving,
     socket::Socket,
 };
@@ -103,15 +106,25 @@ pub(crate) struct Ground {
     pub(crate) router: axum::Router,
     pub(crate) config: Arc<Config>,
     pub(crate) stage: Stage,
-    pub(crate) malformed: Arc<OperationMetrics>,
+    pub(crate) refused: Arc<OperationMetrics>,
+    pub(crate) origin: Option<Arc<Origin>>,
+    pub(crate) answers: Arc<AnswerBudget>,
 }
 
 /// Serves one connection until it ends, is handed over to a WebSocket, or the server stops.
 pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, ground: &Ground) {
-    let Ground { router, config, stage, malformed } = ground;
+    let Ground { router, config, stage, refused, origin, answers } = ground;
     let wire = Arc::new(Wire::default());
     let io = TokioIo::new(Guard::new(Counted { socket, _permit: permit }, wire.clone()));
-    let serving = Serving::new(router.clone(), peer, wire.clone(), malformed.clone());
+    let allowance = Allowance::new(answers.clone());
+    let serving = Serving {
+        router: router.clone(),
+        peer: Peer(peer),
+        wire: wire.clone(),
+        refused: refused.clone(),
+        origin: origin.clone(),
+        allowance: allowance.clone(),
+    };
     let connection = http1::Builder::new()
         // The guard and the deadlines below do this without a timer per request.
         .header_read_timeout(None)
@@ -121,7 +134,7 @@ pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, grou
     let mut connection = pin!(connection);
     let mut changed = pin!(stage.changed.notified());
     let (mut listening, mut told) = (false, false);
-    let mut deadlines = Deadlines::new(config);
+    let mut deadlines = Deadlines::new(config, allowance);
     let mut alarm = pin!(sleep_until(deadlines.first()));
 
     std::future::poll_fn(|cx| {

@@ -6,8 +6,10 @@ use std::{pin::Pin, task::Context, time::Duration};
 use tokio::time::{Instant, Sleep};
 
 use crate::{
-    config::Config,
+    answers::Allowance,
+    config::{Config, STALL_FORGOTTEN, STALLED_BEFORE_CUT},
     guard::{Waiting, Wire},
+    stalled::Place,
 };
 
 /// Whose deadline has passed.
@@ -27,21 +29,40 @@ pub(crate) struct Deadlines<'a> {
     heads: u32,
     since: Instant,
     octets_before: u64,
-    writes: u32,
-    stalled_since: Option<Instant>,
+    allowance: Allowance,
+    stall: Option<Stall>,
     idle_told: bool,
 }
 
+/// Until when a peer that stalls must have read more, and when its place among those who stall is looked at again.
+#[derive(Debug, Clone, Copy)]
+struct Owed {
+    by: Instant,
+    again: Option<Instant>,
+}
+
+/// A time in which the peer has not kept up with what is written to it.
+struct Stall {
+    place: Place,
+    /// Bytes written before it.
+    written_before: u64,
+    written: u64,
+    /// When the peer last took something.
+    moved: Instant,
+    /// Since when nothing waits for the peer.
+    clear: Option<Instant>,
+}
+
 impl<'a> Deadlines<'a> {
-    pub(crate) fn new(config: &'a Config) -> Self {
+    pub(crate) fn new(config: &'a Config, allowance: Allowance) -> Self {
         Self {
             config,
             waiting: Waiting::Nothing,
             heads: 0,
             since: Instant::now(),
             octets_before: 0,
-            writes: 0,
-            stalled_since: None,
+            allowance,
+            stall: None,
             idle_told: false,
         }
     }
@@ -58,33 +79,35 @@ impl<'a> Deadlines<'a> {
         mut alarm: Pin<&mut Sleep>,
         cx: &mut Context<'_>,
     ) -> Option<Overdue> {
-        let input = self.input(wire);
-        let output = self.output(wire);
-        let next = match (&input, output) {
-            (Some((at, _)), Some(by)) if *at > by => by,
-            (Some((at, _)), _) => *at,
-            (None, Some(by)) => by,
-            (None, None) => return None,
-        };
-        // An alarm that comes too early is cheaper than one that is moved with every request.
-        if next < alarm.deadline() {
-            alarm.as_mut().reset(next);
+        if self.allowance.is_cut() {
+            return Some(Overdue::Output);
         }
-        while alarm.as_mut().poll(cx).is_ready() {
+        loop {
+            let input = self.input(wire);
+            let output = self.output(wire, cx);
+            let next =
+                [input.map(|(at, _)| at), output.map(|Owed { by, again }| again.map_or(by, |at| at.min(by)))];
+            let next = next.into_iter().flatten().min()?;
+            // An alarm that comes too early is cheaper than one that is moved with every request.
+            if next < alarm.deadline() {
+                alarm.as_mut().reset(next);
+            }
+            if alarm.as_mut().poll(cx).is_pending() {
+                return None;
+            }
             let now = Instant::now();
-            if output.is_some_and(|by| by <= now) {
+            if output.is_some_and(|output| output.by <= now) {
                 return Some(Overdue::Output);
             }
-            match &input {
-                Some((at, Waiting::Nothing)) if *at <= now => {
+            match input {
+                Some((at, Waiting::Nothing)) if at <= now => {
                     self.idle_told = true;
                     return Some(Overdue::Idle);
                 }
-                Some((at, _)) if *at <= now => return Some(Overdue::Input),
-                _ => alarm.as_mut().reset(next),
+                Some((at, _)) if at <= now => return Some(Overdue::Input),
+                _ => alarm.as_mut().reset(next.max(now)),
             }
         }
-        None
     }
 
     fn input(&mut self, wire: &Wire) -> Option<(Instant, Waiting)> {
@@ -111,15 +134,45 @@ impl<'a> Deadlines<'a> {
         Some((self.since + allowed, waiting))
     }
 
-    fn output(&mut self, wire: &Wire) -> Option<Instant> {
-        let Some(writes) = wire.write_stalled() else {
-            self.stalled_since = None;
+    /// When the peer must have read more: it takes something now and then, and enough of it on average. A peer that
+    /// reads a little, lets everything be written, and stalls again is one that stalls all the time.
+    fn output(&mut self, wire: &Wire, cx: &Context<'_>) -> Option<Owed> {
+        if !wire.is_write_stalled() {
+            if let Some(stall) = self.stall.as_mut().filter(|stall| stall.clear.is_none()) {
+                stall.clear = Some(Instant::now());
+                self.allowance.budget().stalled.leave(stall.place);
+            }
             return None;
-        };
-        if self.writes != writes || self.stalled_since.is_none() {
-            self.writes = writes;
-            self.stalled_since = Some(Instant::now());
         }
-        self.stalled_since.map(|since| since + self.config.write_deadline)
+        let (now, written) = (Instant::now(), wire.written());
+        let stalled = &self.allowance.budget().stalled;
+        let stall = match &mut self.stall {
+            Some(stall) if stall.clear.is_none_or(|clear| now < clear + STALL_FORGOTTEN) => stall,
+            _ => {
+                self.allowance.wakes(cx.waker());
+                let place = stalled.enter(now, self.allowance.clone());
+                self.stall.insert(Stall { place, written_before: written, written, moved: now, clear: None })
+            }
+        };
+        if stall.clear.take().is_some() {
+            stall.place = stalled.enter(stall.place.0, self.allowance.clone());
+        }
+        if stall.written != written {
+            (stall.written, stall.moved) = (written, now);
+        }
+        let config = self.config;
+        let earned_ms = (written - stall.written_before).saturating_mul(1000)
+            / u64::from(config.write_bytes_per_s_min.max(1));
+        let average = stall.place.0 + config.write_grace + Duration::from_millis(earned_ms);
+        let again = stalled.trim().then(|| now + STALLED_BEFORE_CUT);
+        Some(Owed { by: average.min(stall.moved + config.write_deadline), again })
+    }
+}
+
+impl Drop for Deadlines<'_> {
+    fn drop(&mut self) {
+        if let Some(stall) = self.stall.as_ref().filter(|stall| stall.clear.is_none()) {
+            self.allowance.budget().stalled.leave(stall.place);
+        }
     }
 }

@@ -2,13 +2,15 @@
 //! Must not know: what was refused.
 
 use axum::{
-    body::Body,
+    body::{Body, Bytes},
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, StatusCode, header};
 use plenary_kernel::{Class, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::answers::SharedAnswer;
 
 /// The form of a refusal.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -38,6 +40,15 @@ pub fn refused(class: Class, json: impl Into<Body>) -> Response {
     if class == Class::Unauthenticated {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
+    response
+}
+
+/// A success with a document that is the same for everybody; its body costs no request anything.
+#[must_use]
+pub fn shared_answer(content_type: &'static str, body: Bytes) -> Response {
+    let mut response = Response::new(body.into());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response.extensions_mut().insert(SharedAnswer);
     response
 }
 

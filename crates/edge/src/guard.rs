@@ -219,10 +219,15 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
         }
     }
 
-    fn watch<T>(&self, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn watch(&self, written: usize, is_stalled: bool) {
         if self.mode != Mode::Open {
-            self.wire.wrote(outcome.is_pending());
+            self.wire.wrote(written, is_stalled);
         }
+    }
+
+    fn watch_write(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        let written = if let Poll::Ready(Ok(written)) = &outcome { *written } else { 0 };
+        self.watch(written, outcome.is_pending());
         outcome
     }
 }
@@ -241,7 +246,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Guard<IO> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let guard = self.get_mut();
         let outcome = Pin::new(&mut guard.io).poll_write(cx, buf);
-        guard.watch(outcome)
+        guard.watch_write(outcome)
     }
 
     fn poll_write_vectored(
@@ -251,7 +256,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Guard<IO> {
     ) -> Poll<io::Result<usize>> {
         let guard = self.get_mut();
         let outcome = Pin::new(&mut guard.io).poll_write_vectored(cx, bufs);
-        guard.watch(outcome)
+        guard.watch_write(outcome)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -261,7 +266,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Guard<IO> {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let guard = self.get_mut();
         let outcome = Pin::new(&mut guard.io).poll_flush(cx);
-        guard.watch(outcome)
+        guard.watch(0, outcome.is_pending());
+        outcome
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -2,6 +2,7 @@
 //! Must not know: any protocol; a room brings its operations and its own form of errors.
 
 mod admission;
+mod answers;
 mod body;
 pub mod config;
 mod connection;
@@ -9,6 +10,7 @@ mod deadlines;
 mod error;
 mod exposed;
 mod guard;
+mod inlet;
 mod lines;
 mod linger;
 mod listener;
@@ -22,12 +24,14 @@ mod rebinding;
 mod routes;
 mod serving;
 mod socket;
+mod stalled;
 mod tls;
 mod traced;
 
+pub use answers::{Allowance, Asker};
 pub use body::{Received, StrictJson, read_bytes, read_json, read_stream};
 pub use config::Config;
-pub use error::{ErrorBody, ErrorDetail, refusal_response, refused};
+pub use error::{ErrorBody, ErrorDetail, refusal_response, refused, shared_answer};
 pub use exposed::{Exposed, Schemas};
 pub use guard::Fault;
 pub use lines::{Line, Lines};

@@ -3,27 +3,30 @@
 
 use std::{
     io,
-    net::{SocketAddr, TcpListener as StdListener},
+    net::{IpAddr, SocketAddr, TcpListener as StdListener},
     sync::Arc,
     time::Duration,
 };
 
+use plenary_kernel::Shares;
 use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use tokio::{
     io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     time::timeout,
 };
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    Origin,
     admission::{Admission, Permit},
-    config::{ACCEPT_PAUSE, Config, LISTEN_BACKLOG, TURNED_AWAY_MAX},
+    answers::AnswerBudget,
+    config::{ACCEPT_PAUSE, Config, LISTEN_BACKLOG, TURNED_AWAY_MAX, TURNED_AWAY_PER_ADDRESS_MAX},
     connection::{self, Ground, Stage},
     linger::Linger,
     metrics::Metrics,
+    origin::network_block,
     socket::Socket,
 };
 
@@ -55,13 +58,14 @@ pub struct Listener {
     bound: TcpListener,
     address: SocketAddr,
     config: Arc<Config>,
+    origin: Option<Arc<Origin>>,
 }
 
 /// What every connection of a listener shares.
 struct Shared {
     ground: Ground,
     admission: Arc<Admission>,
-    turned_away: Arc<Semaphore>,
+    turned_away: Shares<IpAddr>,
     tls: Option<TlsAcceptor>,
     metrics: Metrics,
 }
@@ -76,7 +80,7 @@ impl Listener {
         let fault = |source| ListenFault { address, source };
         let bound = listen(address).and_then(TcpListener::from_std).map_err(fault)?;
         let address = bound.local_addr().map_err(fault)?;
-        Ok(Self { bound, address, config: Arc::new(config) })
+        Ok(Self { bound, address, config: Arc::new(config), origin: None })
     }
 
     /// Where it listens.
@@ -85,20 +89,29 @@ impl Listener {
         self.address
     }
 
+    /// Answers only what is meant for this server and was not sent by a page of another site, see [`Origin::admits`].
+    #[must_use]
+    pub fn known_as(mut self, origin: Origin) -> Self {
+        self.origin = Some(Arc::new(origin));
+        self
+    }
+
     /// Serves the router until `stop` is cancelled; then accepts nothing more, lets requests and WebSockets finish
     /// until the drain deadline, and cuts the rest.
     pub async fn serve(self, router: axum::Router, metrics: &Metrics, stop: CancellationToken) -> Stopped {
-        let Self { bound, address, config } = self;
+        let Self { bound, address, config, origin } = self;
         let shared = Arc::new(Shared {
             admission: Admission::new(&config, metrics.connections()),
-            turned_away: Arc::new(Semaphore::new(TURNED_AWAY_MAX)),
+            turned_away: Shares::new(TURNED_AWAY_MAX, TURNED_AWAY_PER_ADDRESS_MAX),
             tls: config.tls.clone().map(TlsAcceptor::from),
             metrics: metrics.clone(),
             ground: Ground {
                 router,
+                answers: AnswerBudget::new(&config),
                 config,
                 stage: Stage::default(),
-                malformed: metrics.operation("malformed", None),
+                refused: metrics.operation("malformed", None),
+                origin,
             },
         });
         tracing::info!(%address, tls = shared.tls.is_some(), "listening");
@@ -144,7 +157,7 @@ fn is_of_one_connection(fault: &io::Error) -> bool {
 fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
     let Some(permit) = shared.admission.admit(peer.ip()) else {
         shared.metrics.connection_refused();
-        turn_away(stream, shared);
+        turn_away(stream, peer, shared);
         return;
     };
     let socket = SockRef::from(&stream);
@@ -177,8 +190,8 @@ async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<
 }
 
 /// Tells a connection past a limit so, when it speaks plain HTTP and not too many are being told.
-fn turn_away(mut stream: TcpStream, shared: &Shared) {
-    let Ok(told) = shared.turned_away.clone().try_acquire_owned() else { return };
+fn turn_away(mut stream: TcpStream, peer: SocketAddr, shared: &Shared) {
+    let Ok(told) = shared.turned_away.take(network_block(peer.ip()), 1) else { return };
     if shared.tls.is_some() {
         return;
     }

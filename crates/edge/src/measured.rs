@@ -12,18 +12,25 @@ use std::{
 use axum::{extract::Request, handler::Handler, response::Response};
 use pin_project_lite::pin_project;
 
-use crate::{error::bug_response, metrics::OperationMetrics, traced::Traced};
+use crate::{answers::Allowance, error::bug_response, metrics::OperationMetrics, traced::Traced};
 
 /// A handler with the counters of its operation.
 #[derive(Clone)]
 pub(crate) struct Measured<H> {
     handler: H,
     metrics: Arc<OperationMetrics>,
+    reserves: usize,
 }
 
 impl<H> Measured<H> {
     pub(crate) fn new(handler: H, metrics: Arc<OperationMetrics>) -> Self {
-        Self { handler, metrics }
+        Self { handler, metrics, reserves: 0 }
+    }
+
+    /// Its answers may need so many bytes.
+    pub(crate) fn reserving(mut self, bytes: usize) -> Self {
+        self.reserves = bytes;
+        self
     }
 }
 
@@ -35,6 +42,11 @@ where
 
     fn call(self, mut request: Request, state: S) -> Self::Future {
         let begun = Instant::now();
+        if self.reserves > 0
+            && let Some(allowance) = request.extensions().get::<Allowance>()
+        {
+            allowance.expects(self.reserves);
+        }
         let traced = self.metrics.traced.begin(&mut request, begun);
         Measuring { handling: self.handler.call(request, state), metrics: self.metrics, begun, traced }
     }

@@ -12,7 +12,13 @@ use plenary_kernel::Class;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::{error::ErrorBody, exposed::Exposed, measured::Measured, metrics::OperationMetrics};
+use crate::{
+    config::{ITEM_RESERVED_BYTES, PAGE_RESERVED_BYTES},
+    error::ErrorBody,
+    exposed::Exposed,
+    measured::Measured,
+    metrics::OperationMetrics,
+};
 
 /// Makes the schema of one type, with what it refers to in the generator.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
@@ -93,6 +99,8 @@ pub struct OperationDoc {
     pub(crate) error_body: SchemaOf,
     pub(crate) exposed: Option<Exposed>,
     pub(crate) room: &'static str,
+    /// Bytes that an answer may need; none where answers are small.
+    pub(crate) reserves: usize,
 }
 
 impl OperationDoc {
@@ -123,6 +131,7 @@ impl OperationDoc {
             error_body: |generator| generator.subschema_for::<ErrorBody<'static>>(),
             exposed: None,
             room: "",
+            reserves: 0,
         }
     }
 
@@ -236,6 +245,23 @@ impl OperationDoc {
         self
     }
 
+    /// Its answer is a page of a list, or a stream of as much: room for it is reserved before it is made.
+    #[must_use]
+    pub fn answers_page(self) -> Self {
+        self.reserving(PAGE_RESERVED_BYTES)
+    }
+
+    /// Its answer may be one large thing: room for it is reserved before it is made.
+    #[must_use]
+    pub fn answers_item(self) -> Self {
+        self.reserving(ITEM_RESERVED_BYTES)
+    }
+
+    fn reserving(mut self, bytes: usize) -> Self {
+        self.reserves = bytes;
+        self.errors(Class::TooMany, &["overloaded"]).errors(Class::Unavailable, &["overloaded"])
+    }
+
     /// Refusals of one class that it may answer with, by their codes.
     #[must_use]
     pub fn errors(mut self, class: Class, codes: &[&'static str]) -> Self {
@@ -317,7 +343,9 @@ impl<S: Clone + Send + Sync + 'static> Operation<S> {
         H: Handler<T, S>,
         T: 'static,
     {
-        Self { doc, mount: Box::new(|method, metrics| on(method, Measured::new(handler, metrics))) }
+        let reserves = doc.reserves;
+        let mount = move |method, metrics| on(method, Measured::new(handler, metrics).reserving(reserves));
+        Self { doc, mount: Box::new(mount) }
     }
 
     /// Its description.

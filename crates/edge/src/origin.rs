@@ -116,6 +116,11 @@ impl Origin {
         }
     }
 
+    /// How clients reach the server, where no proxy has said otherwise.
+    pub(crate) fn known(&self) -> &str {
+        self.public.as_deref().unwrap_or(&self.listening)
+    }
+
     /// The URL of the listener.
     pub(crate) fn listening(&self) -> &str {
         &self.listening

@@ -5,6 +5,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use http::{HeaderMap, Uri, header};
+use plenary_kernel::{Class, Refusal};
 
 use crate::Origin;
 
@@ -19,30 +20,52 @@ pub enum Foreign {
     Origin,
 }
 
+impl Foreign {
+    /// As a normal "no".
+    #[must_use]
+    pub fn refusal(self) -> Refusal {
+        let code = match self {
+            Self::Host => "foreign_host",
+            Self::Origin => "foreign_origin",
+        };
+        Refusal::new(Class::Forbidden, code, self.to_string())
+    }
+}
+
 impl Origin {
     /// Checks `Host` and `Origin` against the names of this server: the URL that its operator gave it, where it
     /// listens, the loopback, and any address, which no name server can turn. A server that listens on a network and
     /// was given no URL has names that it cannot know, so `Host` is free there.
     ///
+    /// A request without `Host` is no browser's, and passes.
+    ///
     /// # Errors
     /// Which of the two is foreign.
     pub fn admits(&self, peer: SocketAddr, uri: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
-        let base = Site::parse(&self.base_url(peer, headers));
-        let host = host(uri, headers).ok_or(Foreign::Host)?;
-        let ours = base.as_ref().is_some_and(|base| base.host == host.host);
-        let nameless = !self.is_public_known()
-            && Site::parse(self.listening()).is_none_or(|site| !is_loopback(&site.host));
-        if !(ours || is_address(&host.host) || is_loopback(&host.host) || nameless || self.trusts(peer)) {
-            return Err(Foreign::Host);
+        let is_trusted = self.trusts(peer);
+        let told = (is_trusted && !self.is_public_known()).then(|| self.base_url(peer, headers));
+        let base = Site::parse(told.as_deref().unwrap_or_else(|| self.known()));
+        let host = host(uri, headers)?;
+        if let Some((host, _)) = host {
+            let is_ours = base.as_ref().is_some_and(|base| base.host.eq_ignore_ascii_case(host));
+            let is_nameless = || {
+                !self.is_public_known()
+                    && Site::parse(self.listening()).is_none_or(|site| !is_loopback(site.host))
+            };
+            if !(is_ours || is_trusted || is_address(host) || is_loopback(host) || is_nameless()) {
+                return Err(Foreign::Host);
+            }
         }
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let Some(origin) = origins.next() else { return Ok(()) };
         let origin = origin.to_str().ok().and_then(Site::parse).ok_or(Foreign::Origin)?;
-        let same =
-            is_address(&origin.host) && origin.host == host.host && origin.port() == host.port_or(&origin);
-        let known =
-            base.is_some_and(|base| base.scheme == origin.scheme && base.authority() == origin.authority());
-        if origins.next().is_none() && (known || same || is_loopback(&origin.host)) {
+        let is_same = host.is_some_and(|(host, port)| {
+            is_address(origin.host)
+                && origin.host.eq_ignore_ascii_case(host)
+                && origin.port() == port.or_else(|| port_of(origin.scheme))
+        });
+        let is_known = base.is_some_and(|base| base.is_same(&origin));
+        if origins.next().is_none() && (is_known || is_same || is_loopback(origin.host)) {
             Ok(())
         } else {
             Err(Foreign::Origin)
@@ -50,56 +73,66 @@ impl Origin {
     }
 }
 
-/// Scheme, host and port; the scheme is empty where only an authority was given.
+/// Scheme, host and port of a URL.
 #[derive(Debug, PartialEq, Eq)]
-struct Site {
-    scheme: String,
-    host: String,
+struct Site<'a> {
+    scheme: &'a str,
+    host: &'a str,
     port: Option<u16>,
 }
 
-impl Site {
-    fn parse(text: &str) -> Option<Self> {
-        let uri: Uri = text.parse().ok()?;
-        let scheme = uri.scheme_str()?.to_ascii_lowercase();
-        if !matches!(scheme.as_str(), "http" | "https") {
-            return None;
-        }
-        let authority = uri.authority()?;
-        Some(Self { scheme, host: plain(authority.host()), port: authority.port_u16() })
+impl<'a> Site<'a> {
+    fn parse(url: &'a str) -> Option<Self> {
+        let (scheme, rest) = url.split_once("://")?;
+        port_of(scheme)?;
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let (host, port) = split(authority)?;
+        Some(Self { scheme, host, port })
     }
 
     fn port(&self) -> Option<u16> {
-        self.port.or(match self.scheme.as_str() {
-            "http" => Some(80),
-            "https" => Some(443),
-            _ => None,
-        })
+        self.port.or_else(|| port_of(self.scheme))
     }
 
-    /// The port of an authority, which has that of another site's scheme where it has none of its own.
-    fn port_or(&self, site: &Self) -> Option<u16> {
-        self.port.or_else(|| Self { port: None, host: String::new(), scheme: site.scheme.clone() }.port())
-    }
-
-    fn authority(&self) -> (&str, Option<u16>) {
-        (&self.host, self.port())
+    fn is_same(&self, other: &Self) -> bool {
+        self.scheme.eq_ignore_ascii_case(other.scheme)
+            && self.host.eq_ignore_ascii_case(other.host)
+            && self.port() == other.port()
     }
 }
 
-/// What the request says whom it is for.
-fn host(uri: &Uri, headers: &HeaderMap) -> Option<Site> {
-    let of_uri = uri.authority().cloned();
-    let authority = match of_uri {
-        Some(authority) => authority,
-        None => headers.get(header::HOST)?.to_str().ok()?.parse().ok()?,
+/// The port of a scheme that is spoken here; `None` of any other.
+fn port_of(scheme: &str) -> Option<u16> {
+    match scheme {
+        _ if scheme.eq_ignore_ascii_case("http") => Some(80),
+        _ if scheme.eq_ignore_ascii_case("https") => Some(443),
+        _ => None,
+    }
+}
+
+/// What the request says whom it is for, where it says so.
+fn host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Result<Option<(&'a str, Option<u16>)>, Foreign> {
+    let authority = match (uri.authority(), headers.get(header::HOST)) {
+        (Some(authority), _) => authority.as_str(),
+        (None, Some(host)) => host.to_str().map_err(|_| Foreign::Host)?,
+        (None, None) => return Ok(None),
     };
-    Some(Site { scheme: String::new(), host: plain(authority.host()), port: authority.port_u16() })
+    if authority.is_empty() { Ok(None) } else { split(authority).map(Some).ok_or(Foreign::Host) }
 }
 
-/// In lower case, an IPv6 address without its brackets.
-fn plain(host: &str) -> String {
-    host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase()
+/// Host and port of an authority, an IPv6 address without its brackets.
+fn split(authority: &str) -> Option<(&str, Option<u16>)> {
+    let (host, rest) = match authority.strip_prefix('[') {
+        Some(address) => address.split_once(']')?,
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let port = match rest.strip_prefix(':') {
+        None if rest.is_empty() => None,
+        Some("") => None,
+        Some(port) => Some(port.parse().ok()?),
+        None => return None,
+    };
+    (!host.is_empty() && !host.contains('@')).then_some((host, port))
 }
 
 fn is_address(host: &str) -> bool {
@@ -107,9 +140,13 @@ fn is_address(host: &str) -> bool {
 }
 
 fn is_loopback(host: &str) -> bool {
-    host == "localhost"
-        || host.ends_with(".localhost")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
+    const NAME: &str = "localhost";
+    let is_name = host.len().checked_sub(NAME.len()).is_some_and(|before| {
+        host.is_char_boundary(before)
+            && host[before..].eq_ignore_ascii_case(NAME)
+            && (before == 0 || host[..before].ends_with('.'))
+    });
+    is_name || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 #[cfg(test)]
@@ -148,6 +185,18 @@ mod tests {
             Ok(()),
             "a trusted proxy names it as it likes"
         );
+    }
+
+    #[test]
+    fn a_request_that_names_no_host_is_no_browsers() {
+        let peer = STRANGER.parse().unwrap();
+        assert_eq!(local().admits(peer, &Uri::from_static("/"), &HeaderMap::new()), Ok(()));
+        assert_eq!(asked(&local(), STRANGER, "", None), Ok(()));
+        let foreign = Uri::from_static("http://evil.example/");
+        assert_eq!(local().admits(peer, &foreign, &HeaderMap::new()), Err(Foreign::Host));
+        for host in ["localhost:x", "[::1", "[::1]x", "a@localhost", ":80", "localhost:70000"] {
+            assert_eq!(asked(&local(), STRANGER, host, None), Err(Foreign::Host), "{host}");
+        }
     }
 
     #[test]

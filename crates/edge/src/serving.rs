@@ -3,7 +3,6 @@
 
 use std::{
     convert::Infallible,
-    net::SocketAddr,
     panic::AssertUnwindSafe,
     pin::Pin,
     sync::Arc,
@@ -21,38 +20,52 @@ use axum::{
 use futures_util::{FutureExt, future::CatchUnwind};
 use http::{HeaderValue, StatusCode, header};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use plenary_kernel::Share;
 use tower::Service;
 
 use crate::{
+    Origin,
+    answers::{Allowance, Held, Payer, SharedAnswer},
+    config::SMALL_ANSWER_BYTES_MAX,
     error::{bug_response, refusal_response},
     guard::{Fault, STAND_IN_METHOD, Wire},
+    inlet::{Inlet, Unread},
     metrics::OperationMetrics,
     peer::Peer,
 };
 
+/// The answer broke off: nobody has room for the next piece of it.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no room for the next piece of a streamed answer")]
+struct NoRoom;
+
 /// The service of one connection.
 pub(crate) struct Serving {
-    router: Router,
-    peer: Peer,
-    wire: Arc<Wire>,
-    malformed: Arc<OperationMetrics>,
+    pub(crate) router: Router,
+    pub(crate) peer: Peer,
+    pub(crate) wire: Arc<Wire>,
+    /// What is counted of requests that are refused before any operation is known.
+    pub(crate) refused: Arc<OperationMetrics>,
+    /// Which names and pages are the server's own; everything passes where nobody has said.
+    pub(crate) origin: Option<Arc<Origin>>,
+    pub(crate) allowance: Allowance,
 }
 
 impl Serving {
-    pub(crate) fn new(
-        router: Router,
-        peer: SocketAddr,
-        wire: Arc<Wire>,
-        malformed: Arc<OperationMetrics>,
-    ) -> Self {
-        Self { router, peer: Peer(peer), wire, malformed }
-    }
-
     /// The answer to a head that the guard has refused.
     fn refuse(&self) -> Response {
         let response = refusal_response(&self.wire.head_fault().unwrap_or(Fault::RequestLine).refusal());
-        self.malformed.answered(response.status(), Duration::ZERO);
+        self.refused.answered(response.status(), Duration::ZERO);
         response
+    }
+
+    /// The answer to a request that a page of another site sent, or that is meant for another server.
+    fn foreign<B>(&self, request: &http::Request<B>) -> Option<Response> {
+        let origin = self.origin.as_deref()?;
+        let foreign = origin.admits(self.peer.0, request.uri(), request.headers()).err()?;
+        let response = refusal_response(&foreign.refusal());
+        self.refused.answered(response.status(), Duration::ZERO);
+        Some(response)
     }
 }
 
@@ -62,18 +75,36 @@ impl hyper::service::Service<http::Request<Incoming>> for Serving {
     type Future = Answering;
 
     fn call(&self, request: http::Request<Incoming>) -> Answering {
-        self.wire.set_serving(true);
-        let wire = self.wire.clone();
-        if request.method().as_str() == STAND_IN_METHOD {
-            return Answering { routed: Routed::Refused(Some(self.refuse())), wire, handshake: false };
-        }
+        let (wire, allowance) = (self.wire.clone(), self.allowance.clone());
+        wire.set_serving(true);
+        wire.keep_unread(None);
+        wire.set_body_open(false);
         let handshake = request.headers().get(header::UPGRADE).is_some_and(is_websocket);
+        let waits_to_be_asked = request.headers().contains_key(header::EXPECT);
+        let answering = |routed| Answering {
+            routed,
+            wire: wire.clone(),
+            allowance: allowance.clone(),
+            handshake,
+            waits_to_be_asked,
+        };
+        if request.method().as_str() == STAND_IN_METHOD {
+            return answering(Routed::Answered(Some(self.refuse())));
+        }
+        let foreign = self.foreign(&request);
+        let address =
+            self.origin.as_ref().and_then(|origin| origin.client_address(self.peer.0, request.headers()));
+        allowance.begin(address);
         // An empty body costs nothing; any other is boxed by axum.
-        let mut request: Request =
-            request.map(|body| if body.is_end_stream() { Body::empty() } else { Body::new(body) });
+        let mut request: Request = request.map(|body| {
+            if body.is_end_stream() { Body::empty() } else { Body::new(Inlet::new(body, wire.clone())) }
+        });
+        if foreign.is_some() {
+            return answering(Routed::Answered(foreign));
+        }
         request.extensions_mut().insert(self.peer);
-        let routed = AssertUnwindSafe(self.router.clone().call(request)).catch_unwind();
-        Answering { routed: Routed::Called(routed), wire, handshake }
+        request.extensions_mut().insert(allowance.clone());
+        answering(Routed::Called(AssertUnwindSafe(self.router.clone().call(request)).catch_unwind()))
     }
 }
 
@@ -84,14 +115,65 @@ fn is_websocket(value: &HeaderValue) -> bool {
 /// Where the answer comes from.
 enum Routed {
     Called(CatchUnwind<AssertUnwindSafe<RouteFuture<Infallible>>>),
-    Refused(Option<Response>),
+    Answered(Option<Response>),
+    /// It is there, and the rest of the request's body is read before it is given.
+    Behind(Option<Response>, Unread),
 }
 
 /// A request that is being answered.
 pub(crate) struct Answering {
     routed: Routed,
     wire: Arc<Wire>,
+    allowance: Allowance,
     handshake: bool,
+    waits_to_be_asked: bool,
+}
+
+impl Answering {
+    /// Gives the answer, or first sees to the rest of a body that the handler has left.
+    fn answer(&mut self, response: Response, cx: &mut Context<'_>) -> Poll<http::Response<Reply>> {
+        if !self.wire.is_body_open() || self.wire.body_fault().is_some() {
+            let closes = self.wire.body_fault().is_some();
+            return Poll::Ready(self.give(response, closes));
+        }
+        let unread = self.wire.keep_unread(None).and_then(|body| Unread::new(body, self.waits_to_be_asked));
+        match unread {
+            None => Poll::Ready(self.give(response, true)),
+            Some(unread) => {
+                self.routed = Routed::Behind(Some(response), unread);
+                self.poll_behind(cx)
+            }
+        }
+    }
+
+    fn poll_behind(&mut self, cx: &mut Context<'_>) -> Poll<http::Response<Reply>> {
+        let Routed::Behind(response, unread) = &mut self.routed else { return Poll::Pending };
+        let is_read = std::task::ready!(unread.poll(cx));
+        let response = response.take().unwrap_or_default();
+        self.wire.set_body_open(!is_read);
+        Poll::Ready(self.give(response, !is_read))
+    }
+
+    fn give(&mut self, mut response: Response, closes: bool) -> http::Response<Reply> {
+        let stream = self.allowance.stream(&mut response);
+        if self.handshake {
+            self.wire.answer_upgrade(response.status() == StatusCode::SWITCHING_PROTOCOLS);
+        }
+        let held = self.allowance.settle(&mut response);
+        if closes {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        let is_shared = response.extensions().get::<SharedAnswer>().is_some();
+        let (wire, allowance) = (self.wire.clone(), (!is_shared).then(|| self.allowance.clone()));
+        // A WebSocket goes on when the reply is over, for as long as anybody has the connection.
+        let stream = if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            wire.keep_stream(stream);
+            None
+        } else {
+            stream
+        };
+        response.map(|body| Reply { body, wire, allowance, held, _stream: stream })
+    }
 }
 
 impl Future for Answering {
@@ -99,8 +181,9 @@ impl Future for Answering {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let answering = self.get_mut();
-        let mut response = match &mut answering.routed {
-            Routed::Refused(response) => response.take().unwrap_or_default(),
+        let response = match &mut answering.routed {
+            Routed::Behind(..) => return answering.poll_behind(cx).map(Ok),
+            Routed::Answered(response) => response.take().unwrap_or_default(),
             Routed::Called(routed) => match Pin::new(routed).poll(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(Ok(response))) => response,
@@ -108,14 +191,7 @@ impl Future for Answering {
                 Poll::Ready(Err(_)) => bug_response(),
             },
         };
-        if answering.handshake {
-            answering.wire.answer_upgrade(response.status() == StatusCode::SWITCHING_PROTOCOLS);
-        }
-        if answering.wire.body_fault().is_some() {
-            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
-        let wire = answering.wire.clone();
-        Poll::Ready(Ok(response.map(|body| Reply { body, wire })))
+        answering.answer(response, cx).map(Ok)
     }
 }
 
@@ -123,6 +199,10 @@ impl Future for Answering {
 pub(crate) struct Reply {
     body: Body,
     wire: Arc<Wire>,
+    /// None where the body is shared by all.
+    allowance: Option<Allowance>,
+    held: Option<Arc<Held>>,
+    _stream: Option<Share<Payer>>,
 }
 
 impl HttpBody for Reply {
@@ -133,7 +213,16 @@ impl HttpBody for Reply {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let reply = &mut *self;
+        let frame = std::task::ready!(Pin::new(&mut reply.body).poll_frame(cx));
+        let (Some(Ok(data)), Some(allowance)) = (&frame, &reply.allowance) else { return Poll::Ready(frame) };
+        if data.data_ref().is_none_or(|data| data.len() <= SMALL_ANSWER_BYTES_MAX) {
+            return Poll::Ready(frame);
+        }
+        let data = frame.and_then(Result::ok).and_then(|frame| frame.into_data().ok()).unwrap_or_default();
+        // What is large stays counted until the last byte of it is written, not only until hyper has it.
+        let piece = allowance.piece(data, reply.held.as_ref()).map(Frame::data);
+        Poll::Ready(Some(piece.ok_or_else(|| axum::Error::new(NoRoom))))
     }
 
     fn is_end_stream(&self) -> bool {

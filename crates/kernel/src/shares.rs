@@ -97,17 +97,32 @@ impl<K> Counts<K> {
     }
 }
 
-impl<K: Eq + Hash> Drop for Share<K> {
-    fn drop(&mut self) {
-        let mut used = self.counts.used();
-        used.total -= self.amount;
-        let left = used.by_key.get_mut(&self.key).map(|count| {
-            *count -= self.amount;
+impl<K: Eq + Hash> Share<K> {
+    /// Keeps at most `amount` and gives back the rest.
+    pub fn shrink(&mut self, amount: usize) {
+        let rest = self.amount.saturating_sub(amount);
+        self.amount -= rest;
+        self.counts.give_back(&self.key, rest);
+    }
+}
+
+impl<K: Eq + Hash> Counts<K> {
+    fn give_back(&self, key: &K, amount: usize) {
+        let mut used = self.used();
+        used.total -= amount;
+        let left = used.by_key.get_mut(key).map(|count| {
+            *count -= amount;
             *count
         });
         if left == Some(0) {
-            used.by_key.remove(&self.key);
+            used.by_key.remove(key);
         }
+    }
+}
+
+impl<K: Eq + Hash> Drop for Share<K> {
+    fn drop(&mut self) {
+        self.counts.give_back(&self.key, self.amount);
     }
 }
 
@@ -126,6 +141,22 @@ mod tests {
         drop(first);
         assert_eq!((shares.used(), shares.used_by(&"a")), (2, 1));
         assert!(shares.take("c", 1).is_ok());
+    }
+
+    #[test]
+    fn what_a_share_gives_back_others_may_take() {
+        let shares = Shares::new(10, 10);
+        let mut held = shares.take("a", 10).unwrap();
+        held.shrink(20);
+        assert_eq!(shares.used(), 10);
+        held.shrink(4);
+        let other = shares.take("b", 6).unwrap();
+        assert_eq!((shares.used_by(&"a"), shares.used()), (4, 10));
+        held.shrink(0);
+        drop(held);
+        drop(other);
+        assert_eq!(shares.used(), 0);
+        assert!(shares.0.used().by_key.is_empty());
     }
 
     #[test]

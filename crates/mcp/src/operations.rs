@@ -7,7 +7,7 @@ use axum::{Router, body::Body};
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
-use plenary_edge::{OperationDoc, Origin, Peer};
+use plenary_edge::{Allowance, OperationDoc, Origin, Peer};
 use serde_json::Value;
 use tower::ServiceExt as _;
 
@@ -118,11 +118,17 @@ impl Operations {
         *request.uri_mut() = path.parse().unwrap_or_default();
         *request.headers_mut() = caller.headers.clone();
         *request.extensions_mut() = caller.extensions.clone();
+        // Its answer is not the caller's, and is let go of by itself.
+        let allowance = caller.extensions.get::<Allowance>().map(Allowance::within);
+        if let Some(allowance) = &allowance {
+            request.extensions_mut().insert(allowance.clone());
+        }
         if body.is_some() {
             let json = HeaderValue::from_static("application/json");
             request.headers_mut().insert(header::CONTENT_TYPE, json);
         }
         let answered: Result<_, Infallible> = self.router.clone().oneshot(request).await;
+        drop(allowance);
         let Ok(response) = answered;
         response
     }

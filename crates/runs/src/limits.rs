@@ -72,7 +72,7 @@ pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 /// Most events of one answer to `get_events`; the rest is in the next one.
 pub const PAGE_EVENTS_MAX: usize = 1_000;
 /// Octets of events after which an answer to `get_events` ends; the rest is in the next one.
-pub const PAGE_OCTETS_MAX: usize = 8 << 20;
+pub const PAGE_OCTETS_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
 /// Most polling readers of a run; past it 429 `too_many_readers`.
 pub const READERS_PER_RUN_MAX: usize = 64;
 /// Longest name of a polling reader, in characters; past it 422.

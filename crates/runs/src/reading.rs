@@ -22,6 +22,11 @@ use crate::{
     wire::{RunReport, Source, ThreadReport, WireEvent},
 };
 
+/// What a thread takes on the wire beside its runs, at most.
+const THREAD_BYTES: usize = 1 << 10;
+/// What the id of a run takes on the wire in a list.
+const RUN_ID_BYTES: usize = 40;
+
 /// Behind which event somebody goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Since {
@@ -179,11 +184,16 @@ impl Runs {
         };
         let rows =
             self.log().read_index(index, &prefix, before.as_deref(), limit + 1, Order::Descending).await?;
-        let mut threads = Vec::new();
+        let (mut threads, mut bytes) = (Vec::new(), 0);
         for row in rows.iter().take(limit) {
             let id = row.key.rsplit('/').next().and_then(|id| id.parse().ok());
             let id = id.ok_or_else(|| Fault::Corrupt(format!("{} in {index}", row.key)))?;
-            threads.extend(ThreadReport::of(id, &*self.fresh(id).await?));
+            let report = ThreadReport::of(id, &*self.fresh(id).await?);
+            bytes += report.as_ref().map_or(0, |report| THREAD_BYTES + report.runs.len() * RUN_ID_BYTES);
+            if bytes > PAGE_OCTETS_MAX && !threads.is_empty() {
+                return Ok((threads, true));
+            }
+            threads.extend(report);
         }
         Ok((threads, rows.len() > limit))
     }

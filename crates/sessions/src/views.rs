@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use plenary_engine::Room as _;
-use plenary_kernel::{AgentHandle, Refusal, SessionId, TimestampMs, Version, limits::PAGE_EVENTS_MAX};
+use plenary_kernel::{
+    AgentHandle, Refusal, SessionId, TimestampMs, Version,
+    limits::{PAGE_BYTES_MAX, PAGE_EVENTS_MAX},
+};
 use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,8 +21,10 @@ use crate::{
     wire::{self, Form},
 };
 
-/// Octets of events after which a page ends, whatever `limit` says; `next_cursor` then says where to go on.
-const PAGE_OCTETS: usize = 8 << 20;
+/// What a session takes on the wire beside its topic and its participants, at most.
+const SESSION_BYTES: usize = 256;
+/// What a participant takes on the wire beside its handle, at most.
+const PARTICIPANT_BYTES: usize = 96;
 
 /// A session, as its current and former participants see it (ASP-70).
 #[derive(Debug, Serialize, JsonSchema)]
@@ -108,6 +113,15 @@ fn view(id: SessionId, state: &SessionState, me: &AgentHandle, mine: &Participan
     })
 }
 
+/// What a session takes on the wire, at most.
+fn bytes_of(session: &SessionView) -> usize {
+    // No byte of a text takes more than six as JSON.
+    let topic = session.topic.as_ref().map_or(0, |topic| 6 * topic.len());
+    let participants = session.participants.iter();
+    let participants = participants.map(|participant| participant.handle.as_str().len() + PARTICIPANT_BYTES);
+    SESSION_BYTES + topic + participants.sum::<usize>()
+}
+
 /// Why a read is refused.
 pub(crate) enum ReadError {
     Refused(Refusal),
@@ -166,14 +180,22 @@ impl Sessions {
         limit: usize,
     ) -> Result<SessionList, ReadError> {
         let mut ids = self.ids(BY_AGENT, me, before, Order::Descending, limit + 1).await?;
-        let more = ids.len() > limit;
+        let mut more = ids.len() > limit;
         ids.truncate(limit);
-        let next_cursor = ids.last().filter(|_| more).cloned();
         let mut sessions = Vec::with_capacity(ids.len());
+        let (mut bytes, mut last) = (0, None);
         for id in ids {
-            let id = id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
-            sessions.extend(self.shown(me, id).await?);
+            let named = id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
+            let session = self.shown(me, named).await?;
+            bytes += session.as_ref().map_or(0, bytes_of);
+            if bytes > PAGE_BYTES_MAX && !sessions.is_empty() {
+                more = true;
+                break;
+            }
+            sessions.extend(session);
+            last = Some(id);
         }
+        let next_cursor = last.filter(|_| more);
         Ok(SessionList { sessions, next_cursor })
     }
 
@@ -189,20 +211,29 @@ impl Sessions {
         let participant = state.participant(me).ok_or_else(Refusal::not_found)?;
         let stream = SessionRoom::stream(id.as_str());
         let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
-        let (mut events, mut cursor, mut octets) = (Vec::new(), version(after), 0);
+        let (mut events, mut cursor, mut bytes) = (Vec::new(), version(after), 0);
         let mut page = PageSize::default();
-        while events.len() < limit.min(PAGE_EVENTS_MAX) && octets < PAGE_OCTETS {
+        'page: while events.len() < limit.min(PAGE_EVENTS_MAX) {
             let Some(next) = participant.next_readable(cursor, head) else { break };
             let whole = participant.stay.is_some() || next <= participant.frozen;
             let max = if whole { page.events().min(limit - events.len()) } else { 1 };
             let stored = self.log().read_stream(&stream, Version(next.0 - 1), max).await?;
             page.learn(&stored);
-            let Some(last) = stored.last() else { break };
-            cursor = last.version;
-            for stored in stored.iter().filter(|stored| participant.may_read(stored.version)) {
-                let text = self.write(id, topic, &stream, stored, Form::Both).await?;
-                octets += text.len();
-                events.push(RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?);
+            if stored.is_empty() {
+                break;
+            }
+            for stored in &stored {
+                if participant.may_read(stored.version) {
+                    let text = self.write(id, topic, &stream, stored, Form::Both).await?;
+                    bytes += text.len();
+                    if bytes > PAGE_BYTES_MAX && !events.is_empty() {
+                        break 'page;
+                    }
+                    events.push(
+                        RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?,
+                    );
+                }
+                cursor = stored.version;
             }
         }
         // Of events that the caller may not see, none was read.

@@ -239,9 +239,18 @@ impl Server {
 
     /// Resident memory of the process now, in KiB.
     pub fn resident_kib(&self) -> u64 {
+        self.memory_kib("VmRSS:")
+    }
+
+    /// The most that the process ever had resident, in KiB.
+    pub fn peak_kib(&self) -> u64 {
+        self.memory_kib("VmHWM:")
+    }
+
+    fn memory_kib(&self, what: &str) -> u64 {
         let id = self.process.as_ref().and_then(Process::id).expect("the server runs");
         let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("the process has a status");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS is known");
+        let line = status.lines().find_map(|line| line.strip_prefix(what)).expect("the figure is known");
         line.trim().trim_end_matches(" kB").parse().expect("a number of KiB")
     }
 

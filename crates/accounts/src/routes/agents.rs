@@ -52,6 +52,7 @@ where
             all("agent.list", Method::GET, "Lists agents by handle: the operator's all, an owner's its own")
                 .query::<PageQuery>()
                 .reply::<AgentPage>()
+                .answers_page()
                 .errors(Class::Malformed, super::BAD_PAGE),
             list,
         ),

@@ -48,6 +48,7 @@ where
             doc("org.get", Method::GET, ORG, "Shows an organisation and its members")
                 .query::<PageQuery>()
                 .reply::<OrgView>()
+                .answers_page()
                 .errors(Class::Malformed, super::BAD_PAGE),
             get,
         ),

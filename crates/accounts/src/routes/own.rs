@@ -63,13 +63,16 @@ where
             update,
         ),
         Operation::new(
-            read("me.allowlist", LIST, "Shows the agent's own allowlist").reply::<EntriesView>(),
+            read("me.allowlist", LIST, "Shows the agent's own allowlist")
+                .reply::<EntriesView>()
+                .answers_page(),
             allowlist,
         ),
         Operation::new(
             write("me.allow", Method::POST, LIST, "Puts entries on the agent's own allowlist")
                 .request::<NewEntries>()
                 .reply::<EntriesView>()
+                .answers_page()
                 .errors(Class::Malformed, super::BAD_ENTRIES)
                 .errors(Class::Conflict, &["allowlist_full"]),
             allow,
@@ -83,6 +86,7 @@ where
             )
             .path_parameter::<AllowEntry>("entry", "The entry")
             .reply::<EntriesView>()
+            .answers_page()
             .errors(Class::Malformed, &["invalid_allowlist_entry"]),
             disallow,
         ),

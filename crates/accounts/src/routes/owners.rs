@@ -45,6 +45,7 @@ where
             doc("owner.list", Method::GET, "/_admin/owners", "Lists owners by name")
                 .query::<PageQuery>()
                 .reply::<OwnerPage>()
+                .answers_page()
                 .errors(Class::Malformed, super::BAD_PAGE)
                 .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
                 .errors(Class::NotFound, &["not_found"]),

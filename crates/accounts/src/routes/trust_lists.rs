@@ -32,13 +32,16 @@ where
     const BLOCKS: &str = "/_admin/agents/{handle}/blocks";
     vec![
         Operation::new(
-            doc("agent.allowlist", Method::GET, LIST, "Shows an agent's allowlist").reply::<EntriesView>(),
+            doc("agent.allowlist", Method::GET, LIST, "Shows an agent's allowlist")
+                .reply::<EntriesView>()
+                .answers_page(),
             allowlist,
         ),
         Operation::new(
             doc("agent.allow", Method::POST, LIST, "Puts entries on an agent's allowlist")
                 .request::<NewEntries>()
                 .reply::<EntriesView>()
+                .answers_page()
                 .errors(Class::Malformed, super::BAD_ENTRIES)
                 .errors(Class::Conflict, &["allowlist_full"]),
             allow,
@@ -52,6 +55,7 @@ where
             )
             .path_parameter::<AllowEntry>("entry", "The entry")
             .reply::<EntriesView>()
+            .answers_page()
             .errors(Class::Malformed, &["invalid_allowlist_entry"]),
             disallow,
         ),

@@ -38,6 +38,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         )
         .query::<ListQuery>()
         .reply::<Vec<Channel>>()
+        .answers_page()
         .errors(Class::Unprocessable, &["invalid_limit", "invalid_include_closed", "invalid_query"]);
     let events_doc = of_channel(
         "channel.events",
@@ -47,11 +48,12 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     )
     .tool("channels")
     .description(
-        "A page ends at its limit, or at 8 MiB of payload; where there is more, `Link: <…>; rel=\"next\"` \
+        "A page ends at its limit, or at 2 MiB of payload; where there is more, `Link: <…>; rel=\"next\"` \
                  says how to go on.",
     )
     .query::<EventsQuery>()
     .reply::<Vec<Event>>()
+    .answers_page()
     .errors(
         Class::Unprocessable,
         &["invalid_limit", "invalid_before_id", "invalid_after_id", "invalid_query"],

@@ -122,6 +122,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .tool("context")
         .query::<FactQuery>()
         .reply::<Facts>()
+        .answers_page()
         .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let end_doc =
         in_project("context.invalidate_fact", Method::DELETE, facts, "End a fact without a successor")

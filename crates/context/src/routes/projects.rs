@@ -14,7 +14,7 @@ use super::{Bearer, Path, doc, in_project, value, writing};
 use crate::{
     Context,
     access::Role,
-    limits::{ABOUT_OCTETS_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_MAX},
+    limits::{ABOUT_OCTETS_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
     malformed::Malformed,
     naming::{Place, ambiguous},
     project::{
@@ -24,7 +24,7 @@ use crate::{
     },
     refusals::Refused,
     shape::Shape,
-    wire::{Member, Members, Project, Projects},
+    wire::{Member, Members, Project, Projects, written},
 };
 
 /// A new project.
@@ -74,7 +74,8 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     let list_doc =
         doc("context.projects", Method::GET, "/v1/projects", "List the projects that one may read")
             .action("context", "context_projects")
-            .reply::<Projects>();
+            .reply::<Projects>()
+            .answers_page();
     let edit_doc = writing(
         in_project("context.edit_project", Method::PATCH, project, "Describe a project")
             .action("context", "context_projects"),
@@ -187,12 +188,17 @@ async fn create(
 async fn list(State(context): State<Context>, Bearer(authority): Bearer) -> Result<Json<Projects>, Refused> {
     let visible = context.visible(&authority.by, PROJECTS_LISTED_MAX + 1).await?;
     let references = ambiguous(&authority.by, &visible);
-    let shown = |(key, project): &(String, Arc<ProjectState>)| Project {
-        reference: references.get(key.as_str()).cloned(),
-        ..Project::from(&**project)
-    };
-    let projects = visible.iter().take(PROJECTS_LISTED_MAX).map(shown).collect();
-    let truncated = if visible.len() > PROJECTS_LISTED_MAX { vec!["projects"] } else { Vec::new() };
+    let (mut projects, mut bytes) = (Vec::<Project>::new(), 0);
+    for (key, project) in visible.iter().take(PROJECTS_LISTED_MAX) {
+        let reference = references.get(key.as_str()).cloned();
+        let project = Project { reference, ..Project::from(&**project) };
+        bytes += written(&project);
+        if bytes > PROJECTS_LISTED_BYTES_MAX && !projects.is_empty() {
+            break;
+        }
+        projects.push(project);
+    }
+    let truncated = if visible.len() > projects.len() { vec!["projects"] } else { Vec::new() };
     Ok(Json(Projects { projects, truncated }))
 }
 

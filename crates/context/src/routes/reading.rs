@@ -56,11 +56,13 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     .tool("context")
     .query::<OrientQuery>()
     .reply::<Orientation>()
+    .answers_page()
     .errors(Class::Malformed, &["invalid_parameter"]);
     let digest_doc = doc("context.orchestrate", Method::GET, "/v1/orchestrate", "A digest across packages")
         .tool("context")
         .query::<DigestQuery>()
         .reply::<Digest>()
+        .answers_page()
         .errors(Class::Malformed, &["invalid_parameter"])
         .errors(Class::NotFound, &["project_not_found"]);
     let conformance_doc = doc(

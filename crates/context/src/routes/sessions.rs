@@ -70,6 +70,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .action("context", "context_sessions")
         .query::<SessionQuery>()
         .reply::<Sessions>()
+        .answers_page()
         .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let get_doc = in_project("context.session", Method::GET, session, "Show a session")
         .action("context", "context_sessions")

@@ -58,6 +58,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let all_doc = doc("context.export_all", Method::GET, "/v1/export", "Export every project one may read")
         .no_tool("whole projects, line by line, for programs")
+        .answers_page()
         .query::<ExportQuery>()
         .reply_type(NDJSON)
         .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])

@@ -16,6 +16,7 @@ use crate::{
     limits::{FOCUS_PACKAGES_MAX, FOCUS_WAITING_MAX, LIST_OCTETS_MAX, READS_AT_ONCE},
     moment::Moment,
     reading::{Held, Listing},
+    rounds::Rounds,
 };
 
 /// Hits behind the limit that may take the place of one that is not shown.
@@ -36,15 +37,17 @@ impl Context {
         let most = if listing.is_narrow() { HITS_MAX } else { limit + SPARE };
         let scope = Scope::project(project);
         let hits = self.hits((query, ranking), &scope, most).await?;
-        let (mut found, mut octets) = (Vec::<Relevant>::new(), 0);
+        let (mut found, mut octets, mut rounds) = (Vec::<Relevant>::new(), 0, Rounds::default());
         let mut rest = &hits[..];
         while !rest.is_empty() && found.len() < limit && octets < LIST_OCTETS_MAX {
-            let (chunk, behind) = rest.split_at(rest.len().min(READS_AT_ONCE).min(limit - found.len()));
+            let (chunk, behind) = rest.split_at(rest.len().min(rounds.reads()).min(limit - found.len()));
             rest = behind;
             let reads = chunk.iter().filter(|hit| is_of(&hit.id, project)).map(|hit| async move {
                 Ok::<_, Fault>(self.held(&hit.id).await?.map(|held| (held, hit.score)))
             });
-            for (held, score) in try_join_all(reads).await?.into_iter().flatten() {
+            let read = try_join_all(reads).await?;
+            rounds.learn(read.iter().flatten().map(|(held, _)| held.text.len()).sum());
+            for (held, score) in read.into_iter().flatten() {
                 if held.is_sound && listing.takes(&held) && octets < LIST_OCTETS_MAX {
                     octets += held.text.len();
                     found.push((held, score));

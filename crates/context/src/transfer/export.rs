@@ -18,12 +18,13 @@ use crate::{
     hash::ContentHash,
     index::{FACT_TIMES, FACTS, PACKAGES, SESSIONS, ended},
     key,
-    limits::{EXPORT_PIECE_OCTETS, READS_AT_ONCE, REVIEWS_OCTETS_MAX},
+    limits::{EXPORT_PIECE_OCTETS, EXPORT_WINDOW, READS_AT_ONCE, REVIEWS_OCTETS_MAX},
     members::quoted,
     naming::reference,
     package::{event::PackageEvent, state::PackageState},
     project::state::ProjectState,
     reviews::step_of,
+    rounds::Rounds,
     wire::Project,
 };
 
@@ -39,6 +40,7 @@ pub(crate) struct Exporter {
     /// Which of the kinds; past the last, the end is told.
     pub(super) stage: usize,
     pub(super) piece: String,
+    pub(super) rounds: Rounds,
     counts: Counts,
     is_over: bool,
 }
@@ -61,7 +63,16 @@ impl Exporter {
         };
         let stage = ORDER.iter().position(|kind| *kind == place.kind).unwrap_or_default();
         let piece = String::with_capacity(2 * EXPORT_PIECE_OCTETS);
-        Ok(Self { context, projects, place, stage, piece, counts: Counts::default(), is_over: false })
+        Ok(Self {
+            context,
+            projects,
+            place,
+            stage,
+            piece,
+            rounds: Rounds::default(),
+            counts: Counts::default(),
+            is_over: false,
+        })
     }
 
     /// The next lines; `None` behind the last.
@@ -119,10 +130,11 @@ impl Exporter {
         };
         let prefix = format!("{project}/");
         let after = at.starts_with(&prefix).then_some(at.as_str());
-        let rows =
-            self.context.log().read_index(index, &prefix, after, READS_AT_ONCE, Order::Ascending).await?;
+        let (most, before) = (self.rounds.reads(), self.piece.len());
+        let rows = self.context.log().read_index(index, &prefix, after, most, Order::Ascending).await?;
         self.records(kind, &project, &rows).await?;
-        if rows.len() < READS_AT_ONCE {
+        self.rounds.learn(self.piece.len() - before);
+        if rows.len() < most {
             self.place.key = project;
         }
         Ok(true)
@@ -279,7 +291,9 @@ pub(super) async fn fact(context: &Context, key: &str) -> Result<Option<String>,
     Ok(Some(shown(&text(&row.value)?, end.as_deref())))
 }
 
-/// The positions that one step of an incremental export looks at.
-pub(super) fn window(at: Position, head: Position) -> Position {
-    Position(head.0.min(at.0.saturating_add(crate::limits::EXPORT_WINDOW)))
+/// The positions that one step of an incremental export looks at: few where records are large.
+pub(super) fn window(at: Position, head: Position, rounds: Rounds) -> Position {
+    // A round of one read looks at one position, and a whole round at a whole window.
+    let most = (EXPORT_WINDOW * rounds.reads().pow(3) as u64 / READS_AT_ONCE.pow(3) as u64).max(1);
+    Position(head.0.min(at.0.saturating_add(most)))
 }

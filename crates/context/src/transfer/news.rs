@@ -30,7 +30,7 @@ impl Exporter {
         if at >= self.place.head {
             return Ok(false);
         }
-        let until = window(at, self.place.head);
+        let (until, before) = (window(at, self.place.head, self.rounds), self.piece.len());
         let category = match kind {
             Kind::Project => ProjectRoom::CATEGORY,
             Kind::Package => PackageRoom::CATEGORY,
@@ -58,6 +58,7 @@ impl Exporter {
                 }
             }
         }
+        self.rounds.learn(self.piece.len() - before);
         self.place.key = until.0.to_string();
         Ok(true)
     }

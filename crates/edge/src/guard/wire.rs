@@ -7,7 +7,12 @@ use std::sync::{
 };
 use std::task::Waker;
 
+use hyper::body::Incoming;
+
+use plenary_kernel::Share;
+
 use super::Fault;
+use crate::answers::Payer;
 
 /// What the guard waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,11 +44,14 @@ pub(crate) struct Wire {
     serving: AtomicBool,
     overdue: AtomicBool,
     write_stalled: AtomicBool,
-    writes: AtomicU32,
+    written: AtomicU64,
     upgrade: AtomicU8,
     upgrade_waker: Mutex<Option<Waker>>,
     head_fault: OnceLock<Fault>,
     body_fault: OnceLock<Fault>,
+    body_open: AtomicBool,
+    unread: Mutex<Option<Incoming>>,
+    stream: OnceLock<Share<Payer>>,
 }
 
 impl Wire {
@@ -95,16 +103,20 @@ impl Wire {
         self.overdue.load(Relaxed)
     }
 
-    pub(super) fn wrote(&self, stalled: bool) {
-        self.write_stalled.store(stalled, Relaxed);
-        if !stalled {
-            self.writes.store(self.writes.load(Relaxed).wrapping_add(1), Relaxed);
-        }
+    /// What a write came to: how many bytes the peer's buffer has taken, or none yet.
+    pub(super) fn wrote(&self, bytes: usize, is_stalled: bool) {
+        self.write_stalled.store(is_stalled, Relaxed);
+        self.written.store(self.written.load(Relaxed).wrapping_add(bytes as u64), Relaxed);
     }
 
-    /// The count of writes so far, while the last one waits for the peer to read.
-    pub(crate) fn write_stalled(&self) -> Option<u32> {
-        self.write_stalled.load(Relaxed).then(|| self.writes.load(Relaxed))
+    /// Whether the last write waits for the peer to read.
+    pub(crate) fn is_write_stalled(&self) -> bool {
+        self.write_stalled.load(Relaxed)
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Relaxed)
     }
 
     pub(super) fn set_head_fault(&self, fault: Fault) {
@@ -150,5 +162,26 @@ impl Wire {
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+
+    /// The body of the request under way has not come to its end yet, or has.
+    pub(crate) fn set_body_open(&self, is_open: bool) {
+        self.body_open.store(is_open, Relaxed);
+    }
+
+    pub(crate) fn is_body_open(&self) -> bool {
+        self.body_open.load(Relaxed)
+    }
+
+    /// Keeps a WebSocket's place among the live streams for as long as the connection is there.
+    pub(crate) fn keep_stream(&self, place: Option<Share<Payer>>) {
+        if let Some(place) = place {
+            let _ = self.stream.set(place);
+        }
+    }
+
+    /// Keeps a body that no handler has read to its end, and gives back the one that was kept.
+    pub(crate) fn keep_unread(&self, body: Option<Incoming>) -> Option<Incoming> {
+        std::mem::replace(&mut *self.unread.lock().unwrap_or_else(PoisonError::into_inner), body)
     }
 }

@@ -22,6 +22,9 @@ use tokio_util::sync::CancellationToken;
 /// Nothing here takes longer, unless it is broken.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Octets of the answer at `/large`.
+pub(crate) const LARGE: usize = 8 << 20;
+
 /// A running server.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -43,6 +46,14 @@ async fn echo(Received(body): Received) -> Response {
 
 async fn panics() -> Response {
     panic!("on purpose")
+}
+
+/// A stream of events on which nothing happens.
+async fn events() -> Response {
+    let silence = futures_util::stream::pending::<Result<&str, std::convert::Infallible>>();
+    let beginning = futures_util::stream::iter([Ok(": begins\n\n")]);
+    let body = axum::body::Body::from_stream(futures_util::StreamExt::chain(beginning, silence));
+    ([("content-type", "text/event-stream")], body).into_response()
 }
 
 async fn websocket(upgrade: WebSocketUpgrade) -> Response {
@@ -70,7 +81,8 @@ fn router(gate: Arc<Semaphore>, arrived: Arc<Semaphore>) -> Router {
         .route("/unread", post(|| async { "unread" }))
         .route("/gate", get(at_gate.clone()).post(at_gate))
         .route("/panic", get(panics))
-        .route("/large", get(|| async { "x".repeat(32 << 20) }))
+        .route("/large", get(|| async { "x".repeat(LARGE) }))
+        .route("/events", get(events))
         .route("/peer", get(|Peer(peer): Peer| async move { peer.ip().to_string() }))
         .route("/ws", any(websocket))
 }
@@ -169,6 +181,23 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Client<IO> {
             assert_ne!(self.more().await, 0, "closed after {:?}", self.buffer);
         }
         self.buffer.drain(..length).collect()
+    }
+
+    /// Some octets, thrown away; how many, and none at the end.
+    pub(crate) async fn some(&mut self) -> usize {
+        self.buffer.clear();
+        self.more().await
+    }
+
+    /// How many octets come until the end.
+    pub(crate) async fn rest(&mut self) -> usize {
+        let mut rest = 0;
+        loop {
+            match self.some().await {
+                0 => return rest,
+                some => rest += some,
+            }
+        }
     }
 
     /// Nothing more comes but the end.

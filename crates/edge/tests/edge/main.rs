@@ -9,6 +9,8 @@ mod harness;
 mod limits;
 mod operations;
 mod shutdown;
+mod slow;
 mod spans;
 mod tls;
+mod unread;
 mod upgrade;

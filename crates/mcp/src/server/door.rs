@@ -49,9 +49,6 @@ pub(super) async fn enter(State(mcp): State<Mcp>, peer: Peer, request: Request<B
 }
 
 async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Response> {
-    if let Err(foreign) = mcp.0.origin.admits(peer.0, &parts.uri, &parts.headers) {
-        return Err(boxed(refusal(StatusCode::FORBIDDEN, None, REFUSED, &foreign.to_string())));
-    }
     let who = identified(mcp, peer, &parts).await?;
     let sets = toolsets(&parts)?;
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());

@@ -87,7 +87,8 @@ impl Server {
         }
         let origin = settings.origin(listener.address());
         let around = surface::Around {
-            origin,
+            origin: origin.clone(),
+            metrics_open: settings.metrics_open,
             metrics: &metrics,
             stop: &stop,
             mcp_fixture: settings.mcp_fixture,
@@ -97,7 +98,8 @@ impl Server {
         tasks.spawn(mcp.running());
         background::keep_going(&tasks, &parts, &stop);
         let serve_stop = stop.clone();
-        let serving = tokio::spawn(async move { listener.serve(router, &metrics, serve_stop).await });
+        let serving =
+            tokio::spawn(async move { listener.known_as(origin).serve(router, &metrics, serve_stop).await });
         let toolbox = settings.toolbox;
         Ok(Self { url, near, stop, serving, tasks, parts, closing, toolbox, telemetry })
     }

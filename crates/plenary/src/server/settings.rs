@@ -17,6 +17,7 @@ use plenary_edge::{Origin, TrustedNet};
 use plenary_hosts::{Around, Attaching, Launcher};
 use serde::Deserialize;
 
+pub(crate) use self::quota::Quota;
 use super::{
     OwnTools,
     agents::{AgentTable, Agents, RunsTable, agents},
@@ -51,6 +52,10 @@ pub(crate) struct Settings {
     pub(crate) public_url: Option<String>,
     pub(crate) connections_max: Option<usize>,
     pub(crate) connections_per_address_max: Option<usize>,
+    /// What one owner may have of what all share.
+    pub(crate) quota: Quota,
+    /// Whether `/metrics` is for everybody, and not only for this machine and the operator.
+    pub(crate) metrics_open: bool,
     /// Who is believed what it says about its clients.
     pub(crate) trusted_proxies: Vec<TrustedNet>,
     pub(crate) channels: plenary_channels::Config,
@@ -88,11 +93,20 @@ struct File {
     connections_max: Option<usize>,
     connections_per_address_max: Option<usize>,
     trusted_proxies: Vec<String>,
+    quota: Quota,
+    metrics: MetricsTable,
     channels: ChannelsTable,
     frames: FramesTable,
     context: ContextTable,
     runs: RunsTable,
     agents: BTreeMap<String, AgentTable>,
+}
+
+/// `[metrics]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct MetricsTable {
+    open: bool,
 }
 
 /// `[channels]`.
@@ -201,6 +215,8 @@ impl Settings {
             public_url: None,
             connections_max: None,
             connections_per_address_max: None,
+            quota: Quota::default(),
+            metrics_open: false,
             trusted_proxies: Vec::new(),
             channels: plenary_channels::Config::default(),
             frames: plenary_frames::Config::default(),
@@ -251,6 +267,8 @@ impl Settings {
             public_url: args.public_url.clone().or(file.public_url),
             connections_max: file.connections_max,
             connections_per_address_max: file.connections_per_address_max,
+            quota: file.quota.checked()?,
+            metrics_open: file.metrics.open,
             trusted_proxies: trusted(&file.trusted_proxies)?,
             channels: channels(args, &file.channels)?,
             frames: file.frames.config(args.frames_rate)?,
@@ -275,6 +293,7 @@ impl Settings {
         if let Some(max) = self.connections_per_address_max {
             config.connections_per_address_max = max;
         }
+        self.quota.limit(&mut config);
         if let Some((certificate, key)) = &self.tls {
             super::privacy::secret(key)?;
             config.tls = Some(plenary_edge::tls_config(certificate, key)?);
@@ -394,5 +413,6 @@ impl File {
     }
 }
 
+mod quota;
 #[cfg(test)]
 mod tests;

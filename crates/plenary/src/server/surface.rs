@@ -1,6 +1,7 @@
 //! The whole router, and the operations that belong to no protocol: health, readiness, metrics, the description.
 
 use std::{
+    net::SocketAddr,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
@@ -8,17 +9,18 @@ use std::{
 use anyhow::Context as _;
 use axum::{
     Json, Router,
-    extract::State,
+    body::Bytes,
+    extract::{Request, State},
     response::{IntoResponse as _, Response},
 };
-use http::{Method, StatusCode, header};
-use plenary_accounts::Accounts;
+use http::{HeaderMap, Method, StatusCode, header, request::Parts as Head};
+use plenary_accounts::{Accounts, Credentials, Who, identify};
 use plenary_edge::{
-    ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, consistent, openapi,
-    with_fallbacks,
+    ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, Peer, consistent, openapi,
+    refusal_response, shared_answer, with_fallbacks,
 };
 use plenary_hosts::connected::Door;
-use plenary_kernel::{Position, json::digest};
+use plenary_kernel::{Class, Position, Refusal, json::digest};
 use plenary_log::Log;
 use plenary_mcp::{operations::Operations, server::Mcp};
 use schemars::JsonSchema;
@@ -34,6 +36,9 @@ use super::{
 
 /// Of the text for agents.
 const GUIDE_CONTENT_TYPE: &str = "text/markdown; charset=utf-8";
+/// Headers with which a proxy says that it hands on what others sent.
+const HANDED_ON: [&str; 6] =
+    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 /// How long health looks for the server's id, the first time.
 const ID_WITHIN: Duration = Duration::from_millis(250);
 /// Octets of the digest that is the id.
@@ -48,7 +53,10 @@ struct Inner {
     id: OnceLock<String>,
     metrics: Metrics,
     stop: CancellationToken,
-    description: Value,
+    accounts: Accounts,
+    /// Whether metrics are for everybody.
+    metrics_open: bool,
+    description: Bytes,
 }
 
 /// `GET /healthz`.
@@ -82,6 +90,7 @@ struct Readiness {
 /// What the surface needs beside the rooms.
 pub(super) struct Around<'a> {
     pub(super) origin: Origin,
+    pub(super) metrics_open: bool,
     pub(super) metrics: &'a Metrics,
     pub(super) stop: &'a CancellationToken,
     pub(super) mcp_fixture: bool,
@@ -91,7 +100,7 @@ pub(super) struct Around<'a> {
 
 /// Every route of the server, and what goes on beside them; the description covers each of them.
 pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Router, Mcp)> {
-    let Around { origin, metrics, stop, mcp_fixture, toolbox } = around;
+    let Around { origin, metrics_open, metrics, stop, mcp_fixture, toolbox } = around;
     let docs = descriptions();
     consistent(docs.iter()).context("the operations contradict each other")?;
     let surface = Surface(Arc::new(Inner {
@@ -100,7 +109,9 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
         id: OnceLock::new(),
         metrics: metrics.clone(),
         stop: stop.clone(),
-        description: openapi(
+        accounts: parts.accounts.clone(),
+        metrics_open,
+        description: serde_json::to_vec(&openapi(
             ApiInfo {
                 title: "Plenary",
                 version: env!("CARGO_PKG_VERSION"),
@@ -109,7 +120,8 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
                 rooms: ROOMS,
             },
             &docs,
-        ),
+        ))?
+        .into(),
     }));
     let door = Door {
         attaching: parts.attaching.clone(),
@@ -188,7 +200,13 @@ fn operations() -> Vec<Operation<Surface>> {
             ready,
         ),
         Operation::new(
-            doc("server.metrics", "/metrics", "Metrics as Prometheus text").reply_type(METRICS_CONTENT_TYPE),
+            doc("server.metrics", "/metrics", "Metrics as Prometheus text")
+                .description(
+                    "For the server's own machine, and from elsewhere with the operator's token; for everybody where \
+                     the operator has set `open` in `[metrics]`.",
+                )
+                .reply_type(METRICS_CONTENT_TYPE)
+                .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"]),
             metrics_text,
         ),
         Operation::new(
@@ -222,7 +240,7 @@ async fn id(inner: &Inner) -> Option<String> {
 }
 
 async fn guide() -> Response {
-    ([(header::CONTENT_TYPE, GUIDE_CONTENT_TYPE)], crate::guide::GUIDE).into_response()
+    shared_answer(GUIDE_CONTENT_TYPE, Bytes::from_static(crate::guide::GUIDE.as_bytes()))
 }
 
 async fn ready(State(Surface(inner)): State<Surface>) -> Response {
@@ -238,12 +256,37 @@ async fn ready(State(Surface(inner)): State<Surface>) -> Response {
     (code, Json(Readiness { ok, status })).into_response()
 }
 
-async fn metrics_text(State(Surface(inner)): State<Surface>) -> Response {
-    ([(header::CONTENT_TYPE, METRICS_CONTENT_TYPE)], inner.metrics.render()).into_response()
+async fn metrics_text(
+    State(Surface(inner)): State<Surface>,
+    Peer(peer): Peer,
+    request: Request,
+) -> Result<Response, Response> {
+    let (parts, _) = request.into_parts();
+    if !(inner.metrics_open || is_here(peer, &parts.headers)) {
+        operator(&parts, &inner.accounts).await.map_err(|refusal| refusal_response(&refusal))?;
+    }
+    Ok(([(header::CONTENT_TYPE, METRICS_CONTENT_TYPE)], inner.metrics.render()).into_response())
 }
 
-async fn description(State(Surface(inner)): State<Surface>) -> Json<Value> {
-    Json(inner.description.clone())
+/// Whether the request was sent by a program on this machine, as far as anybody can tell: by none that says that it
+/// hands on what others sent.
+fn is_here(peer: SocketAddr, headers: &HeaderMap) -> bool {
+    let is_handed_on = HANDED_ON.iter().any(|name| headers.contains_key(*name));
+    peer.ip().to_canonical().is_loopback() && !is_handed_on
+}
+
+async fn operator(parts: &Head, accounts: &Accounts) -> Result<(), Refusal> {
+    match identify(parts, accounts, Credentials::Header).await?.who {
+        Who::Operator => Ok(()),
+        Who::Owner(_) | Who::Agent(_) => {
+            let text = "From another machine this is for the operator's token.";
+            Err(Refusal::new(Class::Unauthenticated, "invalid_authorization", text))
+        }
+    }
+}
+
+async fn description(State(Surface(inner)): State<Surface>) -> Response {
+    shared_answer("application/json", inner.description.clone())
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
             .description(said)
             .reply::<Vec<Base>>()
             .or_reply_type("text/event-stream")
+            .answers_page()
             .errors(Class::NotFound, &["run_not_found", "thread_not_found"])
             .errors(
                 Class::Unprocessable,

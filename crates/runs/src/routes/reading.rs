@@ -27,6 +27,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         .action("runs", "run_view")
         .path_parameter::<RunId>("run_id", "The run.")
         .reply::<RunReport>()
+        .answers_item()
         .errors(Class::NotFound, &["run_not_found"]);
     let threads_doc = of_agent(
         "run.threads",
@@ -41,6 +42,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     )
     .query::<ThreadsQuery>()
     .reply::<Vec<ThreadReport>>()
+    .answers_page()
     .errors(Class::NotFound, &["thread_not_found"])
     .errors(Class::Unprocessable, &["invalid_limit", "invalid_query"]);
     vec![Operation::new(run_doc, show), Operation::new(threads_doc, threads)]

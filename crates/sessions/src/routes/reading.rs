@@ -34,6 +34,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .tool("sessions")
     .query::<ListQuery>()
     .reply::<SessionList>()
+    .answers_page()
     .errors(Class::Malformed, &["invalid_limit", "invalid_query"]);
     let show_doc = of_session("session.show", Method::GET, "/sessions/{id}", "Show a session")
         .action("sessions", "session")
@@ -46,6 +47,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
             )
             .query::<EventsQuery>()
             .reply::<EventPage>()
+            .answers_page()
             .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit", "invalid_query"]);
     let connect_doc = OperationDoc::new(
         "connect",

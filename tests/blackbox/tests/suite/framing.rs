@@ -37,39 +37,39 @@ fn assert_refused(what: &str, answer: Option<u16>) {
 const SHAPES: &[(&str, &str)] = &[
     (
         "length and chunks",
-        "POST {path} HTTP/1.1\r\nHost: a\r\n{auth}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\ne\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\ne\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
     ),
     (
         "chunks and length",
-        "POST {path} HTTP/1.1\r\nHost: a\r\n{auth}Transfer-Encoding: chunked\r\nContent-Length: 15\r\n\r\nf\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Transfer-Encoding: chunked\r\nContent-Length: 15\r\n\r\nf\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
     ),
     (
         "two lengths that differ",
-        "POST {path} HTTP/1.1\r\nHost: a\r\n{auth}Content-Length: 15\r\nContent-Length: 16\r\n\r\n{\"content\":\"s\"}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: 15\r\nContent-Length: 16\r\n\r\n{\"content\":\"s\"}",
     ),
     (
         "a list of lengths",
-        "POST {path} HTTP/1.1\r\nHost: a\r\n{auth}Content-Length: 15, 16\r\n\r\n{\"content\":\"s\"}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: 15, 16\r\n\r\n{\"content\":\"s\"}",
     ),
     (
         "a signed length",
-        "POST {path} HTTP/1.1\r\nHost: a\r\n{auth}Content-Length: +15\r\n\r\n{\"content\":\"s\"}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: +15\r\n\r\n{\"content\":\"s\"}",
     ),
     (
         "a length that is no number",
-        "POST {path} HTTP/1.1\r\nHost: a\r\n{auth}Content-Length: 0xf\r\n\r\n{\"content\":\"s\"}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: 0xf\r\n\r\n{\"content\":\"s\"}",
     ),
     (
         "chunked twice",
-        "POST {path} HTTP/1.1\r\nHost: a\r\n{auth}Transfer-Encoding: chunked, chunked\r\n\r\nf\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Transfer-Encoding: chunked, chunked\r\n\r\nf\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
     ),
     (
         "chunked not last",
-        "POST {path} HTTP/1.1\r\nHost: a\r\n{auth}Transfer-Encoding: chunked, identity\r\n\r\nf\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Transfer-Encoding: chunked, identity\r\n\r\nf\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
     ),
     (
         "a bad chunk size",
-        "POST {path} HTTP/1.1\r\nHost: a\r\n{auth}Transfer-Encoding: chunked\r\n\r\nxyz\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Transfer-Encoding: chunked\r\n\r\nxyz\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
     ),
     ("bare line feeds", "POST {path} HTTP/1.1\nHost: a\n{auth-lf}Content-Length: 15\n\n{\"content\":\"s\"}"),
     (
@@ -82,33 +82,33 @@ const SHAPES: &[(&str, &str)] = &[
     ),
     (
         "a folded header",
-        "POST {path} HTTP/1.1\r\nHost: a\r\nX-Fold: a\r\n b\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nX-Fold: a\r\n b\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
     ),
     (
         "space before the colon",
-        "POST {path} HTTP/1.1\r\nHost: a\r\n{auth}Content-Length : 15\r\n\r\n{\"content\":\"s\"}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length : 15\r\n\r\n{\"content\":\"s\"}",
     ),
     ("no host", "POST {path} HTTP/1.1\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}"),
     (
         "two hosts",
-        "POST {path} HTTP/1.1\r\nHost: a\r\nHost: b\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
     ),
     (
         "a NUL in a header",
-        "POST {path} HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nX: a\0b\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
     ),
-    ("no version", "POST {path}\r\nHost: a\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}"),
+    ("no version", "POST {path}\r\nHost: localhost\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}"),
     (
         "an unknown version",
-        "POST {path} HTTP/9.9\r\nHost: a\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
+        "POST {path} HTTP/9.9\r\nHost: localhost\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
     ),
     (
         "a header without a colon",
-        "POST {path} HTTP/1.1\r\nHost: a\r\nnonsense\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nnonsense\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
     ),
     (
         "a space in the target",
-        "POST {path} x HTTP/1.1\r\nHost: a\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
+        "POST {path} x HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
     ),
     ("TLS to a plain port", "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}\u{fc}\u{3}\u{3}\r\n\r\n"),
 ];
@@ -142,7 +142,7 @@ async fn nothing_is_smuggled() {
     let inner = String::from_utf8(alice.request("POST", &format!("/sessions/{id}/end"), &[], Some(b"{}")))
         .expect("text");
     let outer = format!(
-        "POST /sessions/{id}/messages HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\
+        "POST /sessions/{id}/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\
          Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n{inner}",
         alice.token(),
         inner.len() + 5,
@@ -179,9 +179,12 @@ async fn heads_have_limits() {
     let long = "x".repeat(2_000_000);
     let many: String = (0..20_000).map(|number| format!("X-{number}: y\r\n")).collect();
     for (what, request) in [
-        ("a long target", format!("GET /sessions?{long} HTTP/1.1\r\nHost: a\r\n{auth}\r\n\r\n")),
-        ("a long header", format!("GET /sessions HTTP/1.1\r\nHost: a\r\n{auth}\r\nX: {long}\r\n\r\n")),
-        ("many headers", format!("GET /sessions HTTP/1.1\r\nHost: a\r\n{auth}\r\n{many}\r\n")),
+        ("a long target", format!("GET /sessions?{long} HTTP/1.1\r\nHost: localhost\r\n{auth}\r\n\r\n")),
+        (
+            "a long header",
+            format!("GET /sessions HTTP/1.1\r\nHost: localhost\r\n{auth}\r\nX: {long}\r\n\r\n"),
+        ),
+        ("many headers", format!("GET /sessions HTTP/1.1\r\nHost: localhost\r\n{auth}\r\n{many}\r\n")),
     ] {
         let answer = exchange(&server, request.as_bytes()).await;
         assert!(answer.is_none_or(|status| [400, 413, 414, 431].contains(&status)), "{what}: {answer:?}");
@@ -195,7 +198,7 @@ async fn the_slow_are_cut_off() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let head = format!(
-        "POST /sessions/{id}/messages HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\n",
+        "POST /sessions/{id}/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n",
         alice.token()
     );
     let body =

@@ -15,6 +15,7 @@ mod context;
 mod context_cli;
 mod create;
 mod delivery;
+mod edge;
 mod ending;
 mod frames;
 mod frames_cli;

@@ -29,7 +29,7 @@ async fn nobody_holds_the_exit_up() {
     let (alice, bob, id) = pair(&server).await;
     let _mute = bob.connect_mute().await;
     let mut half = Connection::open(server.address().get()).await.expect("a connection");
-    half.send(b"POST /sessions HTTP/1.1\r\nHost: a\r\n").await.expect("sent");
+    half.send(b"POST /sessions HTTP/1.1\r\nHost: localhost\r\n").await.expect("sent");
     let mut idle = Connection::open(server.address().get()).await.expect("a connection");
     idle.round_trip(&alice.request("GET", "/sessions", &[], None)).await.expect("an answer");
     let mut body = Connection::open(server.address().get()).await.expect("a connection");

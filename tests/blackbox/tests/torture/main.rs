@@ -4,5 +4,6 @@
 
 mod cluster;
 mod crash;
+mod slow;
 mod stalled;
 mod survivor;

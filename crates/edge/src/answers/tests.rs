@@ -1,0 +1,101 @@
+//! Who waits for whom, and when room is given back.
+
+use axum::body::Body;
+use futures_util::FutureExt as _;
+
+use super::*;
+
+const MIB: usize = 1 << 20;
+
+fn budget() -> Arc<AnswerBudget> {
+    let config =
+        Config { answer_bytes_max: 10 * MIB, answer_bytes_per_payer_max: 6 * MIB, ..Config::default() };
+    AnswerBudget::new(&config)
+}
+
+fn asking(budget: &Arc<AnswerBudget>) -> Allowance {
+    let allowance = Allowance::new(budget.clone());
+    allowance.begin(None);
+    allowance.expects(4 * MIB);
+    allowance
+}
+
+fn admitted(allowance: &Allowance, owner: &str) -> Option<bool> {
+    allowance.admit(Asker::Owner(owner)).now_or_never().map(|outcome| outcome.is_ok())
+}
+
+#[tokio::test]
+async fn a_request_waits_for_the_share_of_its_owner_and_others_do_not() {
+    let budget = budget();
+    let (first, second, other) = (asking(&budget), asking(&budget), asking(&budget));
+    assert_eq!(admitted(&first, "a"), Some(true));
+    assert_eq!(admitted(&second, "a"), None, "it waits");
+    assert_eq!(admitted(&other, "b"), Some(true));
+    let waits = tokio::spawn({
+        let second = second.clone();
+        async move { second.admit(Asker::Owner("a")).await.is_ok() }
+    });
+    while budget.waiters.load(Ordering::Acquire) == 0 {
+        tokio::task::yield_now().await;
+    }
+    let mut small = Response::new(Body::from("small"));
+    assert!(first.settle(&mut small).is_none(), "a small answer holds nothing");
+    assert!(waits.await.unwrap());
+    assert_eq!(budget.shares.used(), 8 * MIB);
+}
+
+#[test]
+fn a_large_answer_holds_what_it_takes_until_its_last_byte_is_gone() {
+    let budget = budget();
+    let allowance = asking(&budget);
+    assert_eq!(admitted(&allowance, "a"), Some(true));
+    let mut page = Response::new(Body::from(vec![0; MIB]));
+    let held = allowance.settle(&mut page);
+    assert_eq!(budget.shares.used(), MIB, "what was reserved and is not needed is free");
+    let mut piece = allowance.piece(Bytes::from(vec![0; MIB]), held.as_ref()).unwrap();
+    drop(held);
+    let rest = piece.split_off(MIB - 1);
+    drop(piece);
+    assert_eq!(budget.shares.used(), MIB, "one byte keeps the rest in memory");
+    drop(rest);
+    assert_eq!(budget.shares.used(), 0);
+}
+
+#[test]
+fn what_was_reserved_is_free_when_the_connection_is_gone() {
+    let budget = budget();
+    let allowance = asking(&budget);
+    assert_eq!(admitted(&allowance, "a"), Some(true));
+    drop(allowance);
+    assert_eq!(budget.shares.used(), 0);
+}
+
+#[test]
+fn past_the_budget_an_answer_becomes_a_refusal_and_a_piece_is_not_given() {
+    let budget = budget();
+    let allowance = Allowance::new(budget);
+    let mut first = Response::new(Body::from(vec![0; 5 * MIB]));
+    let _held = allowance.settle(&mut first).unwrap();
+    let mut second = Response::new(Body::from(vec![0; 5 * MIB]));
+    assert!(allowance.settle(&mut second).is_none());
+    assert_eq!(second.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(allowance.piece(Bytes::from(vec![0; 2 * MIB]), None).is_none());
+    let mut shared = crate::error::shared_answer("text/plain", vec![0; 8 * MIB].into());
+    assert!(allowance.settle(&mut shared).is_none() && shared.status().is_success());
+}
+
+#[tokio::test]
+async fn without_a_token_an_address_has_a_share() {
+    let budget = budget();
+    let address = |text: &str| {
+        let allowance = asking(&budget);
+        allowance.begin(text.parse().ok());
+        allowance.expects(4 * MIB);
+        let is_admitted = allowance.admit(Asker::Nobody).now_or_never().map(|outcome| outcome.is_ok());
+        (allowance, is_admitted)
+    };
+    let (_first, admitted) = address("192.0.2.1");
+    assert_eq!(admitted, Some(true));
+    assert_eq!(address("192.0.2.1").1, None);
+    assert_eq!(address("192.0.2.2").1, Some(true));
+}

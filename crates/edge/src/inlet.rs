@@ -1,0 +1,101 @@
+//! A request's body on its way to the handler, and what becomes of one that no handler reads: an answer that is given
+//! before the body has come must not cost the next request of the connection.
+//! Must not know: what is asked, or answered.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::{
+    config::{UNREAD_BODY_BYTES_MAX, UNREAD_BODY_WAIT},
+    guard::Wire,
+};
+
+/// A body that comes back to the connection when it is dropped before its end.
+pub(crate) struct Inlet {
+    body: Option<Incoming>,
+    wire: Arc<Wire>,
+}
+
+impl Inlet {
+    pub(crate) fn new(body: Incoming, wire: Arc<Wire>) -> Self {
+        wire.set_body_open(true);
+        Self { body: Some(body), wire }
+    }
+}
+
+impl HttpBody for Inlet {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        let polled = Pin::new(&mut *body).poll_frame(cx);
+        // Of an announced length the end is known with the last byte, of a chunked body only behind it.
+        if matches!(polled, Poll::Ready(None)) || body.is_end_stream() {
+            self.wire.set_body_open(false);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), HttpBody::size_hint)
+    }
+}
+
+impl Drop for Inlet {
+    fn drop(&mut self) {
+        if self.wire.is_body_open() {
+            self.wire.keep_unread(self.body.take());
+        }
+    }
+}
+
+/// The rest of a body that nobody wants, read for the sake of the connection.
+pub(crate) struct Unread {
+    body: Incoming,
+    read: u64,
+    until: Pin<Box<Sleep>>,
+}
+
+impl Unread {
+    /// `None` where it is more than is read, or where the peer waits to be asked for it.
+    pub(crate) fn new(body: Incoming, waits_to_be_asked: bool) -> Option<Self> {
+        let is_worth_it = !waits_to_be_asked && body.size_hint().lower() <= UNREAD_BODY_BYTES_MAX;
+        let until = || Box::pin(sleep_until(Instant::now() + UNREAD_BODY_WAIT));
+        is_worth_it.then(|| Self { body, read: 0, until: until() })
+    }
+
+    /// Whether its end came within the limits.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        loop {
+            match Pin::new(&mut self.body).poll_frame(cx) {
+                Poll::Ready(None) => return Poll::Ready(true),
+                Poll::Ready(Some(Err(_))) => return Poll::Ready(false),
+                Poll::Ready(Some(Ok(frame))) => {
+                    self.read += frame.data_ref().map_or(0, |data| data.len() as u64);
+                    if self.read > UNREAD_BODY_BYTES_MAX {
+                        return Poll::Ready(false);
+                    }
+                    if self.body.is_end_stream() {
+                        return Poll::Ready(true);
+                    }
+                }
+                Poll::Pending => return self.until.as_mut().poll(cx).map(|()| false),
+            }
+        }
+    }
+}

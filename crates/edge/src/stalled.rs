@@ -1,0 +1,79 @@
+//! The connections whose peers do not read as fast as they are answered, the longest first: who is cut when there are
+//! too many of them, or when others need the room that their answers take.
+//! Must not know: how a peer is found to be slow, or what is written to it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio::time::Instant;
+
+use crate::{
+    answers::{Allowance, Payer},
+    config::STALLED_BEFORE_CUT,
+};
+
+/// Since when it stalls, and a number that tells it from others.
+pub(crate) type Place = (Instant, u64);
+
+/// All of them.
+pub(crate) struct Stalled {
+    max: usize,
+    numbers: AtomicU64,
+    readers: Mutex<BTreeMap<Place, Allowance>>,
+}
+
+impl Stalled {
+    pub(crate) const fn new(max: usize) -> Self {
+        Self { max, numbers: AtomicU64::new(0), readers: Mutex::new(BTreeMap::new()) }
+    }
+
+    fn readers(&self) -> MutexGuard<'_, BTreeMap<Place, Allowance>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn enter(&self, since: Instant, allowance: Allowance) -> Place {
+        let place = (since, self.numbers.fetch_add(1, Ordering::Relaxed));
+        self.readers().insert(place, allowance);
+        place
+    }
+
+    pub(crate) fn leave(&self, place: Place) {
+        self.readers().remove(&place);
+    }
+
+    /// Cuts those that stall longest, down to the limit. Whether there are too many still, who have not stalled for long.
+    pub(crate) fn trim(&self) -> bool {
+        let now = Instant::now();
+        let mut readers = self.readers();
+        while readers.len() > self.max {
+            let Some(first) = readers.first_entry().filter(|first| is_due(first.key(), now)) else {
+                return true;
+            };
+            first.remove().cut();
+        }
+        false
+    }
+
+    /// Cuts the one that stalls longest of those who hold room: of one payer, or of all.
+    pub(crate) fn relieve(&self, payer: Option<&Payer>) {
+        let now = Instant::now();
+        let mut readers = self.readers();
+        let longest = readers
+            .iter()
+            .take_while(|(place, _)| is_due(place, now))
+            .find(|(_, allowance)| allowance.holds(payer))
+            .map(|(place, _)| *place);
+        if let Some(allowance) = longest.and_then(|place| readers.remove(&place)) {
+            allowance.cut();
+        }
+    }
+}
+
+fn is_due(place: &Place, now: Instant) -> bool {
+    place.0 + STALLED_BEFORE_CUT <= now
+}

@@ -1,0 +1,45 @@
+//! `[quota]` in `plenary.toml`: what one owner may have of what all owners share.
+//! Must not know: how a room counts it.
+
+use anyhow::bail;
+use plenary_edge::config::PAGE_RESERVED_BYTES;
+use serde::Deserialize;
+
+/// The table; what is absent has its default.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Quota {
+    /// Live streams of one owner at the same time, WebSockets and Server-Sent Events [default: 12000]
+    pub(crate) streams_per_owner: Option<usize>,
+    /// Bytes of large answers that are being made or read, of all owners [default: 128 MiB]
+    pub(crate) answer_bytes: Option<usize>,
+    /// The same of one owner [default: 48 MiB]
+    pub(crate) answer_bytes_per_owner: Option<usize>,
+}
+
+impl Quota {
+    /// The same, where it can be kept.
+    pub(super) fn checked(self) -> anyhow::Result<Self> {
+        let least = PAGE_RESERVED_BYTES;
+        if [self.answer_bytes, self.answer_bytes_per_owner].iter().flatten().any(|bytes| *bytes < least) {
+            bail!("`answer_bytes` and `answer_bytes_per_owner` in [quota] must be at least {least}");
+        }
+        if self.streams_per_owner == Some(0) {
+            bail!("`streams_per_owner` in [quota] must be at least 1");
+        }
+        Ok(self)
+    }
+
+    /// Sets the limits of the edge.
+    pub(super) fn limit(&self, config: &mut plenary_edge::Config) {
+        let Self { streams_per_owner, answer_bytes, answer_bytes_per_owner } = *self;
+        config.streams_max = config.streams_max.min(config.connections_max);
+        for (limit, set) in [
+            (&mut config.streams_per_payer_max, streams_per_owner),
+            (&mut config.answer_bytes_max, answer_bytes),
+            (&mut config.answer_bytes_per_payer_max, answer_bytes_per_owner),
+        ] {
+            *limit = set.unwrap_or(*limit);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What one owner takes of what all share: its live streams and its unread answers stop at its own share, and every other
+//! owner has its own.
+
+use std::time::Duration;
+
+use blackbox::{Agent, Pongs, Response, Server, Stream, eventually_within, render};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[track_caller]
+fn full(refused: &Response, code: &str) {
+    assert_eq!(refused.status, 429, "{refused}");
+    assert_eq!(refused.json()["error"]["code"], code, "{refused}");
+    assert_eq!(refused.header("retry-after"), Some("1"), "{refused}");
+}
+
+async fn stream(agent: &Agent) -> Result<Stream, Response> {
+    agent.try_stream("/v1/projects/atlas/events", &[]).await
+}
+
+async fn project(agent: &Agent) {
+    agent.post("/v1/projects", json!({"project_id": "atlas"})).await.ok(201);
+}
+
+/// WebSockets and event streams of all rooms and all agents of an owner count together; others have their own places.
+#[tokio::test]
+async fn the_live_streams_of_one_owner_leave_places_for_others() {
+    let server = Server::builder().config("[quota]\nstreams_per_owner = 2\n").start().await;
+    let (first, second) = (server.agent("@nick.first").await, server.agent("@nick.second").await);
+    project(&first).await;
+    let held = stream(&first).await.expect("the first stream");
+    let socket = second.connect().await;
+    full(&stream(&second).await.expect_err("no third stream"), "too_many_streams");
+    full(
+        &first.try_socket("/connect", &[], Pongs::Answer).await.expect_err("no third socket"),
+        "too_many_streams",
+    );
+    first.get("/sessions").await.ok(200);
+    // Another owner has its own.
+    let other = server.agent("@carol.bot").await;
+    let to_other = other.connect().await;
+    let again = other.connect().await;
+    // A place that is given back can be taken again.
+    held.cut().await;
+    let again_first =
+        eventually_within(PATIENCE, "a place is given back", async || stream(&first).await.ok()).await;
+    drop((socket, to_other, again, again_first));
+}
+
+/// Asks for something large, and reads no more than its status.
+async fn unread(agent: &Agent, path: &str) -> (TcpStream, u16) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4_096).expect("a small buffer");
+    let mut stream = socket.connect(agent.address().get()).await.expect("a connection");
+    let bearer = format!("Bearer {}", agent.token());
+    stream.write_all(&render("GET", path, &[("Authorization", &bearer)], None)).await.expect("sent");
+    let mut line = [0; 12];
+    stream.read_exact(&mut line).await.expect("an answer");
+    (stream, std::str::from_utf8(&line[9..]).expect("text").parse().expect("a status"))
+}
+
+fn package(number: usize) -> Value {
+    json!({
+        "package_id": format!("pkg_{number}"),
+        "project_id": "atlas",
+        "relay_version": "0.1",
+        "title": "Large",
+        "status": "complete",
+        "package_type": "standard",
+        "review_type": "none",
+        "created_at": "2026-01-01T00:00:00Z",
+        "created_by": {"id": "@nick.bot", "type": "agent"},
+        "content_md": "x".repeat(400_000),
+    })
+}
+
+/// One owner's unread answers fill its own share; it is told so, and others read as ever.
+#[tokio::test]
+async fn unread_answers_of_one_owner_leave_room_for_others() {
+    let config = "[quota]\nanswer_bytes = 16777216\nanswer_bytes_per_owner = 8388608\n";
+    let server = Server::builder().config(config).start().await;
+    let (nick, carol) = (server.agent("@nick.bot").await, server.agent("@carol.bot").await);
+    project(&nick).await;
+    for number in 0..6 {
+        nick.post("/v1/projects/atlas/packages", package(number)).await.ok(201);
+    }
+    let pages = "/v1/projects/atlas/packages?limit=1000";
+    let page = nick.get_large(pages).await.ok(200);
+    assert!(page["packages"].as_array().is_some_and(|packages| packages.len() < 6), "a page has its size");
+    assert!(page["next_cursor"].is_string(), "and says where it goes on");
+    let mut held = Vec::new();
+    for _ in 0..6 {
+        let (stream, status) = unread(&nick, pages).await;
+        assert!(matches!(status, 200 | 429), "{status}");
+        held.push(stream);
+        carol.get("/v1/projects").await.ok(200);
+    }
+    drop(held);
+}
