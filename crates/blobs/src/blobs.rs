@@ -53,18 +53,20 @@ impl Blobs {
         Self::over(Arc::new(InMemory::new()), String::new(), PART_OCTETS)
     }
 
-    /// Contents at a place.
+    /// Contents at a place. `variable` reads the secret ones of the environment's variables, wherever they came.
     ///
     /// # Errors
     /// When a directory can't be made, or a bucket's address or keys are missing.
-    pub fn open(place: &Place) -> Result<Self, OpenFault> {
+    pub fn open(place: &Place, variable: impl Fn(&str) -> Option<String>) -> Result<Self, OpenFault> {
+        #[cfg(not(feature = "s3"))]
+        let _ = variable;
         match place {
             Place::Memory => Ok(Self::in_memory()),
             Place::Own(path) => Self::in_directory(path, None),
             Place::Directory(path) => Self::in_directory(path, Some(STAGING_AGE_MIN)),
             #[cfg(feature = "s3")]
             Place::Bucket { bucket, prefix } => {
-                let store = crate::s3::bucket(bucket)?;
+                let store = crate::s3::bucket(bucket, variable)?;
                 Ok(Self::over(store, prefix.clone(), crate::s3::PART_OCTETS))
             }
             #[cfg(not(feature = "s3"))]

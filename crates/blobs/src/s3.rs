@@ -36,10 +36,21 @@ const RETRIES_MAX: usize = 3;
 const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
 
 /// The bucket of a name.
-pub(crate) fn bucket(name: &str) -> Result<Arc<dyn ObjectStore>, OpenFault> {
+pub(crate) fn bucket(
+    name: &str,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Arc<dyn ObjectStore>, OpenFault> {
     let retry =
         RetryConfig { max_retries: RETRIES_MAX, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
-    let store = AmazonS3Builder::from_env()
+    let mut builder = AmazonS3Builder::from_env();
+    // These two may not stand in the environment any more.
+    if let Some(key) = variable("AWS_SECRET_ACCESS_KEY") {
+        builder = builder.with_secret_access_key(key);
+    }
+    if let Some(token) = variable("AWS_SESSION_TOKEN") {
+        builder = builder.with_token(token);
+    }
+    let store = builder
         .with_bucket_name(name)
         .with_http_connector(Connector)
         .with_retry(retry)

@@ -32,7 +32,7 @@ struct Kept {
 
 fn places() -> [Kept; 2] {
     let directory = tempfile::tempdir().unwrap();
-    let blobs = Blobs::open(&Place::Directory(directory.path().join("blobs"))).unwrap();
+    let blobs = Blobs::open(&Place::Directory(directory.path().join("blobs")), |_| None).unwrap();
     [Kept { blobs: Blobs::in_memory(), directory: None }, Kept { blobs, directory: Some(directory) }]
 }
 

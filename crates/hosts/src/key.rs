@@ -6,6 +6,10 @@ use serde_json::Value;
 
 use crate::ConfigFault;
 
+/// What stands before a token in a header.
+const BEARER: &str = "Bearer ";
+/// What stands in the place of a credential.
+const HIDDEN: &str = "***";
 /// How much of another server's words is told on, in characters.
 const SAID_CHARS_MAX: usize = 500;
 
@@ -19,7 +23,7 @@ pub(crate) fn bearer(
     let value = value.filter(|value| !value.is_empty());
     let value =
         value.ok_or_else(|| fault(format!("names {name}, which is not set; export it and start again")))?;
-    let mut header = HeaderValue::try_from(format!("Bearer {value}"))
+    let mut header = HeaderValue::try_from(format!("{BEARER}{value}"))
         .map_err(|_| fault(format!("names {name}, whose value cannot stand in a header")))?;
     header.set_sensitive(true);
     Ok(header)
@@ -27,8 +31,41 @@ pub(crate) fn bearer(
 
 /// What an error says for people: its `message` or `detail`, or all of it, cut.
 pub(crate) fn said(error: &Value) -> String {
+    said_without(error, None)
+}
+
+/// The same without the credential that it was asked with, which servers repeat.
+pub(crate) fn said_without(error: &Value, credential: Option<&HeaderValue>) -> String {
     let inner = error.get("error").unwrap_or(error);
     let inner = inner.get("message").or_else(|| inner.get("detail")).unwrap_or(inner);
     let text = inner.as_str().map_or_else(|| inner.to_string(), str::to_owned);
-    text.chars().take(SAID_CHARS_MAX).collect()
+    // Before it is cut: half of a credential is too much.
+    without(text, credential).chars().take(SAID_CHARS_MAX).collect()
+}
+
+/// A text in which the credential stands nowhere any more.
+pub(crate) fn without(text: String, credential: Option<&HeaderValue>) -> String {
+    let value = credential.and_then(|header| header.to_str().ok());
+    match value.map(|value| value.trim_start_matches(BEARER)).filter(|secret| !secret.is_empty()) {
+        Some(secret) if text.contains(secret) => text.replace(secret, HIDDEN),
+        Some(_) | None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_credential_that_is_repeated_is_not_told_on() {
+        let key = bearer("api_key_env", "KEY", Some("sk-secret/1".into())).unwrap();
+        let told = |error: Value| said_without(&error, Some(&key));
+        assert_eq!(told(json!({"error": {"message": "no such key: sk-secret/1."}})), "no such key: ***.");
+        assert_eq!(told(json!({"odd": ["sk-secret/1"]})), r#"{"odd":["***"]}"#);
+        let long = format!("{}sk-secret/1", "x".repeat(SAID_CHARS_MAX - 4));
+        assert!(!told(json!(long)).contains("sk-s"), "nor a part of it");
+        assert_eq!(said_without(&json!("plain"), None), "plain");
+    }
 }

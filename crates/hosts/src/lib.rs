@@ -36,6 +36,8 @@ pub struct Around {
     pub attaching: Attaching,
     /// What stands between the server and its programs.
     pub launcher: Launcher,
+    /// Reads an environment variable.
+    pub variable: fn(&str) -> Option<String>,
 }
 
 /// The runner of a kind, from the members of the table of the agent `handle` that the kind itself knows.
@@ -48,7 +50,7 @@ pub fn runner(
     table: toml::Table,
     around: &Around,
 ) -> Result<Arc<dyn Runner>, ConfigFault> {
-    let variable = |name: &str| std::env::var(name).ok();
+    let variable = around.variable;
     match kind {
         "acp" => Ok(Arc::new(acp::Acp::new(config::read(table)?, &around.launcher)?)),
         "connected" => {

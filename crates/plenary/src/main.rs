@@ -7,6 +7,7 @@ mod guide;
 mod logs;
 mod out;
 mod paths;
+mod secrets;
 mod serve;
 mod server;
 
@@ -39,6 +40,17 @@ enum Cli {
     Client(cli::Command),
 }
 
+impl Cli {
+    /// Whether it starts programs that are not to see the secrets that it was given.
+    fn starts_programs(&self) -> bool {
+        match self {
+            Self::Serve(_) => true,
+            Self::Demo(_) => false,
+            Self::Client(command) => command.is_host(),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|word| word == plenary_hosts::LAUNCH) {
@@ -49,6 +61,11 @@ fn main() -> ExitCode {
     }
     let Plenary { global, command } = Plenary::parse();
     let out = out::Out::new(global.json, global.no_color);
+    if command.starts_programs()
+        && let Err(error) = secrets::withdraw()
+    {
+        return finish(&out, Err(error));
+    }
     match command {
         Cli::Serve(args) => finish(&out, serve::run(&args, &out)),
         Cli::Demo(args) => finish(&out, demo::run(&args, &out)),

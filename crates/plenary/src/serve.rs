@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::{
     logs::{self, LogFormat},
     out::Out,
+    secrets,
     server::{Listen, OperatorToken, Server, Settings, Whereabouts},
 };
 
@@ -127,7 +128,7 @@ struct Operator {
 }
 
 fn operator(settings: &Settings) -> anyhow::Result<Operator> {
-    let given = std::env::var("PLENARY_OPERATOR_TOKEN").ok().filter(|token| !token.is_empty());
+    let given = secrets::variable("PLENARY_OPERATOR_TOKEN").filter(|token| !token.is_empty());
     if let Some(secret) = given {
         return Ok(Operator { token: OperatorToken::given(secret), _directory: None });
     }

@@ -33,7 +33,7 @@ pub(crate) enum Since {
     /// From the beginning.
     #[default]
     Start,
-    /// Behind the event of this number: of a run, or of each run of a thread.
+    /// Behind the event of this number: of a run, or of the first run of a thread.
     Id(u64),
     /// Behind an event of a thread: its run and its number.
     Place(RunId, u64),
@@ -50,6 +50,39 @@ impl Since {
             return Some(Self::Place(run.parse().ok()?, number(id)?));
         }
         number(text).map(Self::Id)
+    }
+
+    /// The same place by its run, in a thread or in one run of it. Numbers are of one run, so in a thread a number alone
+    /// is one of the first run: of what comes later nothing is left out.
+    ///
+    /// # Errors
+    /// When it names a run that is not there.
+    pub(crate) fn within(self, found: &Found) -> Result<Self, Refused> {
+        let first = || found.run.or_else(|| found.state.runs.first().map(|run| run.id));
+        match self {
+            Self::Id(0) | Self::Start => Ok(Self::Start),
+            Self::Id(id) => Ok(first().map_or(Self::Start, |run| Self::Place(run, id))),
+            Self::Place(run, id) => {
+                let is_there = found.run.is_none_or(|only| only == run) && found.state.run(run).is_some();
+                if is_there { Ok(Self::Place(run, id)) } else { Err(Refused::run_not_found()) }
+            }
+        }
+    }
+
+    /// The same, where events are followed from there on: it must be the place of an event, or everything up to it would
+    /// be left out.
+    ///
+    /// # Errors
+    /// When there is no such event yet.
+    pub(crate) fn reached(self, found: &Found) -> Result<Self, Refused> {
+        let Self::Place(run, id) = self else { return Ok(self) };
+        let last = found.state.run(run).map_or(0, |run| run.last_event_id);
+        if id <= last {
+            return Ok(self);
+        }
+        let text =
+            format!("the run has no event {id}, its last is {last}; leave `since` out to begin at the start");
+        Err(Refused::shape("invalid_since", text))
     }
 
     /// Whether it is behind an event.

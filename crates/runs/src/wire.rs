@@ -15,7 +15,7 @@ use crate::{
     id::{RunId, ThreadId},
     members::{Members, quoted},
     registry::Agent,
-    runner::{AgentOperation, FinishReason, Role},
+    runner::{AgentOperation, EventKind, FinishReason, Role},
     state::{RunState, RunStatus, ThreadState},
 };
 
@@ -180,6 +180,7 @@ impl Source {
         let members = String::from_utf8_lossy(&event.members);
         let own = match &event.artifact {
             Some(artifact) => with_artifact(&members, artifact),
+            None if event.kind == EventKind::ArtifactGenerated => with_artifact_id(&members, event),
             None => members.into_owned(),
         };
         self.event(event.run, event.id, event.kind.as_str(), event.role, event.depth, &own)
@@ -217,6 +218,22 @@ fn with_artifact(members: &str, artifact: &Artifact) -> String {
         ("artifact", whole.to_string()),
     ];
     Members::read(members.as_bytes()).unwrap_or_default().line(&own, &[])
+}
+
+/// What was made and is kept elsewhere is named by its place where its maker gave it no id.
+fn with_artifact_id(members: &str, event: &EventEmitted) -> String {
+    let read = Members::read(members.as_bytes()).unwrap_or_default();
+    if read.get("artifact_id").is_some() {
+        return members.to_owned();
+    }
+    let text = |name| read.text(name).ok().flatten().unwrap_or_default();
+    let id = format!("{}:{}", event.run, event.id);
+    let whole = json!({"id": id, "name": text("name"), "mime_type": text("mime_type"), "url": text("url")});
+    let mut own = vec![("artifact_id", quoted(&id))];
+    if !read.is_object("artifact") {
+        own.push(("artifact", whole.to_string()));
+    }
+    read.line(&own, &[])
 }
 
 const fn reason(reason: FinishReason) -> &'static str {

@@ -26,8 +26,6 @@ use crate::{
 
 /// Most messages that wait for a program that does not read; past it the run ends with an error.
 const MESSAGES_WAITING_MAX: usize = 64;
-/// How long the program may take to begin a session: it may have to be fetched first.
-const OPENING_TIME: Duration = Duration::from_secs(60);
 /// The version that is spoken here.
 const VERSION: u64 = 1;
 /// Of JSON-RPC: there is no such method.
@@ -92,7 +90,11 @@ pub(super) struct Link {
 
 impl Link {
     /// Starts the program and begins a session.
-    pub(super) async fn open(program: &Program, request: &RunRequest) -> Result<Self, String> {
+    pub(super) async fn open(
+        program: &Program,
+        request: &RunRequest,
+        opening_max: Duration,
+    ) -> Result<Self, String> {
         let Started { child, stdin, stdout, stderr, group } = process::start(program)?;
         let (to_program, lines) = mpsc::channel(MESSAGES_WAITING_MAX);
         tokio::spawn(write(lines, stdin));
@@ -107,11 +109,11 @@ impl Link {
             asked: 0,
             session: String::new(),
         };
-        match timeout(OPENING_TIME, link.begin(program)).await {
+        match timeout(opening_max, link.begin(program)).await {
             Ok(Ok(())) => Ok(link),
             Ok(Err(None)) => Err(link.gone().await),
             Ok(Err(Some(why))) => Err(format!("the agent began no session: {why}")),
-            Err(_) => Err(format!("the agent began no session within {} s", OPENING_TIME.as_secs())),
+            Err(_) => Err(format!("the agent began no session within {} s", opening_max.as_secs_f64())),
         }
     }
 
@@ -181,6 +183,11 @@ impl Link {
     pub(super) fn of_session(&self, mut members: Map<String, Value>) -> Value {
         members.insert("sessionId".into(), self.session.as_str().into());
         members.into()
+    }
+
+    /// Whether a message is of this session: a program may have others of its own.
+    pub(super) fn is_of_session(&self, params: &Value) -> bool {
+        params["sessionId"].as_str().is_none_or(|session| session == self.session)
     }
 
     /// The next message; `None` when the program has closed its output. May be dropped while it waits: nothing is lost.

@@ -31,6 +31,8 @@ use crate::{ConfigFault, Launcher, config, program::Program, until_canceled};
 pub const RESTING_MAX: usize = 32;
 /// How long a process is kept for its thread unless it is said.
 const REST: Duration = Duration::from_secs(15 * 60);
+/// How long a program may take to begin a session unless it is said: it may have to be fetched first.
+const OPENING_MAX: Duration = Duration::from_secs(60);
 
 /// The table of an agent of this kind.
 #[derive(Debug, Clone, Deserialize)]
@@ -47,6 +49,9 @@ pub struct Settings {
     /// How long a process is kept for its thread between two runs, such as `15m`.
     #[serde(default)]
     pub rest: Option<String>,
+    /// How long the program may take to begin a session, such as `60s`; past it the run ends with an error.
+    #[serde(default)]
+    pub opening_max: Option<String>,
     /// What it is for, one line.
     #[serde(default)]
     pub purpose: String,
@@ -61,6 +66,7 @@ pub struct Acp {
     settings: Settings,
     program: Program,
     rest: Duration,
+    opening_max: Duration,
     resting: Mutex<Parked>,
 }
 
@@ -72,7 +78,10 @@ impl Acp {
     pub fn new(settings: Settings, launcher: &Launcher) -> Result<Self, ConfigFault> {
         let program = Program::new(&settings.command, settings.directory.as_ref(), &settings.env, launcher)?;
         let rest = settings.rest.as_deref().map(|text| config::duration("rest", text)).transpose()?;
-        Ok(Self { settings, program, rest: rest.unwrap_or(REST), resting: Mutex::default() })
+        let opening = settings.opening_max.as_deref().map(|text| config::duration("opening_max", text));
+        let opening_max = opening.transpose()?.unwrap_or(OPENING_MAX);
+        let rest = rest.unwrap_or(REST);
+        Ok(Self { settings, program, rest, opening_max, resting: Mutex::default() })
     }
 
     async fn carry_out(&self, request: &RunRequest, run: Run) -> Ended {
@@ -108,7 +117,7 @@ impl Acp {
         {
             return Ok(link);
         }
-        Link::open(&self.program, request).await
+        Link::open(&self.program, request, self.opening_max).await
     }
 
     fn resting(&self) -> MutexGuard<'_, Parked> {

@@ -99,11 +99,16 @@ impl<'a> Turn<'a> {
                     self.put_out().await?;
                     return Ok(Over::Ended(ended(result)));
                 }
-                Some(Message::Notice { method, params }) if method == "session/update" => {
+                Some(Message::Notice { method, params })
+                    if method == "session/update" && self.link.is_of_session(&params) =>
+                {
                     self.update(&params["update"]).await?;
                 }
                 Some(Message::Request { id, method, params }) if method == "session/request_permission" => {
-                    self.question(Question::new(id, &params)).await?;
+                    match self.link.is_of_session(&params) {
+                        true => self.question(Question::new(id, &params)).await?,
+                        false => self.link.answer(&id, &cancelled())?,
+                    }
                 }
                 Some(Message::Request { id, .. }) => self.link.refuse(&id)?,
                 Some(Message::Answer { .. } | Message::Notice { .. }) => {}

@@ -16,7 +16,7 @@ use plenary_outward::{
 use tokio::time::{sleep, timeout};
 
 use super::chat::{Answer, MESSAGE_OCTETS_MAX};
-use crate::key::said;
+use crate::key::{said_without, without};
 
 /// How long nothing may come of an answer.
 const SILENCE_MAX: Duration = Duration::from_secs(180);
@@ -48,8 +48,12 @@ enum Failed {
 }
 
 impl Server {
-    /// Asks; `heard` gets text as it comes. Or what went wrong, for people.
+    /// Asks; `heard` gets text as it comes. Or what went wrong, for people, without the key.
     pub(super) async fn ask(&self, question: &Bytes, heard: impl Fn(&str)) -> Result<Answer, String> {
+        self.asked(question, heard).await.map_err(|why| without(why, self.key.as_ref()))
+    }
+
+    async fn asked(&self, question: &Bytes, heard: impl Fn(&str)) -> Result<Answer, String> {
         let mut pause = FIRST_PAUSE;
         for _ in 1..ATTEMPTS_MAX {
             match self.attempt(question, &heard).await {
@@ -91,8 +95,8 @@ impl Server {
         let (status, pause) = (response.status(), retry_after(response.headers()));
         let body = timeout(SILENCE_MAX, within(response.into_body(), REFUSAL_OCTETS_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
-        let words =
-            serde_json::from_slice(&body).map_or(String::new(), |error| format!(": {}", said(&error)));
+        let words = serde_json::from_slice(&body)
+            .map_or(String::new(), |error| format!(": {}", said_without(&error, self.key.as_ref())));
         let why = self.told(&format!("it answered {status}{words}"));
         let passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
         if passing { Failed::Passing(why, pause) } else { Failed::Refused(why) }
@@ -107,7 +111,7 @@ impl Server {
             let whole = timeout(SILENCE_MAX, within(body, EVENT_OCTETS_MAX)).await;
             let whole = whole.map_err(|_| Failed::Refused(self.told("it fell silent")))?;
             let whole = whole.map_err(|why| Failed::Refused(self.told(&why)))?;
-            heard(&answer.take(&whole).map_err(Failed::Refused)?);
+            heard(&answer.take(&whole, self.key.as_ref()).map_err(Failed::Refused)?);
             return answer.ended().map_err(Failed::Refused);
         }
         let (mut parser, mut items) = (Parser::holding(EVENT_OCTETS_MAX), Vec::new());
@@ -131,7 +135,7 @@ impl Server {
                 if event.data.trim() == "[DONE]" {
                     return answer.ended().map_err(Failed::Refused);
                 }
-                let added = answer.take(event.data.as_bytes()).map_err(Failed::Refused)?;
+                let added = answer.take(event.data.as_bytes(), self.key.as_ref()).map_err(Failed::Refused)?;
                 if !added.is_empty() {
                     heard(&added);
                 }

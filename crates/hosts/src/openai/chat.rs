@@ -1,10 +1,11 @@
 //! The wire of OpenAI's chat completions: messages there, pieces of one message back.
 //! Must not know: connections, runs.
 
+use http::HeaderValue;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{key::said, tools::Tool};
+use crate::{key::said_without, tools::Tool};
 
 /// Most octets of one message of the model, its calls of tools included; past it the answer is given up.
 pub(super) const MESSAGE_OCTETS_MAX: usize = 1 << 20;
@@ -93,7 +94,7 @@ pub(super) fn question(
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Piece {
     #[serde(default)]
-    choices: Vec<Choice>,
+    choices: Option<Vec<Choice>>,
     #[serde(default)]
     usage: Option<Value>,
     #[serde(default)]
@@ -155,17 +156,18 @@ impl Answer {
         if self.begun { Ok(self) } else { Err("the model's answer has no message".into()) }
     }
 
-    /// Takes a piece in; the text that it adds, or what is wrong.
-    pub(super) fn take(&mut self, json: &[u8]) -> Result<String, String> {
+    /// Takes a piece in; the text that it adds, or what is wrong, without the key that it was asked
+    /// with.
+    pub(super) fn take(&mut self, json: &[u8], key: Option<&HeaderValue>) -> Result<String, String> {
         let piece: Piece = serde_json::from_slice(json)
             .map_err(|error| format!("the model's answer is not readable: {error}"))?;
         if let Some(error) = piece.error {
-            return Err(format!("the model's server said: {}", said(&error)));
+            return Err(format!("the model's server said: {}", said_without(&error, key)));
         }
         self.usage = piece.usage.or(self.usage.take());
         let mut added = String::new();
         // Only one was asked for.
-        let Some(choice) = piece.choices.into_iter().next() else { return Ok(added) };
+        let Some(choice) = piece.choices.into_iter().flatten().next() else { return Ok(added) };
         self.begun = true;
         self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
         let delta = choice.delta.unwrap_or_default();
@@ -237,7 +239,7 @@ mod tests {
     fn taken(pieces: &[Value]) -> Answer {
         let mut answer = Answer::default();
         for piece in pieces {
-            answer.take(piece.to_string().as_bytes()).unwrap();
+            answer.take(piece.to_string().as_bytes(), None).unwrap();
         }
         answer
     }
@@ -257,7 +259,7 @@ mod tests {
             delta(json!({"tool_calls": [{"index": 0, "function": {"arguments": "{\"x\":"}}]})),
             delta(json!({"tool_calls": [{"index": 0, "function": {"arguments": "1}"}}]})),
             json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}),
-            json!({"choices": [], "usage": {"total_tokens": 7}}),
+            json!({"choices": null, "usage": {"total_tokens": 7}}),
         ]);
         assert_eq!(
             (answer.content.as_str(), answer.finish_reason.as_deref()),
@@ -289,12 +291,14 @@ mod tests {
     fn what_is_too_long_or_wrong_is_said() {
         let mut answer = Answer::default();
         let long = json!({"choices": [{"delta": {"content": "x".repeat(MESSAGE_OCTETS_MAX)}}]}).to_string();
-        answer.take(long.as_bytes()).unwrap();
-        assert!(answer.take(br#"{"choices":[{"delta":{"content":"x"}}]}"#).unwrap_err().contains("longer"));
+        answer.take(long.as_bytes(), None).unwrap();
+        assert!(
+            answer.take(br#"{"choices":[{"delta":{"content":"x"}}]}"#, None).unwrap_err().contains("longer")
+        );
         let far = json!({"choices": [{"delta": {"tool_calls": [{"index": CALLS_MAX}]}}]}).to_string();
-        assert!(Answer::default().take(far.as_bytes()).unwrap_err().contains("more than 64"));
-        let error = Answer::default().take(br#"{"error":{"message":"no credit"}}"#).unwrap_err();
+        assert!(Answer::default().take(far.as_bytes(), None).unwrap_err().contains("more than 64"));
+        let error = Answer::default().take(br#"{"error":{"message":"no credit"}}"#, None).unwrap_err();
         assert_eq!(error, "the model's server said: no credit");
-        assert!(Answer::default().take(b"[").is_err());
+        assert!(Answer::default().take(b"[", None).is_err());
     }
 }

@@ -17,7 +17,7 @@ use plenary_runs::limits::{ARTIFACT_OCTETS_MAX, EVENT_OCTETS_MAX};
 use serde_json::{Map, Value};
 use tokio::time::{sleep, timeout};
 
-use crate::{ConfigFault, key::said};
+use crate::{ConfigFault, key::said_without};
 
 /// How long nothing may come: keepalives are expected every 15 s.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
@@ -136,8 +136,8 @@ impl Link {
         }
         let body = timeout(ANSWER_TIME, within(answer.into_body(), REFUSAL_OCTETS_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
-        let words =
-            serde_json::from_slice(&body).map_or(String::new(), |error| format!(": {}", said(&error)));
+        let words = serde_json::from_slice(&body)
+            .map_or(String::new(), |error| format!(": {}", said_without(&error, self.token.as_ref())));
         Err(self.told(&format!("it answered {status}{words}")))
     }
 

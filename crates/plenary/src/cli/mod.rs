@@ -91,6 +91,13 @@ pub(crate) struct Global {
     pub no_color: bool,
 }
 
+impl Command {
+    /// Whether it hosts an agent here, whose programs it starts.
+    pub(crate) fn is_host(&self) -> bool {
+        matches!(self, Self::Agent(agent::Command::Host(_)))
+    }
+}
+
 /// The client commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

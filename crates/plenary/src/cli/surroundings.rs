@@ -3,6 +3,8 @@
 
 use std::{path::PathBuf, rc::Rc};
 
+use crate::secrets;
+
 type Variables = dyn Fn(&str) -> Option<String>;
 
 /// The process's surroundings, or a test's.
@@ -14,7 +16,7 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// Those of this process. Nothing is read before it is asked for but the working directory.
     pub(crate) fn of_process() -> Self {
-        Self { var: Rc::new(|name: &str| std::env::var(name).ok()), directory: std::env::current_dir().ok() }
+        Self { var: Rc::new(secrets::variable), directory: std::env::current_dir().ok() }
     }
 
     /// A variable; empty counts as unset.

@@ -282,7 +282,7 @@ mod tests {
     fn all(text: &str) -> anyhow::Result<Agents> {
         let file: File = toml::from_str(text)?;
         let (attaching, launcher) = (Attaching::default(), Launcher::none());
-        let around = Around { toolbox: Arc::new(NoTools), attaching, launcher };
+        let around = Around { toolbox: Arc::new(NoTools), attaching, launcher, variable: |_| None };
         agents(&file.runs, &file.agents, &around)
     }
 

@@ -10,6 +10,7 @@ use plenary_retrieval::{PARTS_FORM, Semantic};
 use plenary_retrieval_vectors::{FileShelf, MemoryShelf, SharedShelf, Shelf, Vectors};
 
 use super::Settings;
+use crate::secrets;
 
 /// The file of vectors in the data directory.
 pub(super) const VECTORS: &str = "vectors";
@@ -19,7 +20,7 @@ pub(super) async fn open(settings: &Settings) -> anyhow::Result<Option<Arc<dyn S
     let Some(source) = settings.embeddings.clone() else { return Ok(None) };
     let (directory, database) = (settings.data.clone(), settings.database.clone());
     let opening = move || {
-        let embedder = source.open(std::env::var(KEY_VARIABLE).ok().as_deref())?;
+        let embedder = source.open(secrets::variable(KEY_VARIABLE).as_deref())?;
         let shelf = shelf(directory.as_deref(), database.as_deref(), &*embedder)?;
         Ok::<_, anyhow::Error>(Arc::new(Vectors::new(embedder, shelf)) as Arc<dyn Semantic>)
     };

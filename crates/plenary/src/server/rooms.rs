@@ -20,6 +20,7 @@ use plenary_sessions::Sessions;
 use plenary_telemetry::Telemetry;
 
 use super::{Settings, agents::Agents};
+use crate::secrets;
 
 /// What the rooms share.
 #[derive(Clone)]
@@ -80,7 +81,10 @@ impl Rooms {
         let blobs = settings
             .blobs
             .as_ref()
-            .map(|place| Blobs::open(place).with_context(|| format!("opening the place of blobs {place}")))
+            .map(|place| {
+                Blobs::open(place, secrets::variable)
+                    .with_context(|| format!("opening the place of blobs {place}"))
+            })
             .transpose()?;
         let context = Context::new(
             log.clone(),

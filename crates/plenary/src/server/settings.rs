@@ -23,7 +23,7 @@ use super::{
     agents::{AgentTable, Agents, RunsTable, agents},
 };
 use crate::{
-    paths,
+    paths, secrets,
     serve::{ServeArgs, parse_duration},
 };
 pub(crate) use listen::{Listen, ListenSource};
@@ -250,8 +250,14 @@ impl Settings {
             (None, None) => None,
             _ => bail!("TLS needs both a certificate (--tls-cert) and its key (--tls-key)"),
         };
-        let named = args.embeddings.clone().or(file.embeddings).filter(|text| !text.is_empty());
-        let database = args.database.clone().or(file.database);
+        let named = args
+            .embeddings
+            .clone()
+            .or_else(|| secrets::variable("PLENARY_EMBEDDINGS"))
+            .or(file.embeddings)
+            .filter(|text| !text.is_empty());
+        let database =
+            args.database.clone().or_else(|| secrets::variable("PLENARY_DATABASE")).or(file.database);
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), database.is_some())?;
         let (around, toolbox) = around(&file.runs);
         let settings = Self {
@@ -340,7 +346,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 /// OpenTelemetry has variables of its own, and they are the only ones (wire.md D.6). What is wrong in them is said;
 /// spans are no reason not to serve.
 fn telemetry() -> Option<plenary_telemetry::Settings> {
-    let configured = plenary_telemetry::Settings::read(|name| std::env::var(name).ok());
+    let configured = plenary_telemetry::Settings::read(secrets::variable);
     for warning in &configured.warnings {
         tracing::warn!("{warning}");
     }
@@ -362,7 +368,15 @@ fn blobs(said: Option<String>, data: Option<&Path>, has_database: bool) -> anyho
 fn around(runs: &RunsTable) -> (Around, Arc<OwnTools>) {
     let toolbox = Arc::new(OwnTools::default());
     let attaching = Attaching::new(runs.instances_per_owner_max());
-    (Around { toolbox: toolbox.clone(), attaching, launcher: Launcher::this_binary() }, toolbox)
+    (
+        Around {
+            toolbox: toolbox.clone(),
+            attaching,
+            launcher: Launcher::this_binary(),
+            variable: secrets::variable,
+        },
+        toolbox,
+    )
 }
 
 fn trusted(proxies: &[String]) -> anyhow::Result<Vec<TrustedNet>> {

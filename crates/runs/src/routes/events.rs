@@ -144,7 +144,7 @@ async fn answer(
     let invalid = || Refused::shape("invalid_since", "`since` must be the id of an event");
     if switch(stream, "stream", "invalid_stream")? {
         let since = text(headers, "last-event-id").or(since);
-        let since = Since::read(since).ok_or_else(invalid)?;
+        let since = Since::read(since).ok_or_else(invalid)?.within(&found)?.reached(&found)?;
         let watch = runs.watch(asking, found.source.thread)?;
         return runs.live(asking, (found.source, watch), found.run, since).await;
     }
@@ -153,7 +153,10 @@ async fn answer(
         (None, Some(run)) if method != Method::HEAD => {
             runs.drain(&found, run, &reader(asking, headers)?).await?
         }
-        (since, _) => runs.page(&found, Since::read(since).ok_or_else(invalid)?).await?,
+        (since, _) => {
+            let since = Since::read(since).ok_or_else(invalid)?.within(&found)?;
+            runs.page(&found, since).await?
+        }
     };
     let mut response = json(array(&page));
     if let (true, Some(last)) = (page.more, page.events.last()) {

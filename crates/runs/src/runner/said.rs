@@ -12,6 +12,9 @@ use crate::{
     members::{Members, quoted},
 };
 
+/// How much of a reason that is none is told, in characters.
+const REASON_CHARS_MAX: usize = 100;
+
 /// The members that every event has; the room writes them (SC-22).
 const BASE: &[&str] = &["id", "run_id", "thread_id", "agent", "type", "role", "depth"];
 
@@ -262,14 +265,37 @@ impl Event {
     }
 }
 
-/// An artifact that its maker keeps has an id of its own, which would be in the way of the event's: it stands in
-/// `artifact_id` and in `artifact` (wire.md 4.4, no. 8).
+/// An artifact that its maker keeps may have an id of its own, which as `id` would be in the way of the event's: it
+/// stands in `artifact_id` and in `artifact` (wire.md 4.4, no. 8).
 fn artifact_id(kind: EventKind, members: &Members<'_>) -> Vec<(&'static str, String)> {
     let text = |name| members.text(name).ok().flatten().map(|text| quoted(&text));
-    let Some(id) = text("id").filter(|_| kind == EventKind::ArtifactGenerated) else { return Vec::new() };
+    let id = text("artifact_id").or_else(|| text("id")).filter(|_| kind == EventKind::ArtifactGenerated);
+    let Some(id) = id else { return Vec::new() };
+    if members.is_object("artifact") {
+        return vec![("artifact_id", id)];
+    }
     let [name, url, mime_type] = ["name", "url", "mime_type"].map(|name| text(name).unwrap_or_default());
     let artifact = [("id", id.clone()), ("name", name), ("url", url), ("mime_type", mime_type)];
     vec![("artifact_id", id), ("artifact", Members::default().line(&artifact, &[]))]
+}
+
+/// A member as text: what is none is told as the JSON that it is.
+fn told(members: &Members<'_>, name: &'static str) -> Option<String> {
+    let value = members.get(name)?;
+    Some(members.text(name).ok().flatten().unwrap_or_else(|| value.get().to_owned()))
+}
+
+/// What is told of a run whose end gives no reason that there is.
+fn odd_reason(reason: Option<&str>, why: Option<String>) -> String {
+    let reason = reason.map_or_else(
+        || "no finish_reason".into(),
+        |reason| {
+            let shown: String = reason.chars().take(REASON_CHARS_MAX).collect();
+            format!("finish_reason {shown:?}")
+        },
+    );
+    let more = why.map_or_else(String::new, |why| format!("; it said: {why}"));
+    format!("the agent ended its run with {reason}, which is none of success, error and canceled{more}")
 }
 
 /// What a program says in one JSON object: an event, or the end of its run (wire.md D.8).
@@ -304,11 +330,18 @@ impl Said {
     }
 
     fn ended(members: &Members<'_>) -> Result<Self, NotAnEvent> {
-        let reason = members.get("finish_reason").ok_or(NotAnEvent::Member("finish_reason"))?;
-        let finish_reason: FinishReason =
-            serde_json::from_str(reason.get()).map_err(|_| NotAnEvent::Member("finish_reason"))?;
-        let result = members.text("result").map_err(NotAnEvent::Member)?;
-        let why = members.text("error").map_err(NotAnEvent::Member)?;
+        let (result, mut why) = (told(members, "result"), told(members, "error"));
+        let reason = told(members, "finish_reason");
+        // Whoever says that its run is over does nothing more: the run must not wait for another end.
+        let finish_reason = match reason.as_deref() {
+            Some("success") => FinishReason::Success,
+            Some("error") => FinishReason::Error,
+            Some("canceled") => FinishReason::Canceled,
+            other => {
+                why = Some(odd_reason(other, why));
+                FinishReason::Error
+            }
+        };
         let octets = result.as_ref().map_or(0, String::len) + why.as_ref().map_or(0, String::len);
         if octets > EVENT_OCTETS_MAX {
             return Err(NotAnEvent::TooLarge(octets));

@@ -85,7 +85,6 @@ fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
         (json!({"type": "TextOutput", "content": 1}), NotAnEvent::Member("content")),
         (json!({"type": "ToolCall", "function_name": "f", "args": "x"}), NotAnEvent::Member("args")),
         (json!({"type": "WaitForInput"}), NotAnEvent::Member("request_keys")),
-        (json!({"type": "RunCompleted", "finish_reason": "done"}), NotAnEvent::Member("finish_reason")),
         (json!({"type": "Made-up"}), NotAnEvent::UnknownType),
         (json!({"content": "x"}), NotAnEvent::UnknownType),
         (json!([1]), NotAnEvent::NotAnObject),
@@ -94,6 +93,19 @@ fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
     }
     let ended = said(json!({"type": "RunCompleted", "finish_reason": "error", "error": "no"}));
     assert_eq!(ended, Ok(Said::Ended(Ended::error("no"))));
+    for (reason, text) in [(json!("done"), "finish_reason \"done\""), (json!(null), "no finish_reason")] {
+        let Ok(Said::Ended(ended)) =
+            said(json!({"type": "RunCompleted", "finish_reason": reason, "result": "r"}))
+        else {
+            panic!("it ended")
+        };
+        assert_eq!((ended.finish_reason, ended.result.as_deref()), (FinishReason::Error, Some("r")));
+        assert!(ended.why.unwrap().contains(text));
+    }
+    for (result, text) in [(json!(7), "7"), (json!({"a": [1]}), r#"{"a":[1]}"#), (json!("x"), "x")] {
+        let ended = said(json!({"type": "RunCompleted", "finish_reason": "success", "result": result}));
+        assert_eq!(ended, Ok(Said::Ended(Ended::with(text))));
+    }
     assert_eq!(said(json!({"type": "RunStarted"})), Ok(Said::Started));
     assert_eq!(Event::text("a \"b\"").content().as_deref(), Some("a \"b\""));
 }

@@ -122,7 +122,8 @@ fn runner(args: &Host) -> Result<Arc<dyn Runner>, Failure> {
             Exec::new(settings, &launcher).map(|exec| Arc::new(exec) as Arc<dyn Runner>)
         }
         Kind::Acp => {
-            let settings = acp::Settings { command, directory, env, rest: None, purpose, tools };
+            let settings =
+                acp::Settings { command, directory, env, rest: None, opening_max: None, purpose, tools };
             Acp::new(settings, &launcher).map(|acp| Arc::new(acp) as Arc<dyn Runner>)
         }
     };

@@ -42,9 +42,10 @@ async fn sc_8_its_owner_stops_and_starts_an_agent() {
     let owner = server.owner("acme").await;
     let id = opened(&nick, &[PUPPET], Some("hang")).await;
     let run = active(&owner, "puppet").await;
-    for who in [&*nick, &server.owner("mallory").await] {
-        assert_eq!(who.post_empty("/agent/puppet/stop").await.ok(403)["code"], "forbidden");
-    }
+    assert_eq!(nick.post_empty("/agent/puppet/stop").await.ok(403)["code"], "forbidden");
+    // Another owner's token opens no session with it: there is no such agent.
+    let mallory = server.owner("mallory").await;
+    assert_eq!(mallory.post_empty("/agent/puppet/stop").await.ok(404)["code"], "agent_not_found");
     let described = turn(&owner, "puppet", "stop").await;
     assert_eq!((&described["stopped"], &described["handle"]), (&json!(true), &json!(PUPPET)));
     over(&owner, "puppet", &run, "canceled").await;

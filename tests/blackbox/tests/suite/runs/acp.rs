@@ -195,6 +195,36 @@ async fn sc_24_unknown_requests_are_answered() {
     assert!(!json!(events).to_string().contains("root:"), "{events:?}");
 }
 
+/// What the agent says in another session of its own is not of the run, and nobody is asked for that one's permissions.
+#[tokio::test]
+async fn sc_14_other_sessions_are_not_of_the_run() {
+    let (_server, nick) = editing().await;
+    let update =
+        json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "foreign"}});
+    let told = json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s-99", "update": update}});
+    let asks = json!({"jsonrpc": "2.0", "id": "p", "method": "session/request_permission", "params":
+        {"sessionId": "s-99", "toolCall": {"title": "rm"}, "options": [{"optionId": "y", "name": "Yes"}]}});
+    let events = outcome(&nick, AGENT, &format!("text a\nline {told}\nline {asks}\ntext b")).await;
+    assert_eq!((said(&events).concat().as_str(), finish(&events)), ("ab", "success"), "{events:?}");
+}
+
+/// One that never shakes hands is given up after its time, not after the run's.
+#[tokio::test]
+async fn sc_26_an_agent_that_never_answers_is_given_up() {
+    for script in [
+        "while :; do sleep 600; done",
+        r#"read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'; sleep 600"#,
+    ] {
+        let command = json!(["sh", "-c", script]);
+        let lines = format!("kind = \"acp\"\ncommand = {command}\nopening_max = \"300ms\"");
+        let server = serving(&[hosted(AGENT, &lines)]).await;
+        let nick = server.agent("@nick.ann").await;
+        let events = outcome(&nick, AGENT, "x").await;
+        let error = events.last().expect("an end")["error"].as_str().unwrap_or_default();
+        assert!(finish(&events) == "error" && error.contains("no session within 0.3 s"), "{events:?}");
+    }
+}
+
 /// Thoughts are not the answer.
 #[tokio::test]
 async fn sc_14_thoughts_are_not_the_result() {

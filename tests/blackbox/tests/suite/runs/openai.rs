@@ -59,6 +59,38 @@ async fn sc_29_completions_are_told() {
     assert!(!json!(events).to_string().contains(KEY), "the key is not told");
 }
 
+/// A server that repeats the key in what it refuses with is not believed to be entitled to show it.
+#[tokio::test]
+async fn sc_26_a_key_that_the_model_repeats_is_not_told() {
+    let words = format!("Incorrect API key provided: {KEY}. {}{KEY}", "x".repeat(450));
+    let error = json!({"error": {"message": words}});
+    let in_stream = format!("data: {error}\n\n");
+    for turn in [
+        Turn::Status(401, Vec::new(), error.clone()),
+        Turn::Status(400, Vec::new(), json!({"detail": {"headers": [format!("Bearer {KEY}")]}})),
+        Turn::Raw(in_stream.into_bytes()),
+        Turn::Raw(format!("data: {{\"{KEY}\n\n").into_bytes()),
+    ] {
+        let (server, nick, _model) = asking(vec![turn]).await;
+        let events = outcome(&nick, AGENT, "hi").await;
+        assert_eq!(finish(&events), "error");
+        let told = json!(events).to_string();
+        assert!(!told.contains("sk-scripted"), "{told}");
+        assert!(!server.logged().contains("sk-scripted"), "nor is it logged");
+    }
+}
+
+/// A piece without choices, as some servers write it, is no error.
+#[tokio::test]
+async fn sc_14_a_piece_without_choices_is_passed_over() {
+    let piece = |text: &str| delta(&json!({"content": text}), None);
+    let nothing = json!({"object": "chat.completion.chunk", "choices": null, "usage": {"total_tokens": 1}});
+    let turn = Turn::Stream(vec![piece("a"), nothing, piece("b"), delta(&json!({}), Some("stop"))]);
+    let (_server, nick, _model) = asking(vec![turn]).await;
+    let events = outcome(&nick, AGENT, "hi").await;
+    assert_eq!((said(&events).concat().as_str(), finish(&events)), ("ab", "success"), "{events:?}");
+}
+
 /// SC-4: the thread is the model's memory, and another thread has none of it.
 #[tokio::test]
 async fn sc_4_a_thread_remembers() {

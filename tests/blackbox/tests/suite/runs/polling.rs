@@ -8,6 +8,8 @@ use super::speak::{
     playing, poll, refused, said, status_becomes, types, whole,
 };
 
+use super::sse::Events;
+
 async fn poll_as(who: &Caller, run: &Run, reader: &str) -> Vec<Value> {
     list(who.call("GET", &events_of(run, ""), &[("X-Reader", reader)], None).await.ok(200))
 }
@@ -120,6 +122,65 @@ async fn sc_42_sc_48_a_thread_has_all_events_in_order() {
     }
     assert_eq!(poll(&nick, &second).await, whole(&nick, &second).await, "the queues are as they were");
     assert_eq!(types(&all).iter().filter(|kind| **kind == "RunStarted").count(), 3);
+}
+
+/// SC-42: numbers are of one run each, so `since` in a thread leaves out nothing of its later runs; and what it names is
+/// there, or the caller is told so.
+#[tokio::test]
+async fn sc_42_since_in_a_thread_leaves_out_no_later_run() {
+    let (server, nick) = echoing().await;
+    let first = chat(&nick, ECHO, "one two three four five").await;
+    let mut all = whole(&nick, &first).await;
+    let last = *ids(&all).last().expect("an end");
+    let begun = all.len();
+    let second = chat_on(&nick, &first, "two").await;
+    all.extend(whole(&nick, &second).await);
+    let view = |query: &str| at(ECHO, &format!("get_events/{}?{query}", first.thread));
+    for (since, from) in [
+        ("0".to_owned(), 0),
+        (last.to_string(), begun),
+        ((last + 7).to_string(), begun),
+        (format!("{}:{last}", first.id), begun),
+        (format!("{}:1", second.id), begun + 1),
+    ] {
+        let query = format!("since={since}");
+        assert_eq!(list(nick.get(&view(&query)).await.ok(200)), all[from..], "{query}");
+        if since != (last + 7).to_string() {
+            let followed = Events::get(&nick, &view(&format!("{query}&stream=true"))).await.rest().await;
+            assert_eq!(followed, all[from..], "{query}, followed");
+        }
+    }
+    let other = chat(&nick, ECHO, "elsewhere").await;
+    whole(&nick, &other).await;
+    for run in [&other.id, "00000000-0000-4000-8000-000000000000"] {
+        for query in [format!("since={run}:1"), format!("since={run}:1&stream=true")] {
+            assert_eq!(refused(&nick.get(&view(&query)).await, 404), "run_not_found");
+            assert_eq!(
+                refused(&nick.get(&events_of(&first, &format!("?{query}"))).await, 404),
+                "run_not_found"
+            );
+        }
+    }
+    drop(server);
+}
+
+/// SC-37: whoever goes on behind an event that there is not is told so, and does not miss what comes before it.
+#[tokio::test]
+async fn sc_37_a_place_ahead_of_the_log_is_refused() {
+    let (_server, nick) = playing().await;
+    let run = chat(&nick, PUPPET, "text a\nask name=Name?\ntext b").await;
+    status_becomes(&nick, &run, "waiting").await;
+    let stream = events_of(&run, "?stream=true");
+    let thread = at(PUPPET, &format!("get_events/{}?stream=true", run.thread));
+    for (path, ahead) in
+        [(&stream, "9".to_owned()), (&thread, format!("{}:9", run.id)), (&thread, "9".to_owned())]
+    {
+        let response = nick.call("GET", path, &[("Last-Event-ID", &ahead)], None).await;
+        assert_eq!(refused(&response, 422), "invalid_since", "{path} {ahead}");
+        assert!(response.text().contains("its last is 3"), "{response}");
+    }
+    cancel(&nick, &run).await;
+    assert_eq!(finish(&whole(&nick, &run).await), "canceled");
 }
 
 /// The view of a thread shows a run while it goes on.

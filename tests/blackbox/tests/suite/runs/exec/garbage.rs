@@ -146,15 +146,62 @@ async fn sc_22_members_of_its_own_are_handed_on() {
 #[tokio::test]
 async fn sc_26_why_an_end_was_none_is_told() {
     let (_server, nick) = playing().await;
-    for (end, why) in [
-        (r#"{"type":"RunCompleted","finish_reason":"great"}"#, "`finish_reason`"),
-        (r#"{"type":"RunCompleted","finish_reason":"success","result":{"a":1}}"#, "`result`"),
-        (r#"{"type":"RunCompleted","finish_reason":"success","n":1e400}"#, "beyond what a double holds"),
-    ] {
+    for (end, why) in
+        [(r#"{"type":"RunCompleted","finish_reason":"success","n":1e400}"#, "beyond what a double holds")]
+    {
         let events = outcome(&nick, PUPPET, &format!("line hello\nline {end}\nexit 0")).await;
         let error = events.last().expect("an end")["error"].as_str().unwrap_or_default();
         assert_eq!(finish(&events), "error");
         assert!(error.contains("2 lines") && error.contains(why), "{error}");
+    }
+}
+
+/// SC-14, SC-26: an end is the end, also where its reason is none or its result no text.
+#[tokio::test]
+async fn sc_26_an_odd_end_ends_the_run() {
+    let (_server, nick) = playing().await;
+    for (members, reason, result, error) in [
+        (r#""finish_reason":"done""#, "error", json!(null), "finish_reason \"done\", which is none of"),
+        (r#""finish_reason":7,"error":"no credit""#, "error", json!(null), "it said: no credit"),
+        (r#""result":"x""#, "error", json!("x"), "no finish_reason"),
+        (r#""finish_reason":"success","result":7"#, "success", json!("7"), ""),
+        (r#""finish_reason":"success","result":{"a":[1]}"#, "success", json!("{\"a\":[1]}"), ""),
+        (r#""finish_reason":"error","error":{"code":3}"#, "error", json!(null), "{\"code\":3}"),
+    ] {
+        // The program goes on: nothing else ends the run.
+        let line = format!(r#"{{"type":"RunCompleted",{members}}}"#);
+        let events = outcome(&nick, PUPPET, &format!("line {line}\nhang")).await;
+        let end = events.last().expect("an end");
+        assert_eq!((finish(&events), &end["result"]), (reason, &result), "{line}");
+        assert!(end["error"].as_str().unwrap_or_default().contains(error), "{line}: {end}");
+    }
+}
+
+/// SC-24, SC-47: what is kept elsewhere has an id and stands in an object, whatever its maker said.
+#[tokio::test]
+async fn sc_24_sc_47_an_artifact_that_is_kept_elsewhere_has_an_id() {
+    let (_server, nick) = playing().await;
+    let url = "https://files.example/a";
+    for (said, id) in [
+        (r#""artifact_id":"mine""#, Some("mine")),
+        (r#""id":"old""#, Some("old")),
+        (r#""artifact_id":"mine","id":"old""#, Some("mine")),
+        (r#""x":1"#, None),
+    ] {
+        let line = format!(
+            r#"{{"type":"ArtifactGenerated","name":"a","url":"{url}","mime_type":"text/plain",{said}}}"#
+        );
+        let events = outcome(&nick, PUPPET, &format!("line {line}\nline {line}\ndone ok")).await;
+        for event in &events[1..3] {
+            let artifact = &event["artifact"];
+            assert!(event["id"].is_u64(), "the event keeps its own: {event}");
+            let told = event["artifact_id"].as_str().unwrap_or_default();
+            assert!(id.is_none_or(|id| id == told) && !told.is_empty(), "{event}");
+            let whole = json!({"id": told, "name": "a", "url": url, "mime_type": "text/plain"});
+            assert_eq!(*artifact, whole, "{event}");
+        }
+        let own = |at: usize| events[at]["artifact_id"].clone();
+        assert_eq!(own(1) == own(2), id.is_some(), "made twice, it is two unless its maker says otherwise");
     }
 }
 

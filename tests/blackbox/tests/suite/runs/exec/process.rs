@@ -21,6 +21,36 @@ async fn sc_1_the_servers_secrets_are_not_handed_down() {
     assert_eq!(said(&outcome(&nick, PUPPET, "read /proc/self/environ").await)[0].find("plo_"), None);
 }
 
+/// A program that counts, in what each of its ancestors was started with, what its server keeps to itself.
+const LOOKS_UP: &str = r#"read -r line; found=0; looked=0; process=$$
+    while [ "$process" -gt 1 ]; do
+        if tr '\0' '\n' < /proc/$process/environ > "$0.$$" 2>/dev/null; then
+            looked=$((looked + 1)); found=$((found + $(grep -c "$1" "$0.$$")))
+        fi
+        rm -f "$0.$$"
+        process=$(sed 's/.*) //' /proc/$process/stat | cut -d' ' -f2)
+    done
+    echo "{\"type\":\"TextOutput\",\"content\":\"$((looked > 1)) $found\"}"
+    echo '{"type":"RunCompleted","finish_reason":"success"}'"#;
+
+/// The server's secrets stand in no ancestor of a program either, where every process of the same user reads them.
+#[tokio::test]
+async fn sc_1_no_ancestor_shows_the_servers_secrets() {
+    let directory = blackbox::TempDir::new();
+    let note = directory.path().join("note").display().to_string();
+    let secrets = "plo_\\|secret-7c1";
+    let command = json!(["sh", "-c", LOOKS_UP, note, secrets]);
+    let server = blackbox::Server::builder()
+        .config(&hosted(PUPPET, &format!("kind = \"exec\"\ncommand = {command}")))
+        .env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=secret-7c1")
+        .env("PLENARY_FAR_TOKEN", "secret-7c1")
+        .env("AWS_SECRET_ACCESS_KEY", "secret-7c1")
+        .start()
+        .await;
+    let nick = server.agent("@nick.ann").await;
+    assert_eq!(said(&outcome(&nick, PUPPET, "x").await), ["1 0"]);
+}
+
 /// Programs find the system's commands.
 #[tokio::test]
 async fn sc_1_programs_have_a_path() {

@@ -56,6 +56,19 @@ async fn sc_1_an_owner_makes_its_agent() {
     assert_eq!((&described["purpose"], &described["tools"]), (&json!("helps & reads"), &json!(["a b"])));
 }
 
+/// The host's token stands in no process that the program could read it from.
+#[tokio::test]
+async fn sc_1_a_program_finds_no_token_of_its_host() {
+    let scene = super::Scene::new().await;
+    let script = r#"read -r line; parent=$PPID
+        for process in $$ $parent $(sed 's/.*) //' /proc/$parent/stat | cut -d' ' -f2); do
+            found="$found$(tr '\0' '\n' < /proc/$process/environ | grep -c PLENARY_TOKEN)"
+        done
+        echo "{\"type\":\"TextOutput\",\"content\":\"$found\"}"; echo '{"type":"RunCompleted","finish_reason":"success"}'"#;
+    let _host = hosting(&scene.machine, &[], &["sh", "-c", script]).await;
+    assert_eq!(said(&outcome(&scene.ann, AGENT, "x").await), ["000"]);
+}
+
 /// What can't be hosted is told before anything is asked of the server.
 #[tokio::test]
 async fn wrong_usage_is_told_at_once() {
