@@ -13,7 +13,7 @@ use crate::{
     Sessions,
     event::{SessionEvent, sequence, version},
     reads::Run,
-    room::{BY_AGENT, SessionRoom},
+    room::SessionRoom,
     state::{Participant, Phase, Seen, SessionState, Standing},
     wire::{self, Form},
 };
@@ -165,7 +165,7 @@ impl Sessions {
         before: Option<&str>,
         limit: usize,
     ) -> Result<SessionList, ReadError> {
-        let mut ids = self.ids(BY_AGENT, me, before, Order::Descending, limit + 1).await?;
+        let mut ids = self.ids_of(me, before, Order::Descending, limit + 1).await?;
         let more = ids.len() > limit;
         ids.truncate(limit);
         let next_cursor = ids.last().filter(|_| more).cloned();

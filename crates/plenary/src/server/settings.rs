@@ -17,6 +17,9 @@ use plenary_edge::{Origin, TrustedNet};
 use plenary_hosts::{Around, Attaching, Launcher};
 use serde::Deserialize;
 
+mod quota;
+
+use self::quota::Quota;
 use super::{
     OwnTools,
     agents::{AgentTable, Agents, RunsTable, agents},
@@ -47,6 +50,7 @@ pub(crate) struct Settings {
     pub(crate) blobs: Option<Place>,
     pub(crate) seed: Option<PathBuf>,
     pub(crate) grace: Duration,
+    pub(crate) quota: Quota,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) public_url: Option<String>,
     pub(crate) connections_max: Option<usize>,
@@ -92,6 +96,7 @@ struct File {
     frames: FramesTable,
     context: ContextTable,
     runs: RunsTable,
+    quota: Quota,
     agents: BTreeMap<String, AgentTable>,
 }
 
@@ -197,6 +202,7 @@ impl Settings {
             blobs: Some(Place::Memory),
             seed: None,
             grace: plenary_sessions::Config::default().grace,
+            quota: Quota::default(),
             tls: None,
             public_url: None,
             connections_max: None,
@@ -247,6 +253,7 @@ impl Settings {
             database,
             seed: args.seed.clone().or(file.seed),
             grace: args.grace.or(grace).unwrap_or(plenary_sessions::Config::default().grace),
+            quota: file.quota,
             tls,
             public_url: args.public_url.clone().or(file.public_url),
             connections_max: file.connections_max,
