@@ -22,6 +22,7 @@ mod rebinding;
 mod routes;
 mod serving;
 mod socket;
+mod strict;
 mod tls;
 mod traced;
 

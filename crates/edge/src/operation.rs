@@ -11,7 +11,9 @@ use http::{Method, StatusCode};
 use plenary_kernel::Class;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{error::ErrorBody, exposed::Exposed, measured::Measured, metrics::OperationMetrics};
+use crate::{
+    error::ErrorBody, exposed::Exposed, measured::Measured, metrics::OperationMetrics, strict::Shape,
+};
 
 /// Makes the schema of one type, with what it refers to in the generator.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
@@ -143,7 +145,7 @@ impl OperationDoc {
     pub fn request<T: JsonSchema>(mut self) -> Self {
         self.request = Some(|generator| generator.subschema_for::<T>());
         self.request_required = true;
-        self
+        self.errors(Class::Malformed, &["unknown_member"])
     }
 
     /// The body it takes, or none.
@@ -243,7 +245,8 @@ impl OperationDoc {
     }
 }
 
-type Mount<S> = Box<dyn FnOnce(MethodFilter, Arc<OperationMetrics>) -> MethodRouter<S> + Send>;
+type Mount<S> =
+    Box<dyn FnOnce(MethodFilter, Arc<OperationMetrics>, Option<Arc<Shape>>) -> MethodRouter<S> + Send>;
 
 /// An operation and what answers it.
 pub struct Operation<S> {
@@ -258,7 +261,11 @@ impl<S: Clone + Send + Sync + 'static> Operation<S> {
         H: Handler<T, S>,
         T: 'static,
     {
-        Self { doc, mount: Box::new(|method, metrics| on(method, Measured::new(handler, metrics))) }
+        let mount: Mount<S> = Box::new(|method, metrics, shape| {
+            let measured = Measured::new(handler, metrics);
+            on(method, measured.of_shape(shape))
+        });
+        Self { doc, mount }
     }
 
     /// Its description.
