@@ -16,6 +16,8 @@ pub const ORG_MEMBERS_MAX: usize = 10_000;
 pub const ROLES_PER_MEMBER_MAX: usize = 16;
 /// Most unanswered contact requests of one agent; past it 429 `too_many_contacts`.
 pub const CONTACTS_PENDING_MAX: usize = 1_000;
+/// Most contact requests of one page; past it 400 `invalid_limit`.
+pub const CONTACTS_PAGE_MAX: usize = 100;
 /// Longest message of a contact request, in octets of UTF-8; past it 400 `invalid_message`.
 pub const CONTACT_MESSAGE_OCTETS_MAX: usize = 4_096;
 /// Most rows of a page of blocks; past it 400 `invalid_limit` (wire.md 2.2).

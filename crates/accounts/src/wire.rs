@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use plenary_kernel::{AgentHandle, AllowEntry, ContactId, OwnerName, Refusal, SovereignHandle};
+use plenary_kernel::{AgentHandle, AllowEntry, ContactId, OwnerName, Refusal, SovereignHandle, TimestampMs};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -332,6 +332,33 @@ pub struct MemberView {
     pub handle: SovereignHandle,
     /// Its roles.
     pub roles: BTreeSet<Role>,
+}
+
+/// A contact request that waits for an answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PendingContact {
+    /// The request.
+    pub request_id: ContactId,
+    /// Who asks.
+    pub from: AgentHandle,
+    /// Who is asked; there may be nobody of that handle.
+    pub to: AgentHandle,
+    /// What was said with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// When it was asked, epoch milliseconds.
+    #[schemars(with = "u64")]
+    pub created_at: TimestampMs,
+}
+
+/// `GET /contacts`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PendingContacts {
+    /// Those asked of the agent oldest first, those that it asked by handle.
+    pub contacts: Vec<PendingContact>,
+    /// Passed back as `cursor`; present when there may be more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
 }
 
 /// A contact request that was taken, whether or not there is anybody to ask.

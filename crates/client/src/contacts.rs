@@ -13,7 +13,43 @@ pub struct Requested {
     pub request_id: ContactId,
 }
 
+/// A request that waits for an answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Pending {
+    /// The request's id.
+    pub request_id: ContactId,
+    /// Who asks.
+    pub from: AgentHandle,
+    /// Who is asked.
+    pub to: AgentHandle,
+    /// What was said with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// When, epoch milliseconds.
+    pub created_at: u64,
+}
+
+/// The answer of `GET /contacts`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PendingList {
+    /// The requests.
+    pub contacts: Vec<Pending>,
+    /// Where the next page begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
 impl Client {
+    /// `GET /contacts`: the requests that wait for this agent's answer, or with `outgoing` those that it made.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn contacts(&self, outgoing: bool, cursor: Option<&str>) -> Result<Reply<PendingList>> {
+        let direction = if outgoing { "outgoing" } else { "incoming" };
+        let cursor = cursor.map(|cursor| format!("&cursor={}", segment(cursor))).unwrap_or_default();
+        self.get(&format!("/contacts?direction={direction}{cursor}")).await
+    }
+
     /// `POST /contacts {to, message?}`.
     ///
     /// # Errors

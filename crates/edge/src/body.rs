@@ -15,7 +15,7 @@ use hyper::body::Body as _;
 use plenary_kernel::{Class, Refusal, json, limits::BODY_OCTETS_MAX};
 use serde::de::DeserializeOwned;
 
-use crate::guard::Fault;
+use crate::{guard::Fault, strict::Strict};
 
 /// A body that passed the strict check of [`json::check`], or an empty one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,7 +164,11 @@ impl<S: Sync> FromRequest<S> for Received {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
         let (parts, body) = request.into_parts();
-        Ok(Self(read_json(&parts.headers, body, BODY_OCTETS_MAX).await))
+        let read = read_json(&parts.headers, body, BODY_OCTETS_MAX).await;
+        Ok(Self(match parts.extensions.get::<Strict>() {
+            Some(Strict(shape)) => read.and_then(|body| shape.check(body.bytes()).map(|()| body)),
+            None => read,
+        }))
     }
 }
 

@@ -25,6 +25,7 @@ mod routes;
 mod serving;
 mod socket;
 mod stalled;
+mod strict;
 mod tls;
 mod traced;
 

@@ -12,7 +12,13 @@ use std::{
 use axum::{extract::Request, handler::Handler, response::Response};
 use pin_project_lite::pin_project;
 
-use crate::{answers::Allowance, error::bug_response, metrics::OperationMetrics, traced::Traced};
+use crate::{
+    answers::Allowance,
+    error::bug_response,
+    metrics::OperationMetrics,
+    strict::{self, Asked, HANDLING_STRICT, PREFERENCE_APPLIED, Shape, Strict},
+    traced::Traced,
+};
 
 /// A handler with the counters of its operation.
 #[derive(Clone)]
@@ -20,17 +26,24 @@ pub(crate) struct Measured<H> {
     handler: H,
     metrics: Arc<OperationMetrics>,
     reserves: usize,
+    /// What its body may hold, for strict handling.
+    shape: Option<Arc<Shape>>,
 }
 
 impl<H> Measured<H> {
     pub(crate) fn new(handler: H, metrics: Arc<OperationMetrics>) -> Self {
-        Self { handler, metrics, reserves: 0 }
+        Self { handler, metrics, reserves: 0, shape: None }
     }
 
     /// Its answers may need so many bytes.
     pub(crate) fn reserving(mut self, bytes: usize) -> Self {
         self.reserves = bytes;
         self
+    }
+
+    /// Where a body has a known shape, a request may ask to be held to it.
+    pub(crate) fn of_shape(self, shape: Option<Arc<Shape>>) -> Self {
+        Self { shape, ..self }
     }
 }
 
@@ -48,7 +61,15 @@ where
             allowance.expects(self.reserves);
         }
         let traced = self.metrics.traced.begin(&mut request, begun);
-        Measuring { handling: self.handler.call(request, state), metrics: self.metrics, begun, traced }
+        let mut preferred = false;
+        if let Some(shape) = self.shape
+            && let Some(asked) = strict::asked(request.uri(), request.headers())
+        {
+            preferred = asked == Asked::Preference;
+            request.extensions_mut().insert(Strict(shape));
+        }
+        let handling = self.handler.call(request, state);
+        Measuring { handling, metrics: self.metrics, begun, traced, preferred }
     }
 }
 
@@ -60,6 +81,8 @@ pin_project! {
         metrics: Arc<OperationMetrics>,
         begun: Instant,
         traced: Option<Box<Traced>>,
+        // Whether strict handling was preferred, and applied.
+        preferred: bool,
     }
 }
 
@@ -71,8 +94,11 @@ impl<F: Future<Output = Response>> Future for Measuring<F> {
         let logged = measuring.traced.as_ref().map(|traced| traced.log.enter());
         // Caught here, so that a bug is counted where it is; the future is never polled again.
         let polled = catch_unwind(AssertUnwindSafe(|| measuring.handling.poll(cx)));
-        let response = ready!(polled.unwrap_or_else(|_| Poll::Ready(bug_response())));
+        let mut response = ready!(polled.unwrap_or_else(|_| Poll::Ready(bug_response())));
         drop(logged);
+        if *measuring.preferred {
+            response.headers_mut().insert(PREFERENCE_APPLIED, HANDLING_STRICT);
+        }
         measuring.metrics.answered(response.status(), measuring.begun.elapsed());
         if let Some(traced) = measuring.traced.take() {
             measuring.metrics.traced.end(*traced, response.status());

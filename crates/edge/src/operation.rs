@@ -18,6 +18,7 @@ use crate::{
     exposed::Exposed,
     measured::Measured,
     metrics::OperationMetrics,
+    strict::Shape,
 };
 
 /// Makes the schema of one type, with what it refers to in the generator.
@@ -182,7 +183,7 @@ impl OperationDoc {
     pub fn request<T: JsonSchema>(mut self) -> Self {
         self.request = Some(|generator| generator.subschema_for::<T>());
         self.request_required = true;
-        self
+        self.errors(Class::Malformed, &["unknown_member"])
     }
 
     /// The body it takes, or none.
@@ -328,7 +329,8 @@ impl OperationDoc {
     }
 }
 
-type Mount<S> = Box<dyn FnOnce(MethodFilter, Arc<OperationMetrics>) -> MethodRouter<S> + Send>;
+type Mount<S> =
+    Box<dyn FnOnce(MethodFilter, Arc<OperationMetrics>, Option<Arc<Shape>>) -> MethodRouter<S> + Send>;
 
 /// An operation and what answers it.
 pub struct Operation<S> {
@@ -344,8 +346,11 @@ impl<S: Clone + Send + Sync + 'static> Operation<S> {
         T: 'static,
     {
         let reserves = doc.reserves;
-        let mount = move |method, metrics| on(method, Measured::new(handler, metrics).reserving(reserves));
-        Self { doc, mount: Box::new(mount) }
+        let mount: Mount<S> = Box::new(move |method, metrics, shape| {
+            let measured = Measured::new(handler, metrics).reserving(reserves);
+            on(method, measured.of_shape(shape))
+        });
+        Self { doc, mount }
     }
 
     /// Its description.

@@ -1,7 +1,7 @@
 //! The router, made of operations only, so that no route exists without its entry.
 //! Must not know: which operations there are.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use axum::{
     Router,
@@ -16,6 +16,7 @@ use crate::{
     measured::Measured,
     metrics::Metrics,
     operation::{Operation, OperationDoc},
+    strict::Shape,
 };
 
 /// A registry that contradicts itself.
@@ -48,7 +49,8 @@ where
     let mut router = Router::new();
     for Operation { doc, mount } in operations {
         let method = MethodFilter::try_from(doc.method).map_err(|_| RegistryFault::Method(doc.id))?;
-        router = router.route(doc.path, mount(method, metrics.operation(doc.id, Some(doc.path))));
+        let shape = doc.request.map(|request| Arc::new(Shape::of(request)));
+        router = router.route(doc.path, mount(method, metrics.operation(doc.id, Some(doc.path)), shape));
     }
     Ok(router)
 }

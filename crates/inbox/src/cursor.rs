@@ -29,19 +29,31 @@ pub(crate) struct Cursor {
     pub(crate) place: Place,
     /// The same for frames.
     pub(crate) lane: u64,
+    /// The same for what strangers offer.
+    pub(crate) offers: Place,
 }
 
 impl Cursor {
     /// Where it stands for a kind; `None` where it says nothing of it.
     pub(crate) fn of(&self, kind: Kind) -> Option<Place> {
-        let place = if kind == Kind::Frame { Place(Position(self.lane), 0) } else { self.place };
+        let place = match kind {
+            Kind::Frame => Place(Position(self.lane), 0),
+            Kind::SessionOffered => self.offers,
+            Kind::SessionMessage
+            | Kind::SessionInvited
+            | Kind::ContactRequested
+            | Kind::ChannelMention
+            | Kind::ReviewRequested
+            | Kind::RunWaiting => self.place,
+        };
         self.kinds.has(kind).then_some(place)
     }
 
     /// The text, which only the same agent can give back.
     pub(crate) fn text(&self, handle: &AgentHandle) -> String {
-        let Place(position, nth) = self.place;
-        let body = format!("{:x}.{position}.{nth:x}.{}", self.kinds.bits(), self.lane);
+        let (Place(position, nth), Place(offered, offer)) = (self.place, self.offers);
+        let (kinds, lane) = (self.kinds.bits(), self.lane);
+        let body = format!("{kinds:x}.{position}.{nth:x}.{lane}.{offered}.{offer:x}");
         let check = check(handle, &body);
         format!("{body}.{check}")
     }
@@ -53,12 +65,23 @@ impl Cursor {
             return None;
         }
         let mut parts = body.split('.');
-        let kinds = Kinds::of_bits(u8::from_str_radix(parts.next()?, 16).ok()?)?;
-        let position = Position(parts.next()?.parse().ok()?);
-        let nth = u64::from_str_radix(parts.next()?, 16).ok()?;
+        let kinds = Kinds::of_bits(u16::from_str_radix(parts.next()?, 16).ok()?)?;
+        let place = read_place(&mut parts)??;
         let lane = parts.next()?.parse().ok()?;
-        parts.next().is_none().then_some(Self { kinds, place: Place(position, nth), lane })
+        // A cursor from before strangers had a shelf of their own is one for both.
+        let offers = match read_place(&mut parts) {
+            Some(offers) => offers?,
+            None => place,
+        };
+        parts.next().is_none().then_some(Self { kinds, place, lane, offers })
     }
+}
+
+/// The place that comes next; the outer `None` when nothing does, the inner when it is none.
+fn read_place<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Option<Place>> {
+    let position = parts.next()?.parse().ok().map(Position);
+    let nth = parts.next().and_then(|nth| u64::from_str_radix(nth, 16).ok());
+    Some(position.zip(nth).map(|(position, nth)| Place(position, nth)))
 }
 
 fn check(handle: &AgentHandle, body: &str) -> String {
@@ -78,9 +101,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_comes_back_as_it_went(bits in 1_u8..128, at: u64, nth: u64, lane: u64) {
+        fn a_cursor_comes_back_as_it_went(bits in 1_u16..256, at: u64, nth: u64, lane: u64, offer: u64) {
             let kinds = Kinds::of_bits(bits).unwrap();
-            let cursor = Cursor { kinds, place: Place(Position(at), nth), lane };
+            let cursor = Cursor { kinds, place: Place(Position(at), nth), lane, offers: Place(Position(offer), at) };
             prop_assert_eq!(Cursor::read(&cursor.text(&me()), &me()), Some(cursor));
         }
 
@@ -92,7 +115,12 @@ mod tests {
 
     #[test]
     fn a_cursor_is_its_agents_own_and_cannot_be_changed() {
-        let cursor = Cursor { kinds: Kinds::ALL, place: Place(Position(7), 0), lane: 3 };
+        let place = Place(Position(7), 0);
+        let cursor = Cursor { kinds: Kinds::ALL, place, lane: 3, offers: place };
+        let before = format!("7f.7.0.3.{}", check(&me(), "7f.7.0.3"));
+        let read = Cursor::read(&before, &me()).unwrap();
+        assert_eq!((read.place, read.offers, read.lane), (place, place, 3), "one from before");
+        assert_eq!(read.of(Kind::SessionOffered), None);
         let text = cursor.text(&me());
         assert_eq!(Cursor::read(&text, &"@bob.cli".parse().unwrap()), None);
         assert_eq!(Cursor::read(&text.replacen(".7.", ".8.", 1), &me()), None);

@@ -10,22 +10,31 @@ use std::{
     },
 };
 
-use plenary_kernel::Version;
+use plenary_kernel::{Position, Version};
 use plenary_log::StreamName;
 use tokio::sync::watch;
 
-use crate::shelf::Shelf;
+use crate::shelf::Shelves;
+
+/// From where on a stream is to be looked at: a version, and where its event stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Grown {
+    pub(crate) version: Version,
+    pub(crate) at: Position,
+}
 
 /// One agent's readers.
 #[derive(Debug)]
 pub(crate) struct Desk {
-    /// Streams that have grown, each with the first version that was not looked at.
-    grown: Mutex<HashMap<StreamName, Version>>,
+    /// Streams that have grown, each with the first event that was not looked at.
+    grown: Mutex<HashMap<StreamName, Grown>>,
     /// Something may have been missed.
     is_stale: AtomicBool,
     changed: watch::Sender<()>,
     waits: AtomicUsize,
-    pub(crate) shelf: tokio::sync::Mutex<Shelf>,
+    pub(crate) shelves: tokio::sync::Mutex<Shelves>,
+    /// Whether somebody goes on looking for its news beside what it asks for.
+    pub(crate) is_gathering: AtomicBool,
     /// When it was last asked for, by a clock that counts askings.
     pub(crate) used: AtomicU64,
 }
@@ -46,19 +55,20 @@ impl Default for Desk {
             is_stale: AtomicBool::new(false),
             changed: watch::Sender::new(()),
             waits: AtomicUsize::new(0),
-            shelf: tokio::sync::Mutex::default(),
+            shelves: tokio::sync::Mutex::default(),
+            is_gathering: AtomicBool::new(false),
             used: AtomicU64::new(0),
         }
     }
 }
 
 impl Desk {
-    fn lock(&self) -> MutexGuard<'_, HashMap<StreamName, Version>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<StreamName, Grown>> {
         self.grown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A stream has grown from this version on.
-    pub(crate) fn mark(&self, stream: &StreamName, first: Version) {
+    /// A stream has grown from this event on.
+    pub(crate) fn mark(&self, stream: &StreamName, first: Grown) {
         let mut grown = self.lock();
         let known = grown.entry(stream.clone()).or_insert(first);
         *known = first.min(*known);
@@ -83,7 +93,7 @@ impl Desk {
     }
 
     /// What has grown since the last look.
-    pub(crate) fn take_grown(&self) -> HashMap<StreamName, Version> {
+    pub(crate) fn take_grown(&self) -> HashMap<StreamName, Grown> {
         std::mem::take(&mut self.lock())
     }
 
@@ -117,12 +127,13 @@ mod tests {
     async fn everyone_who_waits_hears_and_a_stream_is_marked_once() {
         let (desk, stream) = (Desk::default(), StreamName::new("t.t", "a"));
         let (mut one, mut other) = (desk.listen(), desk.listen());
-        desk.mark(&stream, Version(7));
-        desk.mark(&stream, Version(5));
-        desk.mark(&stream, Version(9));
+        let grown = |version| Grown { version: Version(version), at: Position(version) };
+        desk.mark(&stream, grown(7));
+        desk.mark(&stream, grown(5));
+        desk.mark(&stream, grown(9));
         one.changed().await.unwrap();
         other.changed().await.unwrap();
-        assert_eq!(desk.take_grown(), HashMap::from([(stream, Version(5))]));
+        assert_eq!(desk.take_grown(), HashMap::from([(stream, grown(5))]));
         assert!(desk.take_grown().is_empty());
     }
 }

@@ -1,11 +1,12 @@
-//! How news are found: which streams may have some behind a position, and what one of them has.
+//! How news are found: which streams may have some behind a position, and what one of them has. A reader waits for so much
+//! of that as is done at once; what is left is done beside it.
 //! Must not know: what has been seen of it.
 
 use plenary_accounts::{INBOX, contact_asked, inbox_of};
 use plenary_channels::news::is_channel;
 use plenary_context::news::is_package;
 use plenary_kernel::{AgentHandle, Position, SessionId, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, StoredEvent, StreamName, StreamNews};
+use plenary_log::{Fault, StoredEvent, StreamName};
 use plenary_runs::news::is_thread;
 use plenary_sessions::news::{NewsKind, session_of};
 
@@ -13,8 +14,20 @@ use crate::{
     Inbox, NEWS_KEPT_MAX,
     cursor::Place,
     kind::Kind,
-    shelf::{Gathered, Stub},
+    shelf::{Gathered, Listing, Shelf, Stub},
 };
+
+/// What one more listing counts for, beside the look at one stream.
+const LISTING_WORK: usize = 4;
+
+/// Which shelf is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum On {
+    /// See [`crate::shelf::Shelves::known`].
+    Known,
+    /// See [`crate::shelf::Shelves::offered`].
+    Offered,
+}
 
 /// Whose stream it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,10 +62,17 @@ fn stub(kind: Kind, event: &StoredEvent, from: Option<AgentHandle>) -> (Place, S
 }
 
 impl Inbox {
-    /// The streams that may have something new for an agent behind a position.
-    pub(crate) async fn streams(&self, me: &AgentHandle, after: Position) -> Result<Vec<StreamNews>, Fault> {
+    /// Looks for all news of an agent behind a position anew.
+    pub(crate) async fn begin_known(
+        &self,
+        me: &AgentHandle,
+        shelf: &mut Shelf,
+        after: Position,
+    ) -> Result<(), Fault> {
         let rooms = &self.0.rooms;
-        let mut found = rooms.sessions.with_news(me, after).await?;
+        let own = rooms.sessions.with_news(me, after).await?;
+        let listing = if own.is_some() { Listing::Whole } else { Listing::UpTo(after) };
+        let mut found = own.unwrap_or_default();
         let mut others = vec![inbox_of(me)];
         others.extend(rooms.channels.naming(me).await?);
         others.extend(rooms.context.awaiting_review_of(me).await?);
@@ -60,7 +80,76 @@ impl Inbox {
         for some in others.chunks(READ_ROWS_MAX) {
             found.extend(self.0.log.streams_after(some, after).await?);
         }
-        Ok(found)
+        shelf.begin(after, found, listing);
+        Ok(())
+    }
+
+    /// Looks for everything that strangers offer to an agent behind a position anew.
+    pub(crate) async fn begin_offered(
+        &self,
+        me: &AgentHandle,
+        shelf: &mut Shelf,
+        after: Position,
+    ) -> Result<(), Fault> {
+        shelf.begin(after, Vec::new(), Listing::Behind(None));
+        self.list_further(me, shelf).await
+    }
+
+    /// Lists some more of the streams that may have something new for an agent.
+    async fn list_further(&self, me: &AgentHandle, shelf: &mut Shelf) -> Result<(), Fault> {
+        let sessions = &self.0.rooms.sessions;
+        match shelf.listing().clone() {
+            Listing::Whole => {}
+            Listing::UpTo(listed) => {
+                let head = self.0.log.head().await?;
+                let until = Position(listed.0.saturating_add(shelf.window())).min(head);
+                let found = sessions.with_news_between(me, listed, until).await?;
+                // What comes behind the head is noted when it comes.
+                let listing = if until >= head { Listing::Whole } else { Listing::UpTo(until) };
+                shelf.list(found, listing);
+            }
+            Listing::Behind(last) => {
+                let (found, last) = sessions.offers_with_news(me, last.as_deref(), shelf.from()).await?;
+                let listing = last.map_or(Listing::Whole, |last| Listing::Behind(Some(last)));
+                shelf.list(found, listing);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at pending streams, the oldest news first, as long as there is something to look at and `work` is left.
+    pub(crate) async fn look(
+        &self,
+        me: &AgentHandle,
+        shelf: &mut Shelf,
+        on: On,
+        work: &mut usize,
+    ) -> Result<(), Fault> {
+        while *work > 0 && !shelf.is_whole() {
+            if let Some((stream, after)) = shelf.next() {
+                self.look_at(me, shelf, on, &stream, after).await?;
+                *work -= 1;
+            } else {
+                self.list_further(me, shelf).await?;
+                *work = work.saturating_sub(LISTING_WORK);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at one stream.
+    pub(crate) async fn look_at(
+        &self,
+        me: &AgentHandle,
+        shelf: &mut Shelf,
+        on: On,
+        stream: &StreamName,
+        after: Version,
+    ) -> Result<(), Fault> {
+        let mut gathered = self.gather(me, stream, after).await?;
+        gathered.stubs.retain(|(_, stub)| (stub.kind == Kind::SessionOffered) == (on == On::Offered));
+        shelf.take(stream, gathered, NEWS_KEPT_MAX);
+        Ok(())
     }
 
     /// What a stream has for an agent behind a version.
@@ -110,6 +199,7 @@ impl Inbox {
             let kind = match news.kind {
                 NewsKind::Message => Kind::SessionMessage,
                 NewsKind::Invitation => Kind::SessionInvited,
+                NewsKind::Offer => Kind::SessionOffered,
             };
             let (stream, version, at) = (stream.clone(), news.version, news.at);
             let stub = Stub { kind, stream, version, at, from: Some(news.from) };

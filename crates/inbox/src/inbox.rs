@@ -14,10 +14,14 @@ use plenary_kernel::{AgentHandle, Position};
 use plenary_log::{Batch, Fault, Log, Outcome, RowOp, StoredEvent};
 use plenary_runs::Runs;
 use plenary_sessions::Sessions;
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::{Semaphore, watch},
+    time::timeout,
+};
 
 use crate::{
     cursor::Cursor,
+    desk::Grown,
     desks::Desks,
     gathering::Source,
     marks::{Marks, State},
@@ -25,6 +29,8 @@ use crate::{
 
 /// How long a read waits for what was committed before it to be handed out.
 const HEARING_WAIT: Duration = Duration::from_secs(2);
+/// For how many agents news are looked for beside their readers at a time; the others wait for their turn.
+const GATHERING_AT_ONCE_MAX: usize = 2;
 /// How often a mark is written again that somebody else wrote meanwhile.
 const ATTEMPTS_MAX: usize = 16;
 
@@ -58,6 +64,8 @@ pub(crate) struct Inner {
     /// Everything up to here was handed out to the rooms and to the desks.
     observed: watch::Sender<Position>,
     pub(crate) closed: watch::Sender<bool>,
+    /// Turns of those that look for news beside the readers.
+    pub(crate) gathering: Arc<Semaphore>,
 }
 
 impl Inbox {
@@ -72,6 +80,7 @@ impl Inbox {
             desks: Desks::default(),
             observed: watch::Sender::new(Position::ZERO),
             closed: watch::Sender::new(false),
+            gathering: Arc::new(Semaphore::new(GATHERING_AT_ONCE_MAX)),
         }));
         let told = Arc::downgrade(&inbox.0);
         inbox.0.rooms.frames.set_listener(move |handle| {
@@ -174,7 +183,7 @@ impl Inbox {
         match self.concerned(run).await {
             Ok(concerned) => {
                 for desk in self.0.desks.of(concerned.iter()) {
-                    desk.mark(&first.stream, first.version);
+                    desk.mark(&first.stream, Grown { version: first.version, at: first.position });
                 }
             }
             Err(fault) => {

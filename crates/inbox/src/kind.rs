@@ -29,11 +29,16 @@ pub enum Kind {
     /// A run that the agent started waits for input.
     #[serde(rename = "run.waiting")]
     RunWaiting,
+    /// A stranger invited the agent, which has not answered. It stands on a shelf of its own with marks of its own; shown
+    /// and asked for it is a `session.invited`.
+    #[serde(rename = "session.offered")]
+    #[schemars(skip)]
+    SessionOffered,
 }
 
 impl Kind {
     /// Every kind, in the order of their bits.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::SessionMessage,
         Self::SessionInvited,
         Self::ContactRequested,
@@ -41,6 +46,7 @@ impl Kind {
         Self::ChannelMention,
         Self::ReviewRequested,
         Self::RunWaiting,
+        Self::SessionOffered,
     ];
 
     /// Its name on the wire.
@@ -54,10 +60,30 @@ impl Kind {
             Self::ChannelMention => "channel.mention",
             Self::ReviewRequested => "review.requested",
             Self::RunWaiting => "run.waiting",
+            Self::SessionOffered => "session.offered",
         }
     }
 
-    const fn bit(self) -> u8 {
+    /// As what it is shown.
+    pub(crate) const fn shown(self) -> Self {
+        match self {
+            Self::SessionOffered => Self::SessionInvited,
+            Self::SessionMessage
+            | Self::SessionInvited
+            | Self::ContactRequested
+            | Self::Frame
+            | Self::ChannelMention
+            | Self::ReviewRequested
+            | Self::RunWaiting => self,
+        }
+    }
+
+    /// Whether its places are among those of the log that a cursor has one for.
+    pub(crate) const fn is_in_line(self) -> bool {
+        !matches!(self, Self::Frame | Self::SessionOffered)
+    }
+
+    const fn bit(self) -> u16 {
         1 << self as u8
     }
 }
@@ -70,7 +96,7 @@ impl fmt::Display for Kind {
 
 /// A set of kinds; never an empty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kinds(u8);
+pub(crate) struct Kinds(u16);
 
 impl Kinds {
     /// Every kind.
@@ -84,11 +110,11 @@ impl Kinds {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 
-    pub(crate) const fn bits(self) -> u8 {
+    pub(crate) const fn bits(self) -> u16 {
         self.0
     }
 
-    pub(crate) const fn of_bits(bits: u8) -> Option<Self> {
+    pub(crate) const fn of_bits(bits: u16) -> Option<Self> {
         if bits != 0 && bits & !Self::ALL.0 == 0 { Some(Self(bits)) } else { None }
     }
 }
@@ -99,8 +125,9 @@ impl FromStr for Kinds {
     /// Names with commas between them; the error is the name that no kind has.
     fn from_str(text: &str) -> Result<Self, String> {
         let bits = text.split(',').map(str::trim).try_fold(0, |bits, name| {
-            let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == name);
-            kind.map(|kind| bits | kind.bit()).ok_or_else(|| name.to_owned())
+            let asked = Kind::ALL.into_iter().filter(|kind| kind.shown().as_str() == name);
+            let named = asked.fold(0, |named, kind| named | kind.bit());
+            if named == 0 { Err(name.to_owned()) } else { Ok(bits | named) }
         });
         bits.map(Self)
     }
@@ -114,10 +141,13 @@ mod tests {
     fn a_list_is_read_and_a_strange_name_is_said() {
         let both: Kinds = "frame, session.message".parse().unwrap();
         assert_eq!(both.iter().collect::<Vec<_>>(), [Kind::SessionMessage, Kind::Frame]);
+        let invited: Kinds = "session.invited".parse().unwrap();
+        assert_eq!(invited.iter().collect::<Vec<_>>(), [Kind::SessionInvited, Kind::SessionOffered]);
+        assert_eq!("session.offered".parse::<Kinds>(), Err("session.offered".to_owned()));
         assert_eq!("frame,mail".parse::<Kinds>(), Err("mail".to_owned()));
         assert_eq!("".parse::<Kinds>(), Err(String::new()));
         assert_eq!(Kinds::of_bits(both.bits()), Some(both));
-        assert_eq!((Kinds::of_bits(0), Kinds::of_bits(0x80)), (None, None));
+        assert_eq!((Kinds::of_bits(0), Kinds::of_bits(0x100)), (None, None));
     }
 
     #[test]

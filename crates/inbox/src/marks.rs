@@ -37,15 +37,16 @@ impl Reached {
         self.0.get(&kind).copied().unwrap_or_default()
     }
 
-    /// The lowest of several kinds; frames have numbers of their own and do not count.
+    /// The lowest of several kinds; those with marks of their own do not count.
     pub(crate) fn lowest(&self, kinds: Kinds) -> Place {
-        kinds.iter().filter(|kind| *kind != Kind::Frame).map(|kind| self.of(kind)).min().unwrap_or_default()
+        kinds.iter().filter(|kind| kind.is_in_line()).map(|kind| self.of(kind)).min().unwrap_or_default()
     }
 
     /// From where on everything is reached by this: a cursor to go on from.
     pub(crate) fn cursor(&self) -> Cursor {
         let lane = self.of(Kind::Frame).0.0;
-        Cursor { kinds: Kinds::ALL, place: self.lowest(Kinds::ALL), lane }
+        let offers = self.of(Kind::SessionOffered);
+        Cursor { kinds: Kinds::ALL, place: self.lowest(Kinds::ALL), lane, offers }
     }
 
     fn raise(&mut self, to: &Cursor) -> bool {
@@ -101,8 +102,9 @@ mod tests {
 
     const STATES: [State; 4] = [State::Accepted, State::Delivered, State::Seen, State::Acknowledged];
 
-    fn cursor((bits, at, lane): (u8, u64, u64)) -> Cursor {
-        Cursor { kinds: Kinds::of_bits(bits).unwrap(), place: Place(Position(at), 0), lane }
+    fn cursor((bits, at, lane): (u16, u64, u64)) -> Cursor {
+        let place = Place(Position(at), 0);
+        Cursor { kinds: Kinds::of_bits(bits).unwrap(), place, lane, offers: place }
     }
 
     #[test]
@@ -121,7 +123,7 @@ mod tests {
     proptest! {
         #[test]
         fn marks_only_rise_and_each_state_includes_those_before_it(
-            steps in prop::collection::vec((0_usize..4, (1_u8..128, 0_u64..20, 0_u64..20)), 1..30),
+            steps in prop::collection::vec((0_usize..4, (1_u16..256, 0_u64..20, 0_u64..20)), 1..30),
             asked in 0_u64..20,
         ) {
             let mut marks = Marks::default();

@@ -1,23 +1,34 @@
 //! One read of an inbox: from where, what of it the agent may see, and how much is unread.
 //! Must not know: HTTP, or how long anybody waits.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering},
+};
 
 use plenary_kernel::{AgentHandle, Position};
 use plenary_log::{Fault, StreamName};
 use plenary_sessions::{event::sequence, news::session_of, reads::Run};
 
 use crate::{
-    Inbox, NEWS_KEPT_MAX,
+    Inbox,
     cursor::{Cursor, Place},
     desk::Desk,
+    gathering::On,
     kind::{Kind, Kinds},
     marks::{Marks, State},
     merging::{Heard, Next, merged},
-    shelf::{Shelf, Stub},
+    shelf::{Shelf, Shelves, Stub},
     telling::{Reader, framed},
     wire::{Item, Page},
 };
+
+/// How many streams a read looks at before it answers; where nothing is found for it, so many again.
+const LOOKED_AT_ONCE: usize = 64;
+/// How often a read for which nothing was found looks further before it answers that there may be more.
+const ROUNDS_MAX: usize = 3;
+/// How many streams are looked at beside the readers, before they get their turn.
+const LOOKED_AT_BESIDE: usize = 16;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -36,14 +47,15 @@ impl Ask {
         self.after.and_then(|after| after.of(kind)).unwrap_or_else(|| marks.seen.of(kind))
     }
 
-    /// The lowest of those places.
+    /// The lowest of those places, of the kinds that have no marks of their own.
     fn lowest(&self, marks: &Marks) -> Place {
-        let kinds = self.kinds.iter().filter(|kind| *kind != Kind::Frame);
+        let kinds = self.kinds.iter().filter(|kind| kind.is_in_line());
         kinds.map(|kind| self.start(kind, marks)).min().unwrap_or_default()
     }
 }
 
-/// What of an agent's news was counted and picked, before anything of it is told.
+/// What of a shelf was counted and picked, before anything of it is told.
+#[derive(Default)]
 struct Picked {
     stubs: Vec<(Place, Stub, u64)>,
     unread: u64,
@@ -55,6 +67,16 @@ struct Picked {
     end: Place,
 }
 
+/// What is picked from one shelf.
+struct Pick<'a> {
+    shelf: &'a Shelf,
+    /// Behind which place something may be unread.
+    unread_from: Place,
+    /// Behind which place something may be asked for.
+    start: Place,
+    is_wanted: fn(Kind) -> bool,
+}
+
 impl Inbox {
     /// A page of an agent's inbox. What is given counts as delivered, unless it is only peeked at.
     pub(crate) async fn page(&self, me: &AgentHandle, ask: &Ask) -> Result<Page, Fault> {
@@ -62,36 +84,46 @@ impl Inbox {
         let marks = self.marks(me).await?;
         let through = self.observed().await?;
         let reader = self.reader(me).await?;
-        let picked = self.pick(&desk, &reader, ask, &marks, through).await?;
+        let (known, offered) = self.pick(&desk, &reader, ask, &marks, through).await?;
         let frames = Heard::of(self, &reader, ask, &marks);
-        let merged = merged(&picked.stubs, &frames.news, ask.limit);
+        let merged = merged(&known.stubs, &frames.news, ask.limit);
         let (durable, ephemeral) = (merged.iter().filter(|next| next.is_stub()).count(), merged.len());
         let ephemeral = ephemeral - durable;
-        let mut items: Vec<Item> = Vec::with_capacity(merged.len());
-        for next in &merged {
+        let is_whole = durable == known.stubs.len();
+        let more_known = known.more || !is_whole || ephemeral < frames.news.len();
+        // Strangers come when nobody else has anything more to say.
+        let room = if more_known { 0 } else { ask.limit - merged.len() };
+        let offers = &offered.stubs[..room.min(offered.stubs.len())];
+        let mut items: Vec<Item> = Vec::with_capacity(merged.len() + offers.len());
+        let offers_next = offers.iter().map(|(place, stub, newer)| Next::Stub(*place, stub, *newer));
+        for next in merged.iter().copied().chain(offers_next) {
             match next {
-                Next::Stub(place, stub, newer) => {
-                    items.extend(self.item(&reader, *place, stub, *newer).await?)
-                }
-                Next::Frame(frame, newer) => items.push(framed(&reader, frame, *newer)),
+                Next::Stub(place, stub, newer) => items.extend(self.item(&reader, place, stub, newer).await?),
+                Next::Frame(frame, newer) => items.push(framed(&reader, frame, newer)),
             }
         }
-        let is_whole = durable == picked.stubs.len();
         let place = match durable.checked_sub(1) {
-            _ if is_whole => picked.end,
-            Some(last) => picked.stubs[last].0,
+            _ if is_whole => known.end,
+            Some(last) => known.stubs[last].0,
             None => ask.lowest(&marks),
         };
-        let cursor = Cursor { kinds: ask.kinds, place, lane: frames.passed(ephemeral) };
+        let offers_end = match offers.last() {
+            _ if !more_known && offers.len() == offered.stubs.len() => offered.end,
+            Some((last, ..)) => *last,
+            None => ask.start(Kind::SessionOffered, &marks),
+        };
+        let lane = frames.passed(ephemeral);
+        let cursor = Cursor { kinds: ask.kinds, place, lane, offers: offers_end };
         if !items.is_empty() && !ask.peek {
             self.raise(me, State::Delivered, &cursor).await?;
         }
         Ok(Page {
+            more: more_known || offered.more || offers.len() < offered.stubs.len(),
             items,
-            unread: picked.unread + frames.unread,
-            unread_at_least: picked.is_cut,
+            unread: known.unread + frames.unread + offered.unread,
+            unread_at_least: known.is_cut || offered.is_cut,
+            from_strangers: offered.unread,
             cursor: cursor.text(me),
-            more: picked.more || !is_whole || ephemeral < frames.news.len(),
             timed_out: false,
         })
     }
@@ -102,26 +134,175 @@ impl Inbox {
         let through = self.observed().await?;
         let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL, peek: true };
         let reader = self.reader(me).await?;
-        let picked = self.pick(&desk, &reader, &ask, marks, through).await?;
-        desk.shelf.lock().await.let_go(marks);
-        Ok((picked.unread + Heard::of(self, &reader, &ask, marks).unread, picked.is_cut))
+        let (known, offered) = self.pick(&desk, &reader, &ask, marks, through).await?;
+        let mut shelves = desk.shelves.lock().await;
+        shelves.known.let_go(marks.seen.lowest(Kinds::ALL));
+        shelves.offered.let_go(marks.seen.of(Kind::SessionOffered));
+        drop(shelves);
+        let frames = Heard::of(self, &reader, &ask, marks).unread;
+        Ok((known.unread + offered.unread + frames, known.is_cut || offered.is_cut))
     }
 
+    /// What is asked for of both shelves, as far as it is found at once. The rest is looked for beside it.
     async fn pick(
         &self,
-        desk: &Desk,
+        desk: &Arc<Desk>,
         reader: &Reader,
         ask: &Ask,
         marks: &Marks,
         through: Position,
-    ) -> Result<Picked, Fault> {
-        let mut shelf = desk.shelf.lock().await;
-        self.bring_up(desk, &mut shelf, reader, ask, marks).await?;
+    ) -> Result<(Picked, Picked), Fault> {
+        let mut shelves = desk.shelves.lock().await;
+        self.bring_up(desk, &mut shelves, reader, ask, marks).await?;
         let mut open = Openness { inbox: self, reader, sessions: HashMap::new(), reads: HashMap::new() };
-        let unread_from = marks.seen.lowest(ask.kinds);
+        let mut known = Picked::default();
+        for round in 0.. {
+            let (unread_from, start) = (marks.seen.lowest(ask.kinds), ask.lowest(marks));
+            let pick = Pick { shelf: &shelves.known, unread_from, start, is_wanted: Kind::is_in_line };
+            known = pick.picked(&mut open, ask, marks, through).await?;
+            let is_done = !known.stubs.is_empty() || ask.limit == 0 || round == ROUNDS_MAX;
+            if is_done || !shelves.known.goes_on() {
+                break;
+            }
+            // Everything that was found is settled; what is not may come behind it.
+            let mut work = LOOKED_AT_ONCE;
+            self.look(&reader.me.handle, &mut shelves.known, On::Known, &mut work).await?;
+        }
+        let mut offered = Picked::default();
+        if ask.kinds.has(Kind::SessionOffered) {
+            let (unread_from, start) =
+                (marks.seen.of(Kind::SessionOffered), ask.start(Kind::SessionOffered, marks));
+            let is_wanted = |kind| kind == Kind::SessionOffered;
+            let pick = Pick { shelf: &shelves.offered, unread_from, start, is_wanted };
+            offered = pick.picked(&mut open, ask, marks, through).await?;
+            // Each of them has one invitation.
+            offered.unread += u64::try_from(shelves.offered.waiting()).unwrap_or(u64::MAX);
+        }
+        if shelves.known.goes_on() || shelves.offered.goes_on() {
+            self.go_on(&reader.me.handle, desk);
+        }
+        Ok((known, offered))
+    }
+
+    /// Looks for what the shelves do not have yet.
+    async fn bring_up(
+        &self,
+        desk: &Desk,
+        shelves: &mut Shelves,
+        reader: &Reader,
+        ask: &Ask,
+        marks: &Marks,
+    ) -> Result<(), Fault> {
+        let me = &reader.me.handle;
+        self.take_grown(me, desk, shelves).await?;
+        let Shelves { known, offered } = shelves;
+        let mut work = LOOKED_AT_ONCE;
+        if ask.kinds.iter().any(Kind::is_in_line) {
+            let start = ask.lowest(marks);
+            let from = before(start.min(marks.seen.lowest(ask.kinds)).0);
+            if !known.covers(from) {
+                self.begin_known(me, known, from).await?;
+            } else if known.falls_short(start, ask.limit + 1) {
+                self.begin_known(me, known, before(start.0)).await?;
+            }
+            self.look(me, known, On::Known, &mut work).await?;
+        }
+        if ask.kinds.has(Kind::SessionOffered) {
+            let start = ask.start(Kind::SessionOffered, marks);
+            let from = before(start.min(marks.seen.of(Kind::SessionOffered)).0);
+            if !offered.covers(from) {
+                self.begin_offered(me, offered, from).await?;
+            } else if offered.falls_short(start, ask.limit + 1) {
+                self.begin_offered(me, offered, before(start.0)).await?;
+            }
+            self.look(me, offered, On::Offered, &mut work).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes note of what has grown. What was looked at before is looked at again at once, so that an answer settles what
+    /// it answers.
+    async fn take_grown(&self, me: &AgentHandle, desk: &Desk, shelves: &mut Shelves) -> Result<(), Fault> {
+        let Shelves { known, offered } = shelves;
+        for (stream, first) in desk.take_grown() {
+            let is_offered = match session_of(&stream) {
+                Some(id) => self.0.rooms.sessions.is_offered(me, &id).await?,
+                None => false,
+            };
+            for (shelf, on) in [(&mut *known, On::Known), (&mut *offered, On::Offered)] {
+                let knows = shelf.knows(&stream);
+                if knows || is_offered == (on == On::Offered) {
+                    shelf.note([(stream.clone(), first)]);
+                }
+                if knows {
+                    let after = shelf.read_from(&stream);
+                    self.look_at(me, shelf, on, &stream, after).await?;
+                }
+            }
+        }
+        if desk.was_doubted() {
+            known.doubt();
+            offered.doubt();
+        }
+        Ok(())
+    }
+
+    /// Looks for the rest beside the readers, who are told as more is found.
+    fn go_on(&self, me: &AgentHandle, desk: &Arc<Desk>) {
+        if desk.is_gathering.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (inbox, desk, me) = (Arc::downgrade(&self.0), desk.clone(), me.clone());
+        let turns = self.0.gathering.clone();
+        tokio::spawn(async move {
+            let _turn = turns.acquire().await;
+            while let Some(inner) = inbox.upgrade() {
+                let inbox = Self(inner);
+                match inbox.look_beside(&me, &desk).await {
+                    Ok(true) if !*inbox.0.closed.borrow() => {}
+                    Ok(_) => break,
+                    Err(fault) => {
+                        tracing::warn!(%fault, "news can't be looked for; the next read does it");
+                        break;
+                    }
+                }
+            }
+            desk.is_gathering.store(false, Ordering::Release);
+            desk.wake();
+        });
+    }
+
+    /// Some of the rest; whether there is more.
+    async fn look_beside(&self, me: &AgentHandle, desk: &Desk) -> Result<bool, Fault> {
+        let mut shelves = desk.shelves.lock().await;
+        let Shelves { known, offered } = &mut *shelves;
+        for (shelf, on) in [(known, On::Known), (offered, On::Offered)] {
+            if shelf.goes_on() {
+                let mut work = LOOKED_AT_BESIDE;
+                self.look(me, shelf, on, &mut work).await?;
+            }
+        }
+        let goes_on = shelves.known.goes_on() || shelves.offered.goes_on();
+        drop(shelves);
+        desk.wake();
+        // Whoever reads comes first.
+        tokio::task::yield_now().await;
+        Ok(goes_on)
+    }
+}
+
+impl Pick<'_> {
+    async fn picked(
+        &self,
+        open: &mut Openness<'_>,
+        ask: &Ask,
+        marks: &Marks,
+        through: Position,
+    ) -> Result<Picked, Fault> {
+        let Self { shelf, unread_from, start, is_wanted } = *self;
         let (mut behind, mut unread) = (Vec::new(), 0);
-        for (place, stub) in shelf.behind(unread_from.min(ask.lowest(marks))) {
-            if place.0 > through || !ask.kinds.has(stub.kind) {
+        for (place, stub) in shelf.behind(unread_from.min(start)) {
+            if place.0 > through || !ask.kinds.has(stub.kind) || !is_wanted(stub.kind) {
                 continue;
             }
             let is_unread =
@@ -133,43 +314,16 @@ impl Inbox {
             }
         }
         let last = behind.iter().take(ask.limit).next_back().map(|(place, _)| *place).unwrap_or_default();
-        let is_full = behind.len() > ask.limit;
+        let (is_full, end) = (behind.len() > ask.limit, shelf.end());
+        let all = end.unwrap_or(Place::behind(through)).min(Place::behind(through));
         Ok(Picked {
             stubs: with_newer(&behind, ask.limit),
             unread,
-            is_cut: shelf.until().is_some() || !shelf.covers(before(unread_from.0)),
-            more: is_full || shelf.until().is_some(),
-            end: if is_full { last } else { shelf.until().unwrap_or(Place::behind(through)) },
+            is_cut: end.is_some() || !shelf.covers(before(unread_from.0)),
+            more: is_full || end.is_some(),
+            // A cursor never goes back.
+            end: if is_full { last } else { all.max(start) },
         })
-    }
-
-    /// Looks for what the shelf does not have yet.
-    async fn bring_up(
-        &self,
-        desk: &Desk,
-        shelf: &mut Shelf,
-        reader: &Reader,
-        ask: &Ask,
-        marks: &Marks,
-    ) -> Result<(), Fault> {
-        let me = &reader.me.handle;
-        let start = ask.lowest(marks);
-        let from = before(start.min(marks.seen.lowest(ask.kinds)).0);
-        shelf.note(desk.take_grown());
-        if desk.was_doubted() {
-            shelf.doubt();
-        }
-        if !shelf.covers(from) {
-            shelf.begin(from, self.streams(me, from).await?);
-        } else if shelf.falls_short(start, ask.limit + 1) {
-            let from = before(start.0);
-            shelf.begin(from, self.streams(me, from).await?);
-        }
-        while let Some((stream, after)) = shelf.next() {
-            let gathered = self.gather(me, &stream, after).await?;
-            shelf.take(&stream, gathered, NEWS_KEPT_MAX);
-        }
-        Ok(())
     }
 }
 

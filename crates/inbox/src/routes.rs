@@ -151,7 +151,7 @@ impl Inbox {
     async fn cursor(&self, me: &AgentHandle, text: &str) -> Result<Cursor, Refused> {
         let cursor = Cursor::read(text, me).ok_or(Rejection::InvalidCursor)?;
         // Of a store that was put back to an earlier state.
-        if cursor.place.0 > self.0.log.head().await? {
+        if cursor.place.max(cursor.offers).0 > self.0.log.head().await? {
             return Err(Rejection::InvalidCursor.into());
         }
         Ok(cursor)

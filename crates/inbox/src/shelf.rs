@@ -1,12 +1,18 @@
-//! The places of one agent's news, in order: found once, and then only what is new is looked for. Pure.
+//! The places of one agent's news, in order: found once, and then only what is new is looked for. What is found first is
+//! shown first: nothing waits until every stream of an agent was looked at. Pure.
 //! Must not know: how news are found, or what they say.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use plenary_kernel::{AgentHandle, Position, TimestampMs, Version};
 use plenary_log::{StreamName, StreamNews};
 
-use crate::{cursor::Place, kind::Kind, marks::Marks};
+use crate::{cursor::Place, desk::Grown, kind::Kind};
+
+/// How much of the log is listed at once at first; where nothing is found, twice as much the next time.
+const WINDOW_MIN: u64 = 512;
+/// The most that is listed at once.
+const WINDOW_MAX: u64 = 8_192;
 
 /// One piece of news, without what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,56 +45,145 @@ struct Standing {
     joined: Version,
 }
 
+/// The shelves of one agent.
+#[derive(Debug, Default)]
+pub(crate) struct Shelves {
+    /// What comes from those whom the agent knows, from its own sessions, and from the server.
+    pub(crate) known: Shelf,
+    /// The invitations of strangers.
+    pub(crate) offered: Shelf,
+}
+
+/// How far it is known which streams have news.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// Of all of them.
+    #[default]
+    Whole,
+    /// Of those with news up to a position.
+    UpTo(Position),
+    /// Of those up to one of them, in an order that is not that of their news.
+    Behind(Option<String>),
+}
+
 /// The news of one agent behind a position.
 #[derive(Debug, Default)]
 pub(crate) struct Shelf {
     /// Whether anything was looked for yet.
     loaded: bool,
-    /// Everything behind this is here.
+    /// Everything behind this is here, or on a stream that is pending or not listed.
     from: Position,
     /// Up to this; `None` when everything is.
     until: Option<Place>,
+    listing: Listing,
+    window: u64,
     stubs: BTreeMap<Place, Stub>,
     standings: HashMap<StreamName, Standing>,
-    /// Streams that are still to be looked at, each with the first version that was not.
-    pending: HashMap<StreamName, Version>,
+    /// Streams that are still to be looked at, each with its first event that was not.
+    pending: HashMap<StreamName, Grown>,
+    /// The same by where that event stands.
+    order: BTreeSet<(Position, StreamName)>,
 }
 
 impl Shelf {
     /// These streams are to be looked at. They stay so until what they have was taken in, whatever happens meanwhile.
-    pub(crate) fn note(&mut self, grown: impl IntoIterator<Item = (StreamName, Version)>) {
+    pub(crate) fn note(&mut self, grown: impl IntoIterator<Item = (StreamName, Grown)>) {
         for (stream, first) in grown {
-            let known = self.pending.entry(stream).or_insert(first);
-            *known = first.min(*known);
+            let known = self.pending.insert(stream.clone(), first);
+            let first = known.map_or(first, |known| known.min(first));
+            if let Some(known) = known {
+                self.order.remove(&(known.at, stream.clone()));
+                self.pending.insert(stream.clone(), first);
+            }
+            self.order.insert((first.at, stream));
         }
     }
 
-    /// A stream that is still to be looked at, and behind which version.
+    /// The stream that is to be looked at first, and behind which version.
     pub(crate) fn next(&self) -> Option<(StreamName, Version)> {
-        let (stream, first) = self.pending.iter().next()?;
-        Some((stream.clone(), self.read_from(stream, *first)))
+        let (_, stream) = self.order.first()?;
+        Some((stream.clone(), self.read_from(stream)))
     }
 
-    /// Whether everything behind a position is here, as far as there is room.
+    /// Behind which version a pending stream is to be looked at.
+    pub(crate) fn read_from(&self, stream: &StreamName) -> Version {
+        let known = self.standings.get(stream).map(|standing| standing.read);
+        let first = self.pending.get(stream).map_or(Version::ZERO, |first| first.version);
+        known.unwrap_or(Version(first.0.saturating_sub(1)))
+    }
+
+    /// Whether a stream was looked at.
+    pub(crate) fn knows(&self, stream: &StreamName) -> bool {
+        self.standings.contains_key(stream)
+    }
+
+    /// How many streams are still to be looked at.
+    pub(crate) fn waiting(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether everything behind a position is here, as far as there is room, or will be.
     pub(crate) fn covers(&self, from: Position) -> bool {
         self.loaded && self.from <= from
     }
 
-    /// Whether so many can't be told behind a place although there may be more.
-    pub(crate) fn falls_short(&self, after: Place, count: usize) -> bool {
-        self.until.is_some() && after.0 > self.from && self.behind(after).take(count).count() < count
+    /// Whether there is nothing more to look at.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.order.is_empty() && self.listing == Listing::Whole
     }
 
-    /// The last place that there was room for, if there are more.
-    pub(crate) fn until(&self) -> Option<Place> {
-        self.until
+    /// Whether something is still to be looked at, and can be: not when everything is to be begun anew.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.loaded && !self.is_whole()
+    }
+
+    /// Whether so many can't be told behind a place although there may be more.
+    pub(crate) fn falls_short(&self, after: Place, count: usize) -> bool {
+        let is_cut = self.is_whole() && self.until.is_some();
+        is_cut && after.0 > self.from && self.behind(after).take(count).count() < count
+    }
+
+    /// Up to where everything is here, if there is or may be more.
+    pub(crate) fn end(&self) -> Option<Place> {
+        let pending = self.order.first().map(|(at, _)| Place::behind(Position(at.0.saturating_sub(1))));
+        let listed = match &self.listing {
+            Listing::Whole => None,
+            Listing::UpTo(position) => Some(Place::behind(*position)),
+            Listing::Behind(_) => Some(Place::behind(self.from)),
+        };
+        [self.until, pending, listed].into_iter().flatten().min()
+    }
+
+    /// Behind which position everything is looked for.
+    pub(crate) fn from(&self) -> Position {
+        self.from
+    }
+
+    /// What is listed so far.
+    pub(crate) fn listing(&self) -> &Listing {
+        &self.listing
+    }
+
+    /// The part of the log that is to be listed next, behind a position.
+    pub(crate) fn window(&self) -> u64 {
+        self.window.clamp(WINDOW_MIN, WINDOW_MAX)
+    }
+
+    /// More was listed: these streams, up to there.
+    pub(crate) fn list(&mut self, streams: Vec<StreamNews>, listing: Listing) {
+        self.window = if streams.is_empty() { self.window() * 2 } else { WINDOW_MIN };
+        self.listing = listing;
+        self.note(streams.into_iter().map(|news| {
+            let first = Grown { version: news.first, at: news.at };
+            (news.stream, first)
+        }));
     }
 
     /// Begins anew behind a position, with these streams to look at besides those that are noted.
-    pub(crate) fn begin(&mut self, from: Position, streams: Vec<StreamNews>) {
-        let pending = std::mem::take(&mut self.pending);
-        *self = Self { loaded: true, from, pending, ..Self::default() };
-        self.note(streams.into_iter().map(|news| (news.stream, news.first)));
+    pub(crate) fn begin(&mut self, from: Position, streams: Vec<StreamNews>, listing: Listing) {
+        let (pending, order) = (std::mem::take(&mut self.pending), std::mem::take(&mut self.order));
+        *self = Self { loaded: true, from, pending, order, ..Self::default() };
+        self.list(streams, listing);
     }
 
     /// What is here can't be relied on.
@@ -96,14 +191,11 @@ impl Shelf {
         self.loaded = false;
     }
 
-    fn read_from(&self, stream: &StreamName, first: Version) -> Version {
-        let known = self.standings.get(stream).map(|standing| standing.read);
-        known.unwrap_or(Version(first.0.saturating_sub(1)))
-    }
-
     /// Takes in what was found; past `max` the newest are left for later.
     pub(crate) fn take(&mut self, stream: &StreamName, gathered: Gathered, max: usize) {
-        self.pending.remove(stream);
+        if let Some(first) = self.pending.remove(stream) {
+            self.order.remove(&(first.at, stream.clone()));
+        }
         let standing = self.standings.entry(stream.clone()).or_default();
         standing.read = standing.read.max(gathered.read);
         standing.answered = standing.answered.max(gathered.answered);
@@ -115,12 +207,30 @@ impl Shelf {
             self.stubs.pop_last();
             self.until = self.stubs.last_key_value().map(|(place, _)| *place);
         }
+        self.leave_the_rest();
     }
 
-    /// What stands behind a place.
+    /// What stands beyond the last for which there was room need not be looked for.
+    fn leave_the_rest(&mut self) {
+        let Some(until) = self.until else { return };
+        while let Some((at, stream)) = self.order.last().filter(|(at, _)| *at > until.0).cloned() {
+            self.order.remove(&(at, stream.clone()));
+            self.pending.remove(&stream);
+        }
+        if matches!(self.listing, Listing::UpTo(listed) if listed >= until.0) {
+            self.listing = Listing::Whole;
+        }
+    }
+
+    /// What stands behind a place, up to where everything is here.
     pub(crate) fn behind(&self, after: Place) -> impl Iterator<Item = (Place, &Stub)> {
-        let range = (std::ops::Bound::Excluded(after), std::ops::Bound::Unbounded);
-        self.stubs.range(range).map(|(place, stub)| (*place, stub))
+        use std::ops::Bound::{Excluded, Included, Unbounded};
+        let end = self.end();
+        // A range that ends before it begins is empty, and not allowed.
+        let is_empty = end.is_some_and(|end| end <= after);
+        let range = (Excluded(after), end.filter(|_| !is_empty).map_or(Unbounded, Included));
+        let stubs = self.stubs.range(range).map(|(place, stub)| (*place, stub));
+        stubs.take(if is_empty { 0 } else { usize::MAX })
     }
 
     /// Whether the agent has answered it by what it did.
@@ -128,7 +238,7 @@ impl Shelf {
         let standing = self.standings.get(&stub.stream).copied().unwrap_or_default();
         match stub.kind {
             Kind::SessionMessage => stub.version < standing.answered,
-            Kind::SessionInvited => stub.version < standing.joined,
+            Kind::SessionInvited | Kind::SessionOffered => stub.version < standing.joined,
             Kind::ContactRequested
             | Kind::Frame
             | Kind::ChannelMention
@@ -137,9 +247,8 @@ impl Shelf {
         }
     }
 
-    /// What was seen need not be kept.
-    pub(crate) fn let_go(&mut self, marks: &Marks) {
-        let lowest = marks.seen.lowest(crate::kind::Kinds::ALL);
+    /// What was seen up to a place need not be kept.
+    pub(crate) fn let_go(&mut self, lowest: Place) {
         if !self.loaded || lowest.0 <= self.from {
             return;
         }
@@ -182,28 +291,37 @@ mod tests {
         shelf.behind(Place::behind(Position(after))).map(|(place, _)| place.0.0).collect()
     }
 
+    fn grown(version: u64) -> Grown {
+        Grown { version: Version(version), at: Position(10 + version) }
+    }
+
+    fn news(version: u64) -> StreamNews {
+        let Grown { version: first, at } = grown(version);
+        StreamNews { stream: stream(), first, at }
+    }
+
     #[test]
     fn what_is_new_is_looked_for_behind_what_was_read() {
         let mut shelf = Shelf::default();
         assert!(!shelf.covers(Position(0)));
-        shelf.note([(stream(), Version(4))]);
-        shelf.begin(Position(11), vec![StreamNews { stream: stream(), first: Version(2) }]);
+        shelf.note([(stream(), grown(4))]);
+        shelf.begin(Position(11), vec![news(2)], Listing::Whole);
         assert!(shelf.covers(Position(11)) && !shelf.covers(Position(10)));
         assert_eq!(shelf.next(), Some((stream(), Version(1))));
         shelf.take(&stream(), found(1..4), 100);
         assert_eq!(places(&shelf, 0), [12, 13], "what stands before was not asked for");
         assert_eq!(shelf.next(), None);
-        shelf.note([(stream(), Version(7))]);
+        shelf.note([(stream(), grown(7))]);
         assert_eq!(shelf.next(), Some((stream(), Version(3))), "behind what was read");
     }
 
     #[test]
     fn past_its_limit_the_newest_wait_and_it_says_so() {
         let mut shelf = Shelf::default();
-        shelf.begin(Position(0), Vec::new());
+        shelf.begin(Position(0), Vec::new(), Listing::Whole);
         shelf.take(&stream(), found(1..6), 3);
         assert_eq!(places(&shelf, 0), [11, 12, 13]);
-        assert_eq!(shelf.until(), Some(Place(Position(13), 0)));
+        assert_eq!(shelf.end(), Some(Place(Position(13), 0)));
         assert!(!shelf.falls_short(Place::default(), 3), "reading again would bring no more");
         assert!(!shelf.falls_short(Place::behind(Position(11)), 2));
         assert!(shelf.falls_short(Place::behind(Position(12)), 2));
@@ -212,9 +330,50 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_before_everything_that_waits_is_shown_at_once() {
+        let other = StreamName::new("sessions.session", "ses_2");
+        let mut shelf = Shelf::default();
+        let later = StreamNews { stream: other.clone(), first: Version(1), at: Position(13) };
+        shelf.begin(Position(0), vec![later, news(1)], Listing::UpTo(Position(14)));
+        assert_eq!(shelf.next(), Some((stream(), Version(0))), "the oldest first");
+        shelf.take(&stream(), found(1..6), 100);
+        assert_eq!(places(&shelf, 0), [11, 12], "the other stream has something at 13");
+        assert_eq!(shelf.end(), Some(Place::behind(Position(12))));
+        shelf.take(&other, Gathered::default(), 100);
+        assert_eq!((places(&shelf, 0), shelf.is_whole()), (vec![11, 12, 13, 14], false));
+        shelf.list(Vec::new(), Listing::Whole);
+        assert_eq!((places(&shelf, 0), shelf.is_whole()), (vec![11, 12, 13, 14, 15], true));
+        shelf.note([(other.clone(), Grown { version: Version(4), at: Position(20) })]);
+        shelf.note([(other, Grown { version: Version(2), at: Position(12) })]);
+        assert_eq!((shelf.waiting(), places(&shelf, 0)), (1, vec![11]));
+    }
+
+    #[test]
+    fn nothing_is_looked_for_beyond_the_last_that_there_is_room_for() {
+        let mut shelf = Shelf::default();
+        let later = (0..9).map(|nth| {
+            let stream = StreamName::new("sessions.session", &format!("ses_{nth}0"));
+            StreamNews { stream, first: Version(1), at: Position(20 + nth) }
+        });
+        shelf.begin(Position(0), later.chain([news(1)]).collect(), Listing::UpTo(Position(30)));
+        shelf.take(&stream(), found(1..6), 3);
+        assert!(shelf.is_whole() && places(&shelf, 0) == [11, 12, 13]);
+    }
+
+    #[test]
+    fn where_the_order_is_another_nothing_is_shown_before_all_is_listed() {
+        let mut shelf = Shelf::default();
+        shelf.begin(Position(0), vec![news(1)], Listing::Behind(Some("ses_1".into())));
+        shelf.take(&stream(), found(1..3), 100);
+        assert_eq!(places(&shelf, 0), Vec::<u64>::new());
+        shelf.list(Vec::new(), Listing::Whole);
+        assert_eq!(places(&shelf, 0), [11, 12]);
+    }
+
+    #[test]
     fn an_answer_answers_what_stands_before_it() {
         let mut shelf = Shelf::default();
-        shelf.begin(Position(0), Vec::new());
+        shelf.begin(Position(0), Vec::new(), Listing::Whole);
         shelf.take(&stream(), Gathered { answered: Version(3), ..found(1..5) }, 100);
         let answered: Vec<bool> =
             shelf.behind(Place::default()).map(|(_, stub)| shelf.is_answered(stub)).collect();

@@ -125,7 +125,7 @@ impl Inbox {
         let trust = stub.from.as_ref().map(|from| Trust::Tier(trust_tier(&reader.me, from)));
         Ok(Some(Item {
             id: format!("{}.{:x}", place.0, place.1),
-            kind: stub.kind,
+            kind: stub.kind.shown(),
             at: stub.at.rfc3339(),
             age_s: reader.now.0.saturating_sub(stub.at.0) / 1_000,
             from: stub.from.clone(),

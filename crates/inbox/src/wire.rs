@@ -103,6 +103,9 @@ pub struct Page {
     /// Whether there are more unread ones than were counted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unread_at_least: bool,
+    /// How many of the unread are invitations by strangers, who are not on the agent's allowlist; they come last.
+    #[serde(skip_serializing_if = "is_none")]
+    pub from_strangers: u64,
     /// Behind the last item: `after` of the next read, and what to acknowledge.
     pub cursor: String,
     /// Whether there are more behind the cursor now.
@@ -110,6 +113,11 @@ pub struct Page {
     /// Whether a wait ended without anything new.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How far an acknowledgement goes.

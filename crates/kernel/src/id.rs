@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Malformed, Stamp};
+use crate::{Malformed, Stamp, TimestampMs};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
@@ -19,6 +19,12 @@ macro_rules! id {
             #[must_use]
             pub fn mint(stamp: &Stamp, nth: u64) -> Self {
                 Self(format!(concat!($prefix, "{}"), stamp.ulid(nth)).into())
+            }
+            /// When the stamp was that it was minted from; `None` of an id that nobody minted.
+            #[must_use]
+            pub fn minted_at(&self) -> Option<TimestampMs> {
+                let body = self.0.strip_prefix($prefix)?;
+                ulid::Ulid::from_string(body).ok().map(|ulid| TimestampMs(ulid.timestamp_ms()))
             }
             /// The text as it stands on the wire.
             #[must_use]

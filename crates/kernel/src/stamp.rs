@@ -49,6 +49,12 @@ impl Stamp {
         Self { now, entropy: u128::from_be_bytes(wide) }
     }
 
+    /// The same randomness at another time.
+    #[must_use]
+    pub const fn at(self, now: TimestampMs) -> Self {
+        Self { now, ..self }
+    }
+
     /// The `nth` ULID of this stamp, 26 characters. Ids of one stamp rise with `nth`, but for a wrap-around
     /// of the 80 random bits.
     #[must_use]

@@ -43,7 +43,7 @@ statements! {
     Rows = "SELECT name, revision, value, sum FROM rows WHERE name >= $1 AND name < $2 ORDER BY name LIMIT $3";
     RowsAll = "SELECT name, revision, value, sum FROM rows WHERE name >= $1 ORDER BY name LIMIT $2";
     Key = "SELECT digest, outcome, sum FROM keys WHERE scope = $1 AND key = $2";
-    Between = "SELECT s.name, min(e.version) FROM events e JOIN streams s ON s.id = e.stream \
+    Between = "SELECT s.name, min(e.version), min(e.position) FROM events e JOIN streams s ON s.id = e.stream \
         WHERE e.position > $1 AND e.position <= $2 AND starts_with(s.name, $3) GROUP BY s.name";
     // From the last event back in steps that double until one is not past the position, then by halves: between `low`,
     // which is not past it, and `high`, which is.
@@ -58,7 +58,8 @@ statements! {
         FROM (SELECT w.*, e.position > $2 AS past FROM ( \
             SELECT *, high - least(step, greatest((high - low) / 2, 1)) AS middle FROM search WHERE high - low > 1) w \
             JOIN events e ON e.stream = w.stream AND e.version = w.middle) probed \
-        ) SELECT nth, high FROM search WHERE high - low = 1";
+        ) SELECT nth, high, (SELECT e.position FROM events e WHERE e.stream = search.stream AND e.version = high) \
+        FROM search WHERE high - low = 1";
     Head = "SELECT last FROM head";
 }
 
@@ -189,7 +190,7 @@ impl Reads for Postgres {
             let records = self.0.query(Sql::Between, &[&stored(after.0), &stored(until.0), &prefix]).await?;
             decoded(&records, |record| {
                 let stream = StreamName::stored(&text::plain(record.try_get(0)?));
-                Ok(StreamNews { stream, first: Version(place(record.try_get(1)?)?) })
+                news(stream, record)
             })
         })
     }
@@ -199,7 +200,7 @@ impl Reads for Postgres {
             let records = self.0.query(Sql::After, &[&names, &stored(after.0)]).await?;
             decoded(&records, |record| {
                 let stream = nth(streams, record)?.clone();
-                Ok(StreamNews { stream, first: Version(place(record.try_get(1)?)?) })
+                news(stream, record)
             })
         })
     }
@@ -212,6 +213,12 @@ impl Reads for Postgres {
             Ok(Position(head))
         })
     }
+}
+
+/// A stream that has news, from the second and third column.
+fn news(stream: StreamName, record: &Record) -> Result<StreamNews, Trouble> {
+    let (first, at) = (place(record.try_get(1)?)?, place(record.try_get(2)?)?);
+    Ok(StreamNews { stream, first: Version(first), at: Position(at) })
 }
 
 fn most(max: usize) -> i64 {

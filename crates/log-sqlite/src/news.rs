@@ -22,23 +22,29 @@ pub(crate) fn between(
     until: Position,
 ) -> Result<Vec<StreamNews>, ReadError> {
     let Reader { connection, names, .. } = reader;
-    let mut firsts: HashMap<i64, i64> = HashMap::new();
+    let mut firsts: HashMap<i64, (i64, i64)> = HashMap::new();
     let mut statement = connection.prepare_cached(
-        "SELECT stream, version FROM events WHERE position > ?1 AND position <= ?2 ORDER BY position",
+        "SELECT stream, version, position FROM events WHERE position > ?1 AND position <= ?2 ORDER BY position",
     )?;
     let mut rows = statement.query([position(after), position(until)])?;
     while let Some(row) = rows.next()? {
-        let version = row.get_ref(1)?.as_i64()?;
-        firsts.entry(row.get_ref(0)?.as_i64()?).or_insert(version);
+        let place = (row.get_ref(1)?.as_i64()?, row.get_ref(2)?.as_i64()?);
+        firsts.entry(row.get_ref(0)?.as_i64()?).or_insert(place);
     }
     let mut news = Vec::new();
-    for (id, version) in firsts {
+    for (id, place) in firsts {
         let stream = name(connection, names, id)?;
         if stream.category() == category {
-            news.push(StreamNews { stream, first: Version(version.cast_unsigned()) });
+            news.push(found(stream, place));
         }
     }
     Ok(news)
+}
+
+/// A stream with the version and position of its first event that is news.
+fn found(stream: StreamName, (version, position): (i64, i64)) -> StreamNews {
+    let (first, at) = (Version(version.cast_unsigned()), Position(position.cast_unsigned()));
+    StreamNews { stream, first, at }
 }
 
 /// See `Reads::streams_after`. Each half is one read transaction, so that a thousand look-ups take the locks once; what
@@ -68,22 +74,22 @@ pub(crate) fn after(
     let transaction = reader.connection.transaction()?;
     let mut news = Vec::new();
     for ((stream, id), end) in known.into_iter().zip(ends) {
-        if let Some(version) = first_past(&transaction, id, end, after)? {
-            news.push(StreamNews { stream: stream.clone(), first: Version(version.cast_unsigned()) });
+        if let Some(place) = first_past(&transaction, id, end, after)? {
+            news.push(found(stream.clone(), place));
         }
     }
     transaction.finish()?;
     Ok(news)
 }
 
-/// The first version of a stream past a position. `end` is what is not indexed: its first version, and its first
-/// version past the position.
+/// The first version of a stream past a position, and where it stands. `end` is what is not indexed: its first version,
+/// and its first version past the position with its own.
 fn first_past(
     connection: &Connection,
     stream: i64,
-    end: Option<(i64, Option<i64>)>,
+    end: Option<(i64, Option<(i64, i64)>)>,
     after: i64,
-) -> Result<Option<i64>, ReadError> {
+) -> Result<Option<(i64, i64)>, ReadError> {
     let (last, past) = match end {
         Some((first, past)) => (first - 1, past),
         None => (version_indexed(connection, stream)?, None),
@@ -109,7 +115,7 @@ fn first_past(
             is_past = middle;
         }
     }
-    Ok(Some(is_past))
+    Ok(Some((is_past, position_of(connection, stream, is_past)?)))
 }
 
 fn position_of(connection: &Connection, stream: i64, version: i64) -> Result<i64, ReadError> {

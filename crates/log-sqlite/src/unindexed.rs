@@ -153,12 +153,12 @@ impl Unindexed {
         (run.first, rest[..rest.len().min(max)].to_vec())
     }
 
-    /// The first version of a stream here whose position is past `after`, and the first version here at all.
-    pub(crate) fn past(&self, stream: i64, after: i64) -> Option<(i64, Option<i64>)> {
+    /// The first version of a stream here at all, and the first whose position is past `after`, with that position.
+    pub(crate) fn past(&self, stream: i64, after: i64) -> Option<(i64, Option<(i64, i64)>)> {
         let run = self.streams.get(&stream)?;
         let nth = run.positions.partition_point(|position| *position <= after);
-        let past = (nth < run.positions.len()).then(|| run.first + i64::try_from(nth).unwrap_or(i64::MAX));
-        Some((run.first, past))
+        let version = run.first + i64::try_from(nth).unwrap_or(i64::MAX);
+        Some((run.first, run.positions.get(nth).map(|position| (version, *position))))
     }
 
     /// Events of a stream with `version > after`, at most `max`, if the file need not be looked at for them: all of the
@@ -228,8 +228,8 @@ mod tests {
         assert_eq!(unindexed.run(1, 5, 9), (5, vec![12, 13]));
         assert_eq!(unindexed.run(1, 99, 9), (5, vec![]));
         assert_eq!(unindexed.run(3, 0, 9), (i64::MAX, vec![]));
-        assert_eq!(unindexed.past(1, 9), Some((5, Some(5))));
-        assert_eq!(unindexed.past(1, 12), Some((5, Some(7))));
+        assert_eq!(unindexed.past(1, 9), Some((5, Some((5, 10)))));
+        assert_eq!(unindexed.past(1, 12), Some((5, Some((7, 13)))));
         assert_eq!(unindexed.past(1, 13), Some((5, None)));
         assert_eq!(unindexed.events(), [(1, 5, 10), (1, 6, 12), (1, 7, 13), (2, 1, 11)]);
         assert_eq!(unindexed.count(), 4);

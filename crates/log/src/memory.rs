@@ -109,11 +109,11 @@ impl State {
         }
         committed
     }
-    fn first_after(&self, stream: &StreamName, after: Position) -> Option<(Position, StreamNews)> {
+    fn first_after(&self, stream: &StreamName, after: Position) -> Option<StreamNews> {
         let offsets = self.streams.get(stream)?;
         let nth = offsets.partition_point(|offset| self.log[*offset].position <= after);
         let event = &self.log[*offsets.get(nth)?];
-        Some((event.position, StreamNews { stream: stream.clone(), first: event.version }))
+        Some(StreamNews { stream: stream.clone(), first: event.version, at: event.position })
     }
 }
 
@@ -213,16 +213,16 @@ impl Reads for Memory {
             let end = offset(until.0).min(state.log.len());
             for event in state.log.iter().take(end).skip(offset(after.0)) {
                 if event.stream.category() == category {
-                    news.entry(event.stream.clone()).or_insert(event.version);
+                    news.entry(event.stream.clone()).or_insert((event.version, event.position));
                 }
             }
-            news.into_iter().map(|(stream, first)| StreamNews { stream, first }).collect()
+            news.into_iter().map(|(stream, (first, at))| StreamNews { stream, first, at }).collect()
         })
     }
     fn streams_after<'a>(&'a self, streams: &'a [StreamName], after: Position) -> Read<'a, Vec<StreamNews>> {
         self.read(|state| {
             let news = streams.iter().filter_map(|stream| state.first_after(stream, after));
-            news.map(|(_, news)| news).collect()
+            news.collect()
         })
     }
     fn head(&self) -> Read<'_, Position> {

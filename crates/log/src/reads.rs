@@ -35,6 +35,8 @@ pub struct StreamNews {
     pub stream: StreamName,
     /// The version of its first event past the position.
     pub first: Version,
+    /// Where that event stands.
+    pub at: Position,
 }
 
 /// The reading half of a store. Reads see everything that was committed before they began. `max` is at most

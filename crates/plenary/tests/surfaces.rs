@@ -39,6 +39,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("connect", "listen"),
     ("contact.accept", "contact accept"),
     ("contact.decline", "contact decline"),
+    ("contact.list", "contact list"),
     ("contact.request", "contact request"),
     ("context.archive", "context project archive"),
     ("context.assert_fact", "context fact assert"),

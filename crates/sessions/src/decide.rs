@@ -1,9 +1,9 @@
 //! The deciders of the Agent Session Protocol. Pure: no I/O, clock, randomness or async.
 //! Order of checks everywhere: the caller's token, participation (404), the body (400), the state (409).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use plenary_accounts::{Known, may_contact};
+use plenary_accounts::{Known, TrustTier, may_contact, trust_tier};
 use plenary_engine::Decision;
 use plenary_kernel::{AgentHandle, MessageId, Refusal, SessionId, Stamp, Version};
 
@@ -40,6 +40,8 @@ pub enum Rejection {
     NotReopenable,
     /// The session has as many participants as it may.
     SessionFull,
+    /// The caller's owner has as many unanswered invitations at an invitee that does not list the caller as it may.
+    TooManyInvitations,
 }
 
 /// What the trust layer knows of the agents that a command touches.
@@ -49,12 +51,48 @@ pub struct People {
     pub caller: Known,
     /// Everyone named and everyone present, the caller excepted.
     pub others: BTreeMap<AgentHandle, Known>,
+    /// Those of them that take no more invitations of the caller's owner until they have answered some.
+    pub crowded: BTreeSet<AgentHandle>,
+}
+
+/// Whether nothing but its open gate lets an agent be contacted by another one.
+pub(crate) fn are_strangers(from: &Known, to: &Known) -> bool {
+    trust_tier(to, &from.handle) == TrustTier::Open
 }
 
 impl People {
     fn checked(&self, caller: &Caller) -> Result<(), Rejection> {
         let valid = self.caller.state.is_live() && self.caller.state.accepts_token(&caller.token);
         if valid { Ok(()) } else { Err(Rejection::Unauthenticated) }
+    }
+
+    /// The event of an invitation by the caller. One by a stranger to an agent that takes no part yet is an offer; one by
+    /// somebody whom the invitee knows settles the offer that there was.
+    fn invitation(
+        &self,
+        ids: &mut Ids<'_>,
+        state: &SessionState,
+        invitee: &AgentHandle,
+        inline: bool,
+    ) -> SessionEvent {
+        let is_strange = self.others.get(invitee).is_some_and(|known| are_strangers(&self.caller, known));
+        let part = state.participant(invitee);
+        let earlier = part.and_then(|part| part.offered_by.clone());
+        let is_open = part.is_none() || earlier.is_some();
+        let settles = earlier.filter(|owner| !is_strange || owner != self.caller.handle.owner());
+        SessionEvent::AgentInvited(AgentInvited {
+            id: ids.next(),
+            invitee: invitee.clone(),
+            by: self.caller.handle.clone(),
+            inline,
+            offered: is_strange && is_open,
+            settles,
+        })
+    }
+
+    /// Whether an invitation would be one offer too many; who takes or took part was counted.
+    fn is_crowded(&self, state: &SessionState, invitee: &AgentHandle) -> bool {
+        state.participant(invitee).is_none() && self.crowded.contains(invitee)
     }
 
     /// Whether the caller may contact `invitee`, and nobody of `company` blocks it or is blocked by it
@@ -106,17 +144,8 @@ fn message(ids: &mut Ids<'_>, sender: &AgentHandle, draft: Draft) -> MessageSent
     MessageSent { id: ids.next(), sender: sender.clone(), origin: draft.origin, members: draft.members }
 }
 
-fn invitation(ids: &mut Ids<'_>, by: &AgentHandle, invitee: &AgentHandle, inline: bool) -> SessionEvent {
-    SessionEvent::AgentInvited(AgentInvited {
-        id: ids.next(),
-        invitee: invitee.clone(),
-        by: by.clone(),
-        inline,
-    })
-}
-
 fn moved(ids: &mut Ids<'_>, agent: &AgentHandle) -> AgentMoved {
-    AgentMoved { id: ids.next(), agent: agent.clone() }
+    AgentMoved { id: ids.next(), agent: agent.clone(), settles: None }
 }
 
 fn ended(ids: &mut Ids<'_>, by: Option<&AgentHandle>, joined: Vec<AgentHandle>) -> SessionEvent {
@@ -138,12 +167,17 @@ pub fn create(
     if !invite.iter().all(|invitee| people.reaches(invitee, invite.iter())) {
         return Err(Rejection::NotFound);
     }
+    let nobody = SessionState::default();
+    if invite.iter().any(|invitee| people.is_crowded(&nobody, invitee)) {
+        return Err(Rejection::TooManyInvitations);
+    }
     let mut ids = Ids(stamp, 0);
     let mut events = vec![SessionEvent::SessionCreated(SessionCreated { creator: creator.clone(), topic })];
     let first = initial_message.map(|draft| message(&mut ids, creator, draft));
     let has_message = first.is_some();
     events.extend(first.map(SessionEvent::MessageSent));
-    events.extend(invite.iter().map(|invitee| invitation(&mut ids, creator, invitee, end_after_send)));
+    let invitation = |invitee| people.invitation(&mut ids, &nobody, invitee, end_after_send);
+    events.extend(invite.iter().map(invitation));
     if end_after_send {
         let mut joined = invite;
         joined.push(creator.clone());
@@ -164,7 +198,8 @@ pub fn join(state: &SessionState, command: &JoinSession, people: &People, stamp:
         Standing::Joined => Ok(Decision::unchanged(Done { ok: true })),
         Standing::Left => Err(Rejection::NotJoined),
         Standing::Invited => {
-            let joined = moved(&mut Ids(stamp, 0), &command.0.handle);
+            let settles = me.offered_by.clone();
+            let joined = AgentMoved { settles, ..moved(&mut Ids(stamp, 0), &command.0.handle) };
             Ok(Decision::new(vec![SessionEvent::AgentJoined(joined)], Done { ok: true }))
         }
     }
@@ -210,9 +245,14 @@ pub fn invite(
     if invited.is_empty() && !denied.is_empty() {
         return Err(Rejection::NotFound);
     }
+    let (crowded, invited): (Vec<_>, Vec<_>) =
+        invited.into_iter().partition(|invitee| people.is_crowded(state, invitee));
+    if invited.is_empty() && !crowded.is_empty() {
+        return Err(Rejection::TooManyInvitations);
+    }
     room_for(state, &invited)?;
     let mut ids = Ids(stamp, 0);
-    let events = invited.iter().map(|invitee| invitation(&mut ids, caller, invitee, false)).collect();
+    let events = invited.iter().map(|invitee| people.invitation(&mut ids, state, invitee, false)).collect();
     Ok(Decision::new(events, Invited { invited: invited.into_iter().cloned().collect() }))
 }
 
@@ -231,7 +271,8 @@ fn left(
     forced_by: Option<&AgentHandle>,
     forced: bool,
 ) -> Vec<SessionEvent> {
-    let gone = AgentLeft { id: ids.next(), agent: agent.clone(), reason, forced };
+    let settles = state.participant(agent).and_then(|gone| gone.offered_by.clone());
+    let gone = AgentLeft { id: ids.next(), agent: agent.clone(), reason, forced, settles };
     let mut events = vec![SessionEvent::AgentLeft(gone)];
     let remaining: Vec<_> =
         state.standing(Standing::Joined).filter(|handle| *handle != agent).cloned().collect();
@@ -287,6 +328,7 @@ pub fn reopen(state: &SessionState, command: &ReopenSession, people: &People, st
     let invited: Vec<_> = candidates
         .iter()
         .filter(|invitee| *invitee != caller && people.reaches(invitee, candidates.iter()))
+        .filter(|invitee| !people.is_crowded(state, invitee))
         .collect();
     room_for(state, &invited)?;
     let mut returning: Vec<_> =
@@ -298,7 +340,7 @@ pub fn reopen(state: &SessionState, command: &ReopenSession, people: &People, st
     if let Some(draft) = body.initial_message {
         events.push(SessionEvent::MessageSent(message(&mut ids, caller, draft)));
     }
-    events.extend(invited.into_iter().map(|invitee| invitation(&mut ids, caller, invitee, false)));
+    events.extend(invited.into_iter().map(|invitee| people.invitation(&mut ids, state, invitee, false)));
     Ok(Decision::new(events, Done { ok: true }))
 }
 

@@ -100,6 +100,12 @@ pub struct AgentInvited {
     /// Whether the invitation carries the session's first message (ASP-29: send-and-end only).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inline: bool,
+    /// Whether the inviter is a stranger to an invitee that never joined; never shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offered: bool,
+    /// The owner whose earlier offer this invitation replaces; never shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settles: Option<String>,
 }
 
 /// A change that concerns one agent only.
@@ -109,6 +115,9 @@ pub struct AgentMoved {
     pub id: String,
     /// The agent.
     pub agent: AgentHandle,
+    /// The owner whose offer it answers by joining; never shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settles: Option<String>,
 }
 
 /// See [`SessionEvent::AgentLeft`].
@@ -123,6 +132,9 @@ pub struct AgentLeft {
     /// Whether a block made it leave; never shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
+    /// The owner whose offer ends with it; never shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settles: Option<String>,
 }
 
 /// See [`SessionEvent::SessionEnded`].

@@ -16,7 +16,7 @@ use crate::{
     command::{Caller, CreateBody, Draft, JoinSession, MessageAccepted, Ok as Okay, ReopenBody, SendMessage},
     decide::Rejection,
     event::Origin,
-    room::{BY_AGENT, SessionRoom},
+    room::SessionRoom,
     state::{Phase, SessionState, Standing},
 };
 
@@ -125,7 +125,7 @@ impl Sessions {
     pub async fn open_invitations(&self, handle: &AgentHandle) -> Result<Vec<SessionId>, Fault> {
         let (mut after, mut open) = (None::<String>, Vec::new());
         loop {
-            let ids = self.ids(BY_AGENT, handle, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
+            let ids = self.ids_of(handle, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
             for id in &ids {
                 let (state, _) = self.0.streams.state(id).await?;
                 let invited = state.participant(handle).is_some_and(|p| p.standing == Standing::Invited);

@@ -33,6 +33,9 @@ pub use sessions::{Config, Sessions};
 pub const INVITE_MAX: usize = 50;
 /// Most participants of a session, former ones included; past it 409 `session_full`.
 pub const PARTICIPANTS_MAX: usize = 2_048;
+/// Most invitations of one owner's agents that wait for an answer of an agent that does not list them, unless it is set;
+/// past it 429 `too_many_invitations`.
+pub const INVITATIONS_UNANSWERED_MAX: usize = 1_000;
 /// Longest topic, in characters; past it 400 `invalid_topic`.
 pub const TOPIC_CHARS_MAX: usize = 512;
 /// Most sessions of one `GET /sessions`; past it 400 `invalid_limit`.

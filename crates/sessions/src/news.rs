@@ -2,6 +2,8 @@
 //! them says. What an agent may read follows from the session's own rules, at the time of reading.
 //! Must not know: what has been seen of it, or how it is shown.
 
+use std::collections::BTreeSet;
+
 use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName, StreamNews};
@@ -11,15 +13,12 @@ use serde_json::{Value, value::RawValue};
 use crate::{
     Sessions,
     event::{MessageSent, SessionEvent},
-    room::{BY_AGENT, SessionRoom},
+    room::{BY_AGENT, OFFERED, SessionRoom},
     state::{Participant, Phase, SessionState},
 };
 
 /// How many of the events before its joining are news for an agent that joins; what is older is history.
 pub const TRANSCRIPT_EVENTS_MAX: u64 = 100;
-/// Up to this distance the log is read for the news of an agent in many sessions; beyond it, and for everybody
-/// else, the agent's sessions are looked through.
-pub(crate) const NEWS_DISTANCE_MAX: u64 = 131_072;
 
 /// What a piece of news is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +27,8 @@ pub enum NewsKind {
     Message,
     /// The agent was invited.
     Invitation,
+    /// The agent was invited by a stranger, and has not answered.
+    Offer,
 }
 
 /// Something that is new for an agent in one session.
@@ -59,6 +60,8 @@ pub struct SessionNews {
     /// Where the agent last joined: every invitation before is answered.
     pub joined: Version,
     max: usize,
+    /// Whether the invitations are a stranger's.
+    is_offered: bool,
 }
 
 /// What a piece of news says.
@@ -83,31 +86,74 @@ pub fn session_of(stream: &StreamName) -> Option<SessionId> {
 }
 
 impl Sessions {
-    /// The sessions of an agent that have events past a position. Costs what the agent takes part in, or what was
-    /// written since, whichever is less.
-    pub async fn with_news(&self, me: &AgentHandle, after: Position) -> Result<Vec<StreamNews>, Fault> {
-        let log = self.log();
-        let head = log.head().await?;
-        let (mut found, mut last) = (Vec::new(), None::<String>);
-        loop {
-            let ids = self.ids(BY_AGENT, me, last.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
-            let many = last.is_none() && ids.len() == READ_ROWS_MAX;
-            if many && head.0.saturating_sub(after.0) <= NEWS_DISTANCE_MAX {
-                for news in log.streams_between(SessionRoom::CATEGORY, after, head).await? {
-                    let Some(id) = session_of(&news.stream) else { continue };
-                    if self.takes_part(me, &id).await? {
-                        found.push(news);
-                    }
-                }
-                return Ok(found);
-            }
-            let streams: Vec<_> = ids.iter().map(|id| SessionRoom::stream(id)).collect();
-            found.extend(log.streams_after(&streams, after).await?);
-            if ids.len() < READ_ROWS_MAX {
-                return Ok(found);
-            }
-            last = ids.into_iter().next_back();
+    /// The sessions of an agent that have events past a position, but for those that strangers offer. `None` when it has
+    /// too many to look at each: then they are looked for part by part.
+    pub async fn with_news(
+        &self,
+        me: &AgentHandle,
+        after: Position,
+    ) -> Result<Option<Vec<StreamNews>>, Fault> {
+        let ids = self.ids(BY_AGENT, me, None, Order::Ascending, READ_ROWS_MAX).await?;
+        if ids.len() >= READ_ROWS_MAX {
+            return Ok(None);
         }
+        let streams: Vec<_> = ids.iter().map(|id| SessionRoom::stream(id)).collect();
+        Ok(Some(self.log().streams_after(&streams, after).await?))
+    }
+
+    /// The sessions of an agent that have events in a part of the log, but for those that strangers offer. Costs what
+    /// was written there.
+    pub async fn with_news_between(
+        &self,
+        me: &AgentHandle,
+        after: Position,
+        until: Position,
+    ) -> Result<Vec<StreamNews>, Fault> {
+        let mut found = self.log().streams_between(SessionRoom::CATEGORY, after, until).await?;
+        found.sort_by(|a, b| a.stream.id().cmp(b.stream.id()));
+        let ids: Vec<&str> = found.iter().map(|news| news.stream.id()).collect();
+        let own = self.own_of(me, &ids).await?;
+        found.retain(|news| own.contains(news.stream.id()));
+        Ok(found)
+    }
+
+    /// Which of these sessions, in order, are an agent's. A read of the index answers for as many as it passes.
+    async fn own_of(&self, me: &AgentHandle, ids: &[&str]) -> Result<BTreeSet<String>, Fault> {
+        let (mut own, mut rest) = (BTreeSet::new(), ids);
+        while let Some(first) = rest.first() {
+            // Just before the first: reads go on behind a key.
+            let before = &first[..first.len().saturating_sub(1)];
+            let max = READ_ROWS_MAX.min(rest.len() + 1);
+            let rows = self.ids(BY_AGENT, me, Some(before), Order::Ascending, max).await?;
+            let passed = match rows.last() {
+                Some(last) if rows.len() == max => rest.partition_point(|id| *id <= last.as_str()).max(1),
+                _ => rest.len(),
+            };
+            own.extend(rows.into_iter().filter(|id| rest[..passed].binary_search(&id.as_str()).is_ok()));
+            rest = &rest[passed..];
+        }
+        Ok(own)
+    }
+
+    /// A page of the sessions that strangers offer to an agent, those with events past a position, and the last that was
+    /// looked at if there are more.
+    pub async fn offers_with_news(
+        &self,
+        me: &AgentHandle,
+        behind: Option<&str>,
+        after: Position,
+    ) -> Result<(Vec<StreamNews>, Option<String>), Fault> {
+        let ids = self.ids(OFFERED, me, behind, Order::Ascending, READ_ROWS_MAX).await?;
+        let streams: Vec<_> = ids.iter().map(|id| SessionRoom::stream(id)).collect();
+        let news = self.log().streams_after(&streams, after).await?;
+        let more = ids.len() == READ_ROWS_MAX;
+        Ok((news, ids.into_iter().next_back().filter(|_| more)))
+    }
+
+    /// Whether a stranger offers the session to an agent, which has not answered.
+    pub async fn is_offered(&self, me: &AgentHandle, id: &SessionId) -> Result<bool, Fault> {
+        let (state, _) = self.0.streams.observed(id.as_str()).await?;
+        Ok(state.participant(me).is_some_and(|participant| participant.offered_by.is_some()))
     }
 
     /// Who may have something new to read in a session that has grown.
@@ -132,6 +178,7 @@ impl Sessions {
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
         let mut found = SessionNews { read: after, max, ..SessionNews::default() };
         let Some(participant) = state.participant(me) else { return Ok(found) };
+        found.is_offered = participant.offered_by.is_some();
         let stream = SessionRoom::stream(id.as_str());
         let mut size = PageSize::default();
         while let Some(next) = participant.next_readable(found.read, head) {
@@ -258,7 +305,8 @@ impl SessionNews {
             SessionEvent::MessageSent(sent) if sent.sender == *me => self.answered = version,
             SessionEvent::MessageSent(sent) => push(NewsKind::Message, sent.sender),
             SessionEvent::AgentInvited(invited) if invited.invitee == *me => {
-                push(NewsKind::Invitation, invited.by);
+                let kind = if self.is_offered { NewsKind::Offer } else { NewsKind::Invitation };
+                push(kind, invited.by);
             }
             SessionEvent::AgentJoined(joined) if joined.agent == *me => self.joined = version,
             SessionEvent::SessionCreated(_)

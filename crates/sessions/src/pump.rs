@@ -18,13 +18,11 @@ use plenary_log::{Fault, Order, StreamName};
 use tokio::time::{Duration, Instant, Sleep, sleep_until, timeout};
 
 use self::{confirmation::Confirmation, delivery::Until};
-use crate::{
-    STALLED_MS_MAX, Sessions,
-    news::NEWS_DISTANCE_MAX,
-    reading::Reading,
-    room::{BY_AGENT, SessionRoom},
-    wire::Form,
-};
+use crate::{STALLED_MS_MAX, Sessions, reading::Reading, room::SessionRoom, wire::Form};
+
+/// Up to this distance the log is read for what an agent in many sessions has missed; beyond it, and for everybody else,
+/// the agent's sessions are looked through.
+const NEWS_DISTANCE_MAX: u64 = 131_072;
 
 /// Most events that are taken from the shared tail, or from an inbox, at a time.
 const TAIL_PAGE: usize = 128;
@@ -234,7 +232,7 @@ impl<'a, S: Socket> Pump<'a, S> {
 impl Sessions {
     /// The sessions that an agent takes or took part in, a page of them.
     async fn page_of(&self, handle: &AgentHandle, after: Option<&str>) -> Result<Vec<String>, Fault> {
-        self.ids(BY_AGENT, handle, after, Order::Ascending, READ_ROWS_MAX).await
+        self.ids_of(handle, after, Order::Ascending, READ_ROWS_MAX).await
     }
 }
 

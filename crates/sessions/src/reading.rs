@@ -117,11 +117,22 @@ mod tests {
                 origin: None,
                 members: bytes::Bytes::new(),
             }),
-            'i' => SessionEvent::AgentInvited(AgentInvited { id, invitee: me, by: other, inline: false }),
-            'j' => SessionEvent::AgentJoined(AgentMoved { id, agent: me }),
-            'l' => {
-                SessionEvent::AgentLeft(AgentLeft { id, agent: me, reason: LeftReason::Left, forced: false })
-            }
+            'i' => SessionEvent::AgentInvited(AgentInvited {
+                id,
+                invitee: me,
+                by: other,
+                inline: false,
+                offered: false,
+                settles: None,
+            }),
+            'j' => SessionEvent::AgentJoined(AgentMoved { id, agent: me, settles: None }),
+            'l' => SessionEvent::AgentLeft(AgentLeft {
+                id,
+                agent: me,
+                reason: LeftReason::Left,
+                forced: false,
+                settles: None,
+            }),
             'e' => SessionEvent::SessionEnded(SessionEnded { id, by: None, joined: vec![other] }),
             _ => panic!("{letter}"),
         }

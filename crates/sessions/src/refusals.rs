@@ -46,6 +46,12 @@ impl From<Rejection> for Refused {
                 "not_reopenable",
                 "Only an agent that was joined when the session ended can reopen it.",
             ),
+            Rejection::TooManyInvitations => Refusal::new(
+                Class::TooMany,
+                "too_many_invitations",
+                "Too many of your owner's invitations wait for an answer of an agent that does not list you; it has to \
+                 join or to list you first.",
+            ),
             Rejection::SessionFull => {
                 Refusal::conflict("session_full", "The session has as many participants as it may have.")
             }

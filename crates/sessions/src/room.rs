@@ -1,15 +1,15 @@
 //! The session as a room of the engine: its streams, its indexes, and its commands with the facts they need.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, PoisonError},
 };
 
 use bytes::Bytes;
-use plenary_accounts::{Accounts, Known};
+use plenary_accounts::{Accounts, Known, may_contact};
 use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{AgentHandle, SessionId, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_kernel::{AgentHandle, SessionId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, IndexOp, Log, NewEvent, Order, StoredEvent};
 
 use crate::{
     command::{
@@ -22,8 +22,13 @@ use crate::{
     state::SessionState,
 };
 
-/// The sessions of an agent, ever: `<handle>/<session>`.
+/// The sessions of an agent, ever, but for those in [`OFFERED`]: `<handle>/<session>`.
 pub(crate) const BY_AGENT: &str = "sessions.by_agent";
+/// The sessions to which strangers invited an agent that has not answered: `<handle>/<session>`. They are apart, so that
+/// no stranger makes the way to the agent's other sessions longer.
+pub(crate) const OFFERED: &str = "sessions.offered";
+/// The same by the owner of whoever invited: `<handle>/<owner>/<session>`.
+pub(crate) const OFFERED_BY: &str = "sessions.offered_by";
 /// The active sessions that an agent is joined in: `<handle>/<session>`.
 pub(crate) const JOINED: &str = "sessions.joined";
 /// The agents whose transport dropped and may come back: `<handle>/<session>`.
@@ -60,17 +65,49 @@ impl Room for SessionRoom {
                 vec![put(BY_AGENT, &event.creator), put(JOINED, &event.creator)]
             }
             SessionEvent::MessageSent(_) => vec![],
-            SessionEvent::AgentInvited(event) => vec![put(BY_AGENT, &event.invitee)],
-            SessionEvent::AgentJoined(event) => vec![put(JOINED, &event.agent)],
+            SessionEvent::AgentInvited(event) if event.offered => {
+                let by = |owner| offer(&event.invitee, owner, id);
+                let earlier = event.settles.iter();
+                let earlier = earlier.map(|owner| IndexOp::Delete { name: OFFERED_BY, key: by(owner) });
+                let (key, value) = (by(event.by.owner()), Bytes::new());
+                let now = [put(OFFERED, &event.invitee), IndexOp::Put { name: OFFERED_BY, key, value }];
+                earlier.chain(now).collect()
+            }
+            SessionEvent::AgentInvited(event) => settled(id, &event.invitee, event.settles.as_deref())
+                .into_iter()
+                .chain([put(BY_AGENT, &event.invitee)])
+                .collect(),
+            SessionEvent::AgentJoined(event) => settled(id, &event.agent, event.settles.as_deref())
+                .into_iter()
+                .chain([put(JOINED, &event.agent)])
+                .collect(),
             SessionEvent::AgentDisconnected(event) => vec![put(AWAY, &event.agent)],
             SessionEvent::AgentReconnected(event) => vec![delete(AWAY, &event.agent)],
-            SessionEvent::AgentLeft(event) => vec![delete(JOINED, &event.agent), delete(AWAY, &event.agent)],
+            SessionEvent::AgentLeft(event) => settled(id, &event.agent, event.settles.as_deref())
+                .into_iter()
+                .chain([delete(JOINED, &event.agent), delete(AWAY, &event.agent)])
+                .collect(),
             SessionEvent::SessionEnded(event) => {
                 event.joined.iter().flat_map(|agent| [delete(JOINED, agent), delete(AWAY, agent)]).collect()
             }
             SessionEvent::SessionReopened(event) => vec![put(JOINED, &event.by)],
         }
     }
+}
+
+fn offer(invitee: &AgentHandle, owner: &str, id: &str) -> String {
+    format!("{invitee}/{owner}/{id}")
+}
+
+/// An agent has answered a stranger's offer: the session is like its others.
+fn settled(id: &str, agent: &AgentHandle, owner: Option<&str>) -> Vec<IndexOp> {
+    let Some(owner) = owner else { return Vec::new() };
+    let key = format!("{agent}/{id}");
+    vec![
+        IndexOp::Put { name: BY_AGENT, key: key.clone(), value: Bytes::new() },
+        IndexOp::Delete { name: OFFERED, key },
+        IndexOp::Delete { name: OFFERED_BY, key: offer(agent, owner, id) },
+    ]
 }
 
 /// A command of an agent.
@@ -86,10 +123,37 @@ pub(crate) trait OfAgent {
 /// A command with what it needs to learn about the agents it touches.
 pub(crate) struct Asked<C> {
     pub(crate) accounts: Accounts,
+    pub(crate) offers: Offers,
     pub(crate) id: SessionId,
     pub(crate) command: C,
     /// Who was named, and whether the store had to be asked for them the first time.
     pub(crate) named: Mutex<Vec<(Known, bool)>>,
+}
+
+/// How many offers of strangers wait for an agent, and how many may.
+pub(crate) struct Offers {
+    pub(crate) log: Log,
+    pub(crate) max: usize,
+    /// A session from before this one counts no more.
+    pub(crate) since: SessionId,
+}
+
+impl Offers {
+    /// Whether an owner's agents have as many unanswered invitations at an agent as they may.
+    async fn are_full(&self, invitee: &AgentHandle, owner: &str) -> Result<bool, Fault> {
+        let prefix = offer(invitee, owner, "");
+        let (mut after, mut count) = (offer(invitee, owner, self.since.as_str()), 0);
+        while count < self.max {
+            let max = READ_ROWS_MAX.min(self.max - count);
+            let rows = self.log.read_index(OFFERED_BY, &prefix, Some(&after), max, Order::Ascending).await?;
+            count += rows.len();
+            match rows.into_iter().next_back() {
+                Some(last) => after = last.key,
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
 }
 
 impl<C> Asked<C> {
@@ -119,19 +183,23 @@ impl<C> Asked<C> {
     ) -> Result<Facts<People>, Fault> {
         let known = self.accounts.agent(&caller.handle).await?;
         let mut conditions = vec![known.condition()];
-        let mut others = BTreeMap::new();
+        let (mut others, mut crowded) = (BTreeMap::new(), BTreeSet::new());
         let everyone = named.iter().map(|handle| (handle, true)).chain(present.map(|handle| (handle, false)));
         for (handle, is_named) in everyone {
             if *handle != caller.handle && !others.contains_key(handle) {
                 let (other, asked) = self.accounts.look_agent_up(handle).await?;
                 if is_named {
                     self.note(&other, asked);
+                    let is_offer = may_contact(&known, &other) && decide::are_strangers(&known, &other);
+                    if is_offer && self.offers.are_full(handle, caller.handle.owner()).await? {
+                        crowded.insert(handle.clone());
+                    }
                 }
                 conditions.push(other.condition());
                 others.insert(handle.clone(), other);
             }
         }
-        Ok(Facts { value: People { caller: known, others }, conditions })
+        Ok(Facts { value: People { caller: known, others, crowded }, conditions })
     }
 }
 

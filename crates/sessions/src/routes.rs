@@ -76,7 +76,8 @@ fn beginning() -> Vec<Operation<Sessions>> {
             ],
         )
         .errors(Class::NotFound, &["not_found"])
-        .errors(Class::Conflict, &["idempotency_key_reused"]);
+        .errors(Class::Conflict, &["idempotency_key_reused"])
+        .errors(Class::TooMany, &["too_many_invitations"]);
     let reopen_doc =
         of_session("session.reopen", Method::POST, "/sessions/{id}/reopen", "Reopen an ended session")
             .action("sessions", "session")
@@ -102,7 +103,8 @@ fn taking_part() -> Vec<Operation<Sessions>> {
         .request::<InviteRequest>()
         .reply::<Invited>()
         .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite"])
-        .errors(Class::Conflict, &["not_joined", "session_ended", "session_full"]);
+        .errors(Class::Conflict, &["not_joined", "session_ended", "session_full"])
+        .errors(Class::TooMany, &["too_many_invitations"]);
     let send_doc = of_session("session.send", Method::POST, "/sessions/{id}/messages", "Send a message")
         .tool("sessions")
         .request::<MessageRequest>()
@@ -205,7 +207,7 @@ async fn create(
         Err(refusal) => (None, Err(refusal)),
     };
     let command = CreateSession { caller: caller(agent), body: checked };
-    let done = sessions.carry_out(&sessions.mint(), command, key.as_ref()).await?;
+    let done = sessions.carry_out(&sessions.mint().await?, command, key.as_ref()).await?;
     Ok(answer(StatusCode::CREATED, done))
 }
 

@@ -1,26 +1,33 @@
 //! The sessions of a server: commands in, states and events out.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use plenary_accounts::Accounts;
-use plenary_engine::{Clock, Command, Done, ExecuteError, KeyUse, Streams};
+use plenary_engine::{Clock, Command, Done, ExecuteError, KeyUse, Room as _, Streams};
 use plenary_hub::{Cursors, Presence, TAIL_OCTETS_MAX, Tail};
-use plenary_kernel::{AgentHandle, SessionId, limits::READ_ROWS_MAX};
+use plenary_kernel::{AgentHandle, Position, SessionId, Stamp, TimestampMs, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Log, Order};
 use quick_cache::sync::Cache;
+use tokio::sync::OnceCell;
 
 use crate::{
+    INVITATIONS_UNANSWERED_MAX,
     command::EvictAgent,
     decide::Rejection,
     reads::Reads,
-    room::{Asked, BY_AGENT, OfAgent, SessionRoom},
+    room::{Asked, BY_AGENT, OFFERED, OfAgent, Offers, SessionRoom},
     transport::Transport,
     wire::Encoded,
 };
 
+/// How far back the log is looked through for the newest id of a session, once after a start.
+const RECENT_MAX: u64 = 4_096;
 /// Most participations that are remembered; past it the index is asked again.
 const PARTS_KNOWN_MAX: usize = 65_536;
 
@@ -29,11 +36,17 @@ const PARTS_KNOWN_MAX: usize = 65_536;
 pub struct Config {
     /// How long an agent may be without a connection before it has left (ASP-51, 2.5 row 11).
     pub grace: Duration,
+    /// How many invitations of one owner's agents may wait for the answer of an agent that does not list them; past it
+    /// 429 `too_many_invitations`.
+    pub invitations_unanswered_max: usize,
 }
+
+/// After how long an invitation into a session counts no more among the unanswered, from the session's creation on.
+const OFFER_AGE_MAX_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
 
 impl Default for Config {
     fn default() -> Self {
-        Self { grace: Duration::from_secs(30) }
+        Self { grace: Duration::from_secs(30), invitations_unanswered_max: INVITATIONS_UNANSWERED_MAX }
     }
 }
 
@@ -50,6 +63,8 @@ pub(crate) struct Inner {
     pub(crate) transport: Transport,
     pub(crate) config: Config,
     pub(crate) reads: Reads,
+    /// The time in the newest id of a session.
+    newest: OnceCell<AtomicU64>,
     /// Who is known to take or have taken part in what.
     parts: Cache<(AgentHandle, SessionId), ()>,
 }
@@ -74,6 +89,7 @@ impl Sessions {
             transport: Transport::default(),
             config,
             reads: Reads::default(),
+            newest: OnceCell::new(),
             parts: Cache::new(PARTS_KNOWN_MAX),
         }))
     }
@@ -82,9 +98,24 @@ impl Sessions {
         self.0.streams.log()
     }
 
-    /// A fresh id for a session.
-    pub(crate) fn mint(&self) -> SessionId {
-        SessionId::mint(&self.0.streams.clock().stamp(), 0)
+    /// A fresh id for a session. Ids rise as sessions begin, and lists go by them: also where the clock was set back, none
+    /// lies before those of the sessions that were there.
+    pub(crate) async fn mint(&self) -> Result<SessionId, Fault> {
+        let newest = self.0.newest.get_or_try_init(|| self.newest()).await?;
+        let stamp = self.0.streams.clock().stamp();
+        let rise = |newest: u64| Some(if stamp.now.0 < newest { newest + 1 } else { stamp.now.0 });
+        let before = newest.fetch_update(Ordering::AcqRel, Ordering::Acquire, rise).unwrap_or_default();
+        Ok(SessionId::mint(&stamp.at(TimestampMs(rise(before).unwrap_or(stamp.now.0))), 0))
+    }
+
+    /// The time in the ids of the sessions that moved last.
+    async fn newest(&self) -> Result<AtomicU64, Fault> {
+        let head = self.log().head().await?;
+        let after = Position(head.0.saturating_sub(RECENT_MAX));
+        let recent = self.log().streams_between(SessionRoom::CATEGORY, after, head).await?;
+        let ids = recent.iter().filter_map(|news| news.stream.id().parse::<SessionId>().ok());
+        let newest = ids.filter_map(|id| id.minted_at()).max();
+        Ok(AtomicU64::new(newest.unwrap_or_default().0))
     }
 
     /// Carries out a command of an agent on a session that it takes or took part in.
@@ -114,7 +145,13 @@ impl Sessions {
         Asked<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
         let named = Mutex::default();
-        let asked = Asked { accounts: self.0.accounts.clone(), id: id.clone(), command, named };
+        let asked = Asked {
+            accounts: self.0.accounts.clone(),
+            offers: self.offers(),
+            id: id.clone(),
+            command,
+            named,
+        };
         let answer = self.0.streams.execute(id.as_str(), &asked, key).await;
         if !answer.as_ref().is_ok_and(|done| asked.command.reached_all(&done.reply)) {
             asked.level().await?;
@@ -122,20 +159,32 @@ impl Sessions {
         answer
     }
 
+    fn offers(&self) -> Offers {
+        let now = self.0.streams.clock().now();
+        let oldest = TimestampMs(now.0.saturating_sub(OFFER_AGE_MAX_MS));
+        Offers {
+            log: self.log().clone(),
+            max: self.0.config.invitations_unanswered_max,
+            since: SessionId::mint(&Stamp::new(oldest, [0; 10]), 0),
+        }
+    }
+
     /// Whether the agent takes or took part in the session. Who does is remembered, for it is so for ever; for
-    /// anybody else it is one look into the index, whether or not there is such a session (ASP-18).
+    /// anybody else it is two looks into the index, whether or not there is such a session (ASP-18).
     pub(crate) async fn takes_part(&self, me: &AgentHandle, id: &SessionId) -> Result<bool, Fault> {
         let part = (me.clone(), id.clone());
         if self.0.parts.get(&part).is_some() {
             return Ok(true);
         }
         let key = format!("{me}/{id}");
-        let rows = self.log().read_index(BY_AGENT, &key, None, 1, Order::Ascending).await?;
-        let takes_part = rows.first().is_some_and(|row| row.key == key);
-        if takes_part {
-            self.0.parts.insert(part, ());
+        for index in [BY_AGENT, OFFERED] {
+            let rows = self.log().read_index(index, &key, None, 1, Order::Ascending).await?;
+            if rows.first().is_some_and(|row| row.key == key) {
+                self.0.parts.insert(part, ());
+                return Ok(true);
+            }
         }
-        Ok(takes_part)
+        Ok(false)
     }
 
     /// Carries out a command of the server itself.
@@ -165,13 +214,33 @@ impl Sessions {
         Ok(rows.into_iter().map(|row| row.key[prefix.len()..].to_owned()).collect())
     }
 
+    /// A page of the sessions that an agent takes or took part in, those that strangers offer among them.
+    pub(crate) async fn ids_of(
+        &self,
+        handle: &AgentHandle,
+        after: Option<&str>,
+        order: Order,
+        max: usize,
+    ) -> Result<Vec<String>, Fault> {
+        let mut ids = self.ids(BY_AGENT, handle, after, order, max).await?;
+        ids.extend(self.ids(OFFERED, handle, after, order, max).await?);
+        ids.sort_unstable();
+        if order == Order::Descending {
+            ids.reverse();
+        }
+        // An answer between the two reads leaves it in both.
+        ids.dedup();
+        ids.truncate(max);
+        Ok(ids)
+    }
+
     /// Makes an agent leave every session that it shares with whoever blocked it, or every session when it was
     /// deleted.
     async fn evict(&self, agent: &AgentHandle, blocker: Option<&AgentHandle>) -> Result<(), Fault> {
         let command = EvictAgent { agent: agent.clone(), blocker: blocker.cloned() };
         let mut after = None;
         loop {
-            let ids = self.ids(BY_AGENT, agent, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
+            let ids = self.ids_of(agent, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
             for id in &ids {
                 self.note(id, &command).await?;
             }

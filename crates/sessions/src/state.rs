@@ -79,6 +79,8 @@ pub struct Participant {
     pub may_reopen: bool,
     /// Whether a block made it leave: its reopening is then not found (wire.md D.9).
     pub forced: bool,
+    /// The owner of the stranger that invited it, as long as it has not answered.
+    pub offered_by: Option<String>,
     /// How it stood, change by change: a former member is shown how everyone stood when its view ended.
     pub stood: Vec<Stood>,
 }
@@ -96,6 +98,7 @@ impl Participant {
             away: None,
             may_reopen: false,
             forced: false,
+            offered_by: None,
             stood: Vec::new(),
         }
     }
@@ -153,6 +156,7 @@ impl Participant {
         self.since = version;
         self.away = None;
         self.forced = false;
+        self.offered_by = None;
     }
 
     /// The stay ends; what stood up to `last` remains readable.
@@ -285,12 +289,17 @@ impl SessionState {
                 self.created = Some(Created { creator, topic, at });
             }
             SessionEvent::MessageSent(_) => {}
-            SessionEvent::AgentInvited(AgentInvited { invitee, .. }) => {
+            SessionEvent::AgentInvited(AgentInvited { invitee, by, offered, settles, .. }) => {
                 let invited = self.entry(invitee);
                 invited.standing = Standing::Invited;
                 invited.left_at = None;
                 invited.forced = false;
                 invited.glimpses.push(version);
+                if *offered {
+                    invited.offered_by = Some(by.owner().to_owned());
+                } else if settles.is_some() {
+                    invited.offered_by = None;
+                }
             }
             SessionEvent::AgentJoined(event) => self.entry(&event.agent).join(version, at),
             SessionEvent::AgentDisconnected(event) => self.entry(&event.agent).away = Some(version),
@@ -299,6 +308,7 @@ impl SessionState {
                 let left = self.entry(agent);
                 left.leave(version, at);
                 left.forced = *forced;
+                left.offered_by = None;
             }
             SessionEvent::SessionEnded(event) => self.end(version, at, event),
             SessionEvent::SessionReopened(event) => self.reopen(version, at, event),

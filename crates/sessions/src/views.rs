@@ -16,7 +16,7 @@ use crate::{
     Sessions,
     event::{SessionEvent, sequence, version},
     reads::Run,
-    room::{BY_AGENT, SessionRoom},
+    room::SessionRoom,
     state::{Participant, Phase, Seen, SessionState, Standing},
     wire::{self, Form},
 };
@@ -179,7 +179,7 @@ impl Sessions {
         before: Option<&str>,
         limit: usize,
     ) -> Result<SessionList, ReadError> {
-        let mut ids = self.ids(BY_AGENT, me, before, Order::Descending, limit + 1).await?;
+        let mut ids = self.ids_of(me, before, Order::Descending, limit + 1).await?;
         let mut more = ids.len() > limit;
         ids.truncate(limit);
         let mut sessions = Vec::with_capacity(ids.len());

@@ -59,7 +59,7 @@ impl Server {
         let accounts = Accounts::new(log.clone(), clock.clone(), TokenDigest::of("plo"));
         let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
         let presence = Arc::new(Presence::default());
-        let config = Config { grace: std::time::Duration::from_secs(3_600) };
+        let config = Config { grace: std::time::Duration::from_secs(3_600), ..Config::default() };
         let sessions = Sessions::new(log.clone(), clock, accounts.clone(), presence, cursors.clone(), config);
         let router = routes(sessions.clone(), &Metrics::new()).unwrap();
         cursors.beat().await.unwrap();

@@ -3,20 +3,25 @@
 
 use axum::{
     Json,
-    extract::{FromRef, State},
+    extract::{FromRef, Query, State, rejection::QueryRejection},
 };
 use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc, Received};
-use plenary_kernel::{Class, ContactId};
+use plenary_kernel::{AgentHandle, Class, ContactId, Refusal, Version};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::request::{OnePath, one};
+use super::{
+    agents::visible,
+    request::{OnePath, one},
+};
 use crate::{
-    Accounts, AgentCaller, Caller, Principal,
+    Accounts, AgentCaller, Caller, Principal, Who,
     answer::Refused,
-    contact::{command::AnswerContact, state::Answer},
+    contact::{command::AnswerContact, listing::Waiting, state::Answer},
     fields::Fields,
-    limits::TICKET_SECONDS,
-    wire::{ContactMade, NewContact, Okay, TicketMade},
+    limits::{CONTACTS_PAGE_MAX, TICKET_SECONDS},
+    wire::{ContactMade, NewContact, Okay, PendingContact, PendingContacts, TicketMade},
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -49,6 +54,24 @@ where
             request,
         ),
         Operation::new(
+            OperationDoc::new("contact.list", Method::GET, "/contacts", "Lists contact requests that wait")
+                .action("sessions", "contact")
+                .description(
+                    "Those that the agent was asked, or with `direction=outgoing` those that it asked. An owner's token \
+                     says of which of its agents.",
+                )
+                .auth(Auth::Any)
+                .query::<ListQuery>()
+                .reply::<PendingContacts>()
+                .errors(
+                    Class::Malformed,
+                    &["invalid_query", "invalid_direction", "invalid_limit", "invalid_cursor", "invalid_agent"],
+                )
+                .errors(Class::NotFound, &["not_found"])
+                .errors(Class::Unauthenticated, super::UNAUTHENTICATED),
+            list,
+        ),
+        Operation::new(
             answer("contact.accept", "/contacts/{id}/accept", "Lists each of the two agents with the other")
                 .action("sessions", "contact")
                 .description("By the asked agent's owner, or by itself where it has self_service.")
@@ -73,6 +96,84 @@ where
             ticket,
         ),
     ]
+}
+
+/// The query of `GET /contacts`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ListQuery {
+    /// `incoming` (when absent) or `outgoing`.
+    direction: Option<String>,
+    /// Of which agent; for an agent's own token it is the agent itself.
+    agent: Option<String>,
+    /// How many; 100 when absent, at most 100.
+    #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
+    limit: Option<String>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Whose requests are asked for: an agent's own, an owner's agents', everybody's for the operator.
+async fn subject(
+    accounts: &Accounts,
+    principal: &Principal,
+    named: Option<&str>,
+) -> Result<AgentHandle, Refused> {
+    let named = named.map(str::parse::<AgentHandle>).transpose();
+    let named = named.map_err(|wrong| Refusal::malformed("invalid_agent", format!("`agent`: {wrong}.")))?;
+    match (&principal.who, named) {
+        (Who::Agent(me), None) => Ok(me.clone()),
+        (Who::Agent(me), Some(named)) if named == *me => Ok(named),
+        (Who::Agent(_), Some(_)) => Err(Refusal::not_found().into()),
+        (Who::Owner(_) | Who::Operator, Some(named)) => {
+            Ok(visible(accounts, principal, &named).await?.handle)
+        }
+        (Who::Owner(_) | Who::Operator, None) => {
+            let text = "Say of which agent: `agent=@owner.name`.";
+            Err(Refusal::malformed("invalid_agent", text).into())
+        }
+    }
+}
+
+async fn list(
+    State(accounts): State<Accounts>,
+    Caller(principal): Caller,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Result<Json<PendingContacts>, Refused> {
+    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
+    let me = subject(&accounts, &principal, query.agent.as_deref()).await?;
+    let limit = query.limit.as_deref().map_or(Some(CONTACTS_PAGE_MAX), |text| text.parse().ok());
+    let limit = limit.filter(|limit| (1..=CONTACTS_PAGE_MAX).contains(limit)).ok_or_else(|| {
+        Refusal::malformed("invalid_limit", format!("limit must be a number from 1 to {CONTACTS_PAGE_MAX}."))
+    })?;
+    let wrong_cursor =
+        || Refusal::malformed("invalid_cursor", "cursor must be a `next_cursor` of this list.");
+    let cursor = query.cursor.as_deref();
+    let (waiting, next_cursor) = match query.direction.as_deref() {
+        None | Some("incoming") => {
+            let after = cursor.map(str::parse).transpose().map_err(|_| wrong_cursor())?.unwrap_or(0);
+            let after = i64::try_from(after).map(|_| Version(after)).map_err(|_| wrong_cursor())?;
+            let (waiting, next) = accounts.contacts_asked_of(&me, after, limit).await?;
+            (waiting, next.map(|next| next.0.to_string()))
+        }
+        Some("outgoing") => {
+            let after: Option<AgentHandle> =
+                cursor.map(str::parse).transpose().map_err(|_| wrong_cursor())?;
+            let (waiting, next) = accounts.contacts_asked_by(&me, after.as_ref(), limit).await?;
+            (waiting, next.map(|next| next.to_string()))
+        }
+        Some(_) => {
+            let text = "direction must be incoming or outgoing.";
+            return Err(Refusal::malformed("invalid_direction", text).into());
+        }
+    };
+    let shown = |Waiting { request, from, to, message, at }| PendingContact {
+        request_id: request,
+        from,
+        to,
+        message,
+        created_at: at,
+    };
+    Ok(Json(PendingContacts { contacts: waiting.into_iter().map(shown).collect(), next_cursor }))
 }
 
 async fn request(

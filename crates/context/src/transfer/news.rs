@@ -81,7 +81,7 @@ impl Exporter {
     /// The facts that began or ended; in the order of time, so that each comes behind the one it supersedes.
     async fn new_facts(&mut self, news: &[StreamNews]) -> Result<(), Fault> {
         let mut keys = BTreeSet::new();
-        for StreamNews { stream, first } in news {
+        for StreamNews { stream, first, .. } in news {
             let mut after = Version(first.0.saturating_sub(1));
             loop {
                 let events = self.context.log().read_stream(stream, after, READ_ROWS_MAX).await?;

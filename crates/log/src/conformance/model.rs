@@ -131,9 +131,9 @@ impl Model {
         let mut news = BTreeMap::new();
         for event in &self.log {
             if event.position.0 > after && event.position.0 <= until && wanted(&event.stream) {
-                news.entry(event.stream.clone()).or_insert(event.version);
+                news.entry(event.stream.clone()).or_insert((event.version, event.position));
             }
         }
-        news.into_iter().map(|(stream, first)| StreamNews { stream, first }).collect()
+        news.into_iter().map(|(stream, (first, at))| StreamNews { stream, first, at }).collect()
     }
 }

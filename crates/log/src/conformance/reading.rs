@@ -82,11 +82,17 @@ async fn some_news(log: &Log) -> [StreamName; 5] {
 }
 
 fn news(of: &[(&StreamName, u64)]) -> Vec<StreamNews> {
-    sorted(of.iter().map(|(stream, first)| StreamNews { stream: (*stream).clone(), first: Version(*first) }))
+    let at = Position(0);
+    sorted(of.iter().map(|(stream, first)| StreamNews {
+        stream: (*stream).clone(),
+        first: Version(*first),
+        at,
+    }))
 }
 
+/// By stream. Where the events stand is left to the random test.
 fn sorted(news: impl IntoIterator<Item = StreamNews>) -> Vec<StreamNews> {
-    let mut news: Vec<_> = news.into_iter().collect();
+    let mut news: Vec<_> = news.into_iter().map(|news| StreamNews { at: Position(0), ..news }).collect();
     news.sort_by(|a, b| a.stream.cmp(&b.stream));
     news
 }

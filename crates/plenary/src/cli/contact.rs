@@ -5,6 +5,7 @@ use clap::Subcommand;
 use plenary_kernel::{AgentHandle, ContactId};
 
 use super::{context::Context, failure::Failure};
+use crate::out::Table;
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -15,6 +16,15 @@ pub(crate) enum Command {
         /// What to say with it
         #[arg(long, short)]
         message: Option<String>,
+    },
+    /// Show the requests that wait for an answer
+    List {
+        /// Those that this agent made
+        #[arg(long)]
+        outgoing: bool,
+        /// Where the page before ended
+        #[arg(long)]
+        cursor: Option<String>,
     },
     /// Say yes: both allowlists get the other's handle
     Accept { id: ContactId },
@@ -33,6 +43,21 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
                     "asked, if the agent exists and can be asked; an answer comes over `plenary listen`",
                 );
                 Ok(out.line(made.request_id.as_str())?)
+            })
+        }
+        Command::List { outgoing, cursor } => {
+            let reply = client.contacts(outgoing, cursor.as_deref()).await?;
+            context.answer(&reply, |list| {
+                let mut table = Table::new(&["REQUEST", "FROM", "TO", "MESSAGE"]);
+                for asked in &list.contacts {
+                    let message = asked.message.as_deref().unwrap_or_default();
+                    table.row([asked.request_id.as_str(), asked.from.as_str(), asked.to.as_str(), message]);
+                }
+                context.table(&table, "no contact request waits")?;
+                if let Some(next) = &list.next_cursor {
+                    out.note(&format!("there are more: --cursor {next}"));
+                }
+                Ok(())
             })
         }
         Command::Accept { id } => {

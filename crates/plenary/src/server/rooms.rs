@@ -72,7 +72,10 @@ impl Rooms {
             accounts.clone(),
             presence.clone(),
             cursors.clone(),
-            plenary_sessions::Config { grace: settings.grace },
+            plenary_sessions::Config {
+                grace: settings.grace,
+                invitations_unanswered_max: settings.quota.invitations_unanswered_max(),
+            },
         );
         accounts.set_consequences(Arc::new(sessions.clone()));
         let frames = Frames::new(log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);

@@ -51,7 +51,7 @@ impl Server {
         };
         self.sessions.0.accounts.register_agent(command).await.unwrap();
         let caller = Caller { handle: ann(), token: TokenDigest::of("ann") };
-        let (id, body) = (self.sessions.mint(), Ok(CreateBody::default()));
+        let (id, body) = (self.sessions.mint().await.unwrap(), Ok(CreateBody::default()));
         self.sessions.carry_out(&id, CreateSession { caller, body }, None).await.unwrap();
         id
     }

@@ -123,6 +123,8 @@ fn past_its_participants_a_session_takes_nobody_new_and_still_takes_former_ones_
             invitee: format!("@many.a{nth}").parse().unwrap(),
             by: handle("ann"),
             inline: false,
+            offered: false,
+            settles: None,
         };
         scene.state.evolve(scene.head().next(), TimestampMs(1), &SessionEvent::AgentInvited(invited));
     }

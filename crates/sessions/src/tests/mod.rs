@@ -3,11 +3,13 @@
 
 mod coming_and_going;
 mod deciding_membership;
+mod deciding_offers;
 mod deciding_reopen;
 mod deciding_start;
 mod deciding_transport;
 mod eligibility;
 mod invariants;
+mod list_order;
 mod random;
 mod reading_order;
 mod scene;

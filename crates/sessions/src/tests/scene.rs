@@ -48,6 +48,7 @@ pub(super) struct Trust {
     unknown: BTreeSet<String>,
     deleted: BTreeSet<String>,
     revoked: BTreeSet<String>,
+    crowded: BTreeSet<String>,
 }
 
 impl Trust {
@@ -61,6 +62,7 @@ impl Trust {
             ["is-unknown"] => self.unknown.insert(who),
             ["is-deleted"] => self.deleted.insert(who),
             ["is-revoked"] => self.revoked.insert(who),
+            ["is-crowded"] => self.crowded.insert(who),
             _ => panic!("what does `{sentence}` say?"),
         };
     }
@@ -94,7 +96,8 @@ impl Trust {
     pub(super) fn people(&self, who: &str, others: &[&str]) -> People {
         let others = others.iter().filter(|other| **other != who);
         let others = others.map(|other| (handle(other), self.known(other))).collect();
-        People { caller: self.known(who), others }
+        let crowded = self.crowded.iter().map(|who| handle(who)).collect();
+        People { caller: self.known(who), others, crowded }
     }
 }
 

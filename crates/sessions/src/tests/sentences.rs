@@ -73,9 +73,15 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
         return Some(SessionEvent::SessionEnded(SessionEnded { id, by: None, joined: handles(&words[2..]) }));
     }
     let (agent, rest) = (handle(words[0]), &words[1..]);
-    let moved = || AgentMoved { id: String::new(), agent: agent.clone() };
+    let moved = || AgentMoved { id: String::new(), agent: agent.clone(), settles: None };
     let left = |reason, forced| {
-        SessionEvent::AgentLeft(AgentLeft { id: String::new(), agent: agent.clone(), reason, forced })
+        SessionEvent::AgentLeft(AgentLeft {
+            id: String::new(),
+            agent: agent.clone(),
+            reason,
+            forced,
+            settles: None,
+        })
     };
     Some(match rest {
         ["creates"] => SessionEvent::SessionCreated(SessionCreated { creator: agent, topic: None }),
@@ -93,6 +99,8 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
             invitee: handle(invitee),
             by: agent,
             inline: *inline == ["inline"],
+            offered: false,
+            settles: None,
         }),
         ["joins"] => SessionEvent::AgentJoined(moved()),
         ["drops"] => SessionEvent::AgentDisconnected(moved()),

@@ -137,3 +137,48 @@ async fn requests_wait_for_the_one_asked() {
     bob.post_empty(&format!("/contacts/{id}/accept")).await.ok(200);
     assert_contact_event(&alice.connect().await.event().await, "contact.accepted", &id);
 }
+
+/// What waits for an answer can be listed at any time, by both sides and by the asked agent's owner.
+#[tokio::test]
+async fn a_request_that_waits_is_listed() {
+    let mut server = Server::start().await;
+    let alice = closed(&server, "@alice.bot", true).await;
+    let owner = server.owner("bob").await;
+    let bob = closed(&server, "@bob.bot", true).await;
+    let mut asked = Vec::new();
+    for nth in 0..3 {
+        let from = closed(&server, &format!("@asking.n{nth}"), true).await;
+        asked.push(ask(&from, "@bob.bot").await);
+    }
+    asked.push(ask(&alice, "@bob.bot").await);
+    ask(&alice, "@nobody.bot").await;
+    let ids = |page: &Value| -> Vec<String> {
+        let contacts = page["contacts"].as_array().expect("a list").iter();
+        contacts.map(|contact| contact["request_id"].as_str().expect("an id").to_owned()).collect()
+    };
+    server.crash().await;
+    let all = bob.get("/contacts").await.ok(200);
+    assert_eq!((ids(&all), all.get("next_cursor")), (asked.clone(), None));
+    assert_keys(&all["contacts"][0], &["request_id", "from", "to", "message", "created_at"], &[]);
+    let first = bob.get("/contacts?limit=2").await.ok(200);
+    let next = first["next_cursor"].as_str().expect("there are more");
+    let rest = bob.get(&format!("/contacts?limit=2&cursor={next}")).await.ok(200);
+    assert_eq!([ids(&first), ids(&rest)].concat(), asked);
+    assert_eq!(ids(&owner.get("/contacts?agent=@bob.bot").await.ok(200)), asked);
+    owner.get("/contacts").await.refused(400, "invalid_agent");
+    owner.get("/contacts?agent=@alice.bot").await.refused(404, "not_found");
+    bob.get("/contacts?agent=@alice.bot").await.refused(404, "not_found");
+    bob.get("/contacts?direction=both").await.refused(400, "invalid_direction");
+    // Whether there is anybody to ask is not told.
+    let outgoing = alice.get("/contacts?direction=outgoing").await.ok(200);
+    let to: Vec<_> =
+        outgoing["contacts"].as_array().expect("a list").iter().map(|asked| &asked["to"]).collect();
+    assert_eq!(to, ["@bob.bot", "@nobody.bot"]);
+    bob.post_empty(&format!("/contacts/{}/accept", asked[3])).await.ok(200);
+    bob.post_empty(&format!("/contacts/{}/decline", asked[0])).await.ok(200);
+    assert_eq!(ids(&bob.get("/contacts").await.ok(200)), asked[1..3]);
+    assert_eq!(
+        alice.get("/contacts?direction=outgoing").await.ok(200)["contacts"].as_array().map(Vec::len),
+        Some(1)
+    );
+}

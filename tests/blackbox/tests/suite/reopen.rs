@@ -112,7 +112,12 @@ async fn an_abandoned_session_stays_ended() {
     for agent in [&alice, &bob] {
         agent.post(&format!("/sessions/{id}/reopen"), json!({})).await.refused_as(409);
     }
-    assert_eq!(alice.show(&id).await["state"], "ended");
+    assert_eq!(bob.show(&id).await["state"], "ended");
+    assert_eq!(
+        alice.show(&id).await["state"],
+        "active",
+        "she left before the end, and reads nothing behind that"
+    );
 }
 
 /// ASP-62: trust is checked afresh; who refuses now is skipped silently.

@@ -15,6 +15,8 @@ pub(crate) struct Quota {
     pub(crate) answer_bytes: Option<usize>,
     /// The same of one owner [default: 48 MiB]
     pub(crate) answer_bytes_per_owner: Option<usize>,
+    /// Invitations of one owner's agents that wait for an answer of an agent that does not list them [default: 1000]
+    pub(crate) invitations_unanswered_max: Option<usize>,
 }
 
 impl Quota {
@@ -32,7 +34,7 @@ impl Quota {
 
     /// Sets the limits of the edge.
     pub(super) fn limit(&self, config: &mut plenary_edge::Config) {
-        let Self { streams_per_owner, answer_bytes, answer_bytes_per_owner } = *self;
+        let Self { streams_per_owner, answer_bytes, answer_bytes_per_owner, .. } = *self;
         config.streams_max = config.streams_max.min(config.connections_max);
         for (limit, set) in [
             (&mut config.streams_per_payer_max, streams_per_owner),
@@ -41,5 +43,10 @@ impl Quota {
         ] {
             *limit = set.unwrap_or(*limit);
         }
+    }
+
+    /// Unanswered invitations of one owner at one agent.
+    pub(crate) fn invitations_unanswered_max(&self) -> usize {
+        self.invitations_unanswered_max.unwrap_or(plenary_sessions::INVITATIONS_UNANSWERED_MAX)
     }
 }

@@ -5,6 +5,7 @@ mod cursors;
 mod mentions;
 mod reading;
 mod states;
+mod strangers;
 mod visibility;
 mod waiting;
 

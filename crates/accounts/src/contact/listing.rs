@@ -1,0 +1,86 @@
+//! Contact requests that wait for an answer, of one agent: those it was asked, and those it asked.
+//! Must not know: HTTP, or who may see them.
+
+use std::collections::HashSet;
+
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, ContactId, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order};
+
+use super::{ContactRoom, event::ContactEvent};
+use crate::{Accounts, contact_asked, inbox_of, index::CONTACTS_PENDING};
+
+/// How much of an agent's notices one page looks through.
+const NOTICES_LOOKED_AT_MAX: usize = 2_000;
+
+/// A request that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) request: ContactId,
+    pub(crate) from: AgentHandle,
+    pub(crate) to: AgentHandle,
+    pub(crate) message: Option<String>,
+    pub(crate) at: TimestampMs,
+}
+
+impl Accounts {
+    /// What an agent was asked behind a place, and the place behind the last if there may be more.
+    pub(crate) async fn contacts_asked_of(
+        &self,
+        me: &AgentHandle,
+        after: Version,
+        limit: usize,
+    ) -> Result<(Vec<Waiting>, Option<Version>), Fault> {
+        let (stream, mut read, mut looked) = (inbox_of(me), after, 0);
+        let (mut waiting, mut known) = (Vec::new(), HashSet::new());
+        loop {
+            let events = self.log().read_stream(&stream, read, READ_ROWS_MAX).await?;
+            for event in &events {
+                if waiting.len() == limit || looked == NOTICES_LOOKED_AT_MAX {
+                    return Ok((waiting, Some(read)));
+                }
+                (read, looked) = (event.version, looked + 1);
+                let Some(asked) = contact_asked(event)? else { continue };
+                if known.insert(asked.request.clone()) && self.awaits_answer(&asked.request).await? {
+                    let (request, from, message) = (asked.request, asked.from, asked.message);
+                    waiting.push(Waiting { request, from, to: me.clone(), message, at: event.at });
+                }
+            }
+            if events.len() < READ_ROWS_MAX {
+                return Ok((waiting, None));
+            }
+        }
+    }
+
+    /// What an agent asked, by the handle of whom it asked, and the last of them if there are more. Who does not exist,
+    /// and who will not be told, waits like everybody else.
+    pub(crate) async fn contacts_asked_by(
+        &self,
+        me: &AgentHandle,
+        after: Option<&AgentHandle>,
+        limit: usize,
+    ) -> Result<(Vec<Waiting>, Option<AgentHandle>), Fault> {
+        let prefix = format!("{me}/");
+        let after = after.map(|to| format!("{prefix}{to}"));
+        let log = self.log();
+        let mut rows =
+            log.read_index(CONTACTS_PENDING, &prefix, after.as_deref(), limit + 1, Order::Ascending).await?;
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let mut waiting = Vec::with_capacity(rows.len());
+        for row in rows {
+            let wrong = || Fault::Corrupt(format!("{} in {CONTACTS_PENDING}", row.key));
+            let to: AgentHandle = row.key[prefix.len()..].parse().map_err(|_| wrong())?;
+            let id = std::str::from_utf8(&row.value).map_err(|_| wrong())?;
+            let first =
+                log.read_stream(&ContactRoom::stream(id), Version::ZERO, 1).await?.pop().ok_or_else(wrong)?;
+            let ContactEvent::ContactRequested(asked) = ContactEvent::decode(&first)? else {
+                return Err(wrong());
+            };
+            let request = id.parse().map_err(|_| wrong())?;
+            waiting.push(Waiting { request, from: me.clone(), to, message: asked.message, at: first.at });
+        }
+        let last = waiting.last().map(|last| last.to.clone()).filter(|_| more);
+        Ok((waiting, last))
+    }
+}

@@ -1,0 +1,147 @@
+//! Invitations by strangers: how they are told from others, where they are indexed, and how many there may be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plenary_accounts::{Known, TokenDigest};
+use plenary_engine::Room;
+use plenary_kernel::{AgentHandle, TimestampMs, Version};
+use plenary_log::IndexOp;
+use serde_json::json;
+
+use super::scene::{session, stamp, table};
+use crate::{
+    command::{Caller, CreateBody, CreateSession, InviteAgents, JoinSession},
+    decide::{self, People},
+    event::SessionEvent,
+    room::{BY_AGENT, OFFERED, OFFERED_BY, SessionRoom},
+    state::SessionState,
+};
+
+fn known(handle: &str, lists: &[&str]) -> Known {
+    let state = json!({
+        "created_at": 1, "deleted": false, "policy": "open", "allowlist": lists, "blocks": {}, "self_service": false,
+        "token": TokenDigest::of(handle),
+    });
+    let state = std::sync::Arc::new(serde_json::from_value(state).unwrap());
+    Known { handle: handle.parse().unwrap(), state, version: Version(1), upon: None }
+}
+
+fn caller(handle: &str) -> Caller {
+    Caller { handle: handle.parse().unwrap(), token: TokenDigest::of(handle) }
+}
+
+/// A session that `@x.ann` creates, and what follows, with its indexes.
+#[derive(Default)]
+struct Story {
+    state: SessionState,
+    head: Version,
+    indexes: BTreeMap<&'static str, BTreeSet<String>>,
+}
+
+const LISTED: &str = "@y.friend";
+
+impl Story {
+    fn people(handle: &str) -> People {
+        let everyone = ["@x.ann", "@z.cid", "@y.bob", "@y.cat", LISTED];
+        let of = |who: &str| known(who, if who == LISTED { &["@x.*"] } else { &[] });
+        let others = everyone.into_iter().filter(|other| *other != handle);
+        let others = others.map(|other| (other.parse::<AgentHandle>().unwrap(), of(other))).collect();
+        People { caller: of(handle), others, crowded: BTreeSet::new() }
+    }
+
+    fn add(&mut self, events: Vec<SessionEvent>) {
+        for event in events {
+            self.head = self.head.next();
+            self.state.evolve(self.head, TimestampMs(self.head.0), &event);
+            for op in SessionRoom::index("s", &event) {
+                match op {
+                    IndexOp::Put { name, key, .. } => self.indexes.entry(name).or_default().insert(key),
+                    IndexOp::Delete { name, key } => self.indexes.entry(name).or_default().remove(&key),
+                };
+            }
+        }
+    }
+
+    fn created(invite: &[&str]) -> Self {
+        let mut story = Self::default();
+        let invite = invite.iter().map(|invitee| invitee.parse().unwrap()).collect();
+        let body = Ok(CreateBody { invite, ..CreateBody::default() });
+        let command = CreateSession { caller: caller("@x.ann"), body };
+        story.add(decide::create(&session(), &command, &Self::people("@x.ann"), &stamp(1)).unwrap().events);
+        story
+    }
+
+    fn invites(&mut self, by: &str, whom: &str) {
+        let command = InviteAgents { caller: caller(by), invite: Ok(vec![whom.parse().unwrap()]) };
+        self.add(decide::invite(&self.state, &command, &Self::people(by), &stamp(2)).unwrap().events);
+    }
+
+    fn joins(&mut self, who: &str) {
+        let command = JoinSession(caller(who));
+        self.add(decide::join(&self.state, &command, &Self::people(who), &stamp(3)).unwrap().events);
+    }
+
+    fn has(&self, index: &str, key: &str) -> bool {
+        self.indexes.get(index).is_some_and(|keys| keys.contains(key))
+    }
+
+    /// In which of the three indexes an agent's session stands, the offer by its owner.
+    fn stands(&self, who: &str) -> String {
+        let key = format!("{who}/s");
+        let offers = self.indexes.get(OFFERED_BY).into_iter().flatten();
+        let offers = offers.filter_map(|row| row.strip_prefix(&format!("{who}/")));
+        let by: Vec<_> = offers.map(|rest| rest.trim_end_matches("/s")).collect();
+        let own = if self.has(BY_AGENT, &key) { "own" } else { "" };
+        let offered = if self.has(OFFERED, &key) { "offered" } else { "" };
+        format!("{own}{offered} {}", by.join(" ")).trim().to_owned()
+    }
+}
+
+#[test]
+fn a_strangers_invitation_stands_apart_until_it_is_answered() {
+    let mut story = Story::created(&["@y.bob", LISTED]);
+    assert_eq!((story.stands("@y.bob").as_str(), story.stands(LISTED).as_str()), ("offered x", "own"));
+    story.joins("@y.bob");
+    assert_eq!(story.stands("@y.bob"), "own");
+    // Bob and cat belong to one owner.
+    story.invites("@y.bob", "@y.cat");
+    assert_eq!(story.stands("@y.cat"), "own");
+}
+
+#[test]
+fn the_last_who_invited_is_who_offers() {
+    let mut story = Story::created(&["@y.bob", "@y.cat", "@z.cid"]);
+    story.joins("@z.cid");
+    let ended = |joined: Vec<AgentHandle>| {
+        SessionEvent::SessionEnded(crate::event::SessionEnded { id: String::new(), by: None, joined })
+    };
+    let reopened = SessionEvent::SessionReopened(crate::event::SessionReopened {
+        id: String::new(),
+        by: "@z.cid".parse().unwrap(),
+        returning: Vec::new(),
+    });
+    story.add(vec![ended(vec!["@x.ann".parse().unwrap(), "@z.cid".parse().unwrap()]), reopened]);
+    assert_eq!(story.stands("@y.bob"), "offered x", "it has not answered");
+    story.invites("@z.cid", "@y.bob");
+    assert_eq!(story.stands("@y.bob"), "offered z");
+    story.joins("@y.bob");
+    assert_eq!(story.stands("@y.bob"), "own");
+    story.invites("@y.bob", "@y.cat");
+    assert_eq!(story.stands("@y.cat"), "own", "an agent of its own owner is no stranger");
+}
+
+#[test]
+fn past_the_limit_an_owner_offers_nothing_more() {
+    table(&[
+        ("bob is-crowded", "ann creates bob", "! 429 too_many_invitations"),
+        ("bob is-crowded; cid is-closed", "ann creates bob cid", "! 404 not_found"),
+        ("ann creates; bob is-crowded", "ann invites bob", "! 429 too_many_invitations"),
+        ("ann creates; bob is-crowded", "ann invites bob cid", "ann invites cid => invited cid"),
+        // Who took part already was counted when it was invited.
+        (
+            "ann creates; ann invites bob; bob joins; bob leaves; bob is-crowded",
+            "ann invites bob",
+            "ann invites bob => invited bob",
+        ),
+    ]);
+}

@@ -1,0 +1,74 @@
+//! Lists go by the order in which sessions began, whatever the clock says.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use plenary_accounts::{Accounts, Actor, Authority, Policy, TokenDigest, agent::command::RegisterAgent};
+use plenary_engine::Clock;
+use plenary_hub::{Cursors, Presence};
+use plenary_kernel::{AgentHandle, Stamp, TimestampMs};
+use plenary_log::{Log, rigged::Store};
+
+use crate::{
+    Config, Sessions,
+    command::{Caller, CreateBody, CreateSession},
+};
+
+/// A clock that says what it is told to.
+#[derive(Default)]
+struct SetClock(AtomicU64);
+
+impl Clock for SetClock {
+    fn now(&self) -> TimestampMs {
+        TimestampMs(self.0.load(Ordering::Relaxed))
+    }
+    fn stamp(&self) -> Stamp {
+        Stamp::new(self.now(), [9; 10])
+    }
+}
+
+fn ann() -> AgentHandle {
+    "@ann.bot".parse().unwrap()
+}
+
+fn on(log: Log, clock: Arc<SetClock>) -> Sessions {
+    let clock: Arc<dyn Clock> = clock;
+    let accounts = Accounts::new(log.clone(), clock.clone(), TokenDigest::of("plo"));
+    let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
+    Sessions::new(log, clock, accounts, Arc::new(Presence::default()), cursors, Config::default())
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_puts_no_session_behind_older_ones() {
+    let (store, clock) = (Store::new(), Arc::new(SetClock::default()));
+    let mut begun = Vec::new();
+    // Each time a process begins anew, the clock an hour behind the last.
+    for (nth, hour) in [20, 19, 18, 30, 29].into_iter().enumerate() {
+        clock.0.store(hour * 3_600_000, Ordering::Relaxed);
+        let sessions = on(store.process(false).log, clock.clone());
+        if nth == 0 {
+            let command = RegisterAgent {
+                authority: Authority { by: Actor::Operator, token: Some(TokenDigest::of("plo")) },
+                handle: ann(),
+                policy: Policy::Open,
+                allowlist: Vec::new(),
+                self_service: false,
+                token: TokenDigest::of("ann"),
+            };
+            sessions.0.accounts.register_agent(command).await.unwrap();
+        }
+        for _ in 0..3 {
+            let caller = Caller { handle: ann(), token: TokenDigest::of("ann") };
+            let id = sessions.mint().await.unwrap();
+            let command = CreateSession { caller, body: Ok(CreateBody::default()) };
+            sessions.carry_out(&id, command, None).await.unwrap();
+            begun.push(id);
+            clock.0.fetch_add(1, Ordering::Relaxed);
+        }
+        let listed = sessions.list(&ann(), None, 100).await.ok().unwrap().sessions;
+        let listed: Vec<_> = listed.into_iter().rev().map(|session| session.id).collect();
+        assert_eq!(listed, begun, "at {hour}");
+    }
+}
