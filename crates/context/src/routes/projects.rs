@@ -1,7 +1,5 @@
 //! Projects: make, list, share, archive (wire.md D.4, D.7).
 
-use std::sync::Arc;
-
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_accounts::Authority;
@@ -20,7 +18,6 @@ use crate::{
     project::{
         command::{CreateProject, Edit, EditProject},
         event::About,
-        state::ProjectState,
     },
     refusals::Refused,
     shape::Shape,
