@@ -184,14 +184,12 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .or_status(StatusCode::OK)
         .request::<ContextPackage>()
         .reply::<ContextPackage>()
-        .answers_item()
         .errors(Class::Malformed, &["hash_mismatch"])
         .errors(Class::Conflict, &["duplicate_package_id"]);
     let list_doc = in_project("context.pull", Method::GET, packages, "List packages, newest first")
         .tool("context")
         .query::<ListQuery>()
         .reply::<Packages>()
-        .answers_page()
         .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
         .errors(Class::NotImplemented, &["not_implemented"]);
     let reviews_doc = in_project(
@@ -203,19 +201,16 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     .action("context", "context_reviews")
     .query::<AwaitingQuery>()
     .reply::<Packages>()
-    .answers_page()
     .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let get_doc = one("context.get", Method::GET, "/v1/packages/{package_id}", "Show a package")
         .tool("context")
         .reply::<ContextPackage>()
         .or_empty(StatusCode::NOT_MODIFIED)
-        .answers_item()
         .errors(Class::Internal, &["content_damaged"]);
     let flag_doc = writing(
         one("context.flag", Method::POST, "/v1/packages/{package_id}/flag", "Ask for a review")
             .action("context", "context_reviews"),
     )
-    .answers_item()
     .request::<Flag>()
     .reply::<ContextPackage>()
     .errors(Class::Malformed, &["invalid_transition"])
@@ -224,7 +219,6 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         one("context.review", Method::POST, "/v1/packages/{package_id}/review", "Review a package")
             .action("context", "context_reviews"),
     )
-    .answers_item()
     .request::<Review>()
     .reply::<ContextPackage>()
     .errors(Class::Malformed, &["invalid_transition"])
@@ -238,12 +232,12 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     .action("context", "context_reviews")
     .reply::<Reviews>();
     vec![
-        Operation::new(deposit_doc, deposit),
-        Operation::new(list_doc, pull),
-        Operation::new(reviews_doc, awaiting),
-        Operation::new(get_doc, get),
-        Operation::new(flag_doc, flag),
-        Operation::new(review_doc, review),
+        Operation::new(deposit_doc.answers_item(), deposit),
+        Operation::new(list_doc.answers_page(), pull),
+        Operation::new(reviews_doc.answers_page(), awaiting),
+        Operation::new(get_doc.answers_item(), get),
+        Operation::new(flag_doc.answers_item(), flag),
+        Operation::new(review_doc.answers_item(), review),
         Operation::new(log_doc, log),
     ]
 }

@@ -1,6 +1,7 @@
 //! Settings: flag over environment over the configuration file over default (wire.md D.1).
 
 mod listen;
+mod quota;
 mod source;
 
 use std::{
@@ -426,6 +427,5 @@ impl File {
     }
 }
 
-mod quota;
 #[cfg(test)]
 mod tests;
