@@ -75,7 +75,8 @@ impl Rooms {
             plenary_sessions::Config { grace: settings.grace },
         );
         accounts.set_consequences(Arc::new(sessions.clone()));
-        let frames = Frames::new(log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
+        let frames =
+            Frames::new(log.clone(), log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
         let spans = telemetry.spans();
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
         let blobs = settings
