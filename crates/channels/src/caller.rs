@@ -80,7 +80,9 @@ impl Asking {
         // The operator is shown all channels: it has nothing to guess.
         let guessers = match watcher {
             Watcher::Operator => Vec::new(),
-            _ => owner.map(Guesser::Owner).into_iter().chain(address.map(Guesser::Address)).collect(),
+            Watcher::Owner(_) | Watcher::Address(_) => {
+                owner.map(Guesser::Owner).into_iter().chain(address.map(Guesser::Address)).collect()
+            }
         };
         let base_url = surface.origin.base_url(peer, &parts.headers);
         Ok(Self { caller, base_url, guessers, watcher, principal })

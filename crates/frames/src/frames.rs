@@ -11,15 +11,16 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use plenary_accounts::{Accounts, TokenDigest, concerned};
 use plenary_engine::Clock;
-use plenary_hub::{Emission, Lane, LaneLimits, Observer, Subscription};
+use plenary_hub::{ENTRY_OCTETS, Emission, Lane, LaneLimits, Observer, Subscription};
 use plenary_kernel::{AgentHandle, SovereignHandle, TimestampMs};
-use plenary_log::{Signals, StoredEvent, signals::Signal};
+use plenary_log::{Log, Signals, StoredEvent, signals::Signal};
 use tokio::time::Instant;
 
 use crate::{
     decide::Audience,
     filter::Filter,
-    limits::ROSTER_ENTRIES_MAX,
+    limits::{FRAME_OCTETS_MAX, ROSTER_ENTRIES_MAX},
+    numbers::Numbers,
     rate::{Buckets, Rate},
     session::Session,
     signal::{Envelope, Told},
@@ -67,6 +68,7 @@ pub(crate) struct Inner {
     pub(crate) accounts: Accounts,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) signals: Signals,
+    pub(crate) numbers: Numbers,
     /// By handle.
     pub(crate) lane: Lane<Subscriber, Arc<Event>>,
     pub(crate) config: Config,
@@ -119,11 +121,21 @@ pub(crate) type Reading = Subscription<Subscriber, Arc<Event>>;
 impl Frames {
     /// The frames of a server that is one of those that exchange these signals.
     #[must_use]
-    pub fn new(signals: Signals, clock: Arc<dyn Clock>, accounts: Accounts, config: Config) -> Self {
+    pub fn new(
+        log: Log,
+        signals: Signals,
+        clock: Arc<dyn Clock>,
+        accounts: Accounts,
+        config: Config,
+    ) -> Self {
         let limits =
             LaneLimits { entries_max: config.max_events, age_max: config.max_age, ..LaneLimits::default() };
+        // What a handle is promised, of frames as large as they may be; never more than half of the room of all.
+        let promised = config.max_events.saturating_mul(FRAME_OCTETS_MAX + ENTRY_OCTETS);
+        let limits = LaneLimits { key_octets_max: promised.min(limits.octets_max / 2), ..limits };
         Self(Arc::new(Inner {
             accounts,
+            numbers: Numbers::new(log, clock.clone()),
             clock,
             signals,
             lane: Lane::new(limits),

@@ -12,6 +12,7 @@ mod frames;
 pub mod limits;
 pub mod malformed;
 pub mod news;
+mod numbers;
 mod parameters;
 mod rate;
 mod reconstructed;

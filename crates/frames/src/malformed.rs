@@ -64,6 +64,11 @@ impl Malformed {
         Self { code, field: None, message: message.into() }
     }
 
+    /// A parameter that the operation does not have: it would be passed over, and do what nobody asked for.
+    pub fn no_parameter(code: Code, name: &str, known: &[&str]) -> Self {
+        Self::of(code, name, format!("There is no such parameter; there are {}.", known.join(", ")))
+    }
+
     /// An invalid value of something beside the frame: a parameter or a header.
     pub fn parameter(name: &str, expected: &str) -> Self {
         Self::of(Code::FieldInvalid, name, format!("`{name}` must be {expected}."))

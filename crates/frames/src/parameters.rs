@@ -20,6 +20,12 @@ impl<S: Sync> FromRequestParts<S> for Parameters {
 }
 
 impl Parameters {
+    /// The name of a parameter that is none of these.
+    pub(crate) fn unknown(&self, known: &[&str]) -> Option<&str> {
+        let mut names = self.0.iter().flatten().map(|(name, _)| name.as_str());
+        names.find(|name| !known.contains(name))
+    }
+
     /// The parameter of a name.
     ///
     /// # Errors

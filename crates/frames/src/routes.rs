@@ -40,6 +40,11 @@ const INSTRUMENT: &str = "x-agent-instrument";
 const SESSION: &str = "x-agent-session";
 const TOOL: &str = "x-agent-tool";
 
+/// The parameters of `POST /frames`.
+const SUBMIT_PARAMETERS: &[&str] = &["scope", "echo"];
+/// The parameters of a stream.
+const STREAM_PARAMETERS: &[&str] = &["filter", "instrument", "session_id", "tool", "retained", "ticket"];
+
 type Answer<T> = Result<Json<T>, Refused>;
 
 /// The routes of this room.
@@ -182,6 +187,9 @@ async fn submit(
         tool: header_of(&headers, TOOL, "tool")?,
         session_id: header_of(&headers, SESSION, "session_id")?,
     };
+    if let Some(name) = parameters.unknown(SUBMIT_PARAMETERS) {
+        return Err(Malformed::no_parameter(Code::FieldUnknown, name, SUBMIT_PARAMETERS).into());
+    }
     let echo = match parameters.one("echo")? {
         None | Some("1") => true,
         Some("0") => false,
@@ -206,6 +214,9 @@ async fn stream(
     let Who::Agent(agent) = principal.who else { return Err(Rejection::ScopeUnauthorised.into()) };
     if agent.owner() != handle.owner() {
         return Err(Rejection::ScopeUnauthorised.into());
+    }
+    if let Some(name) = parameters.unknown(STREAM_PARAMETERS) {
+        return Err(Malformed::no_parameter(Code::FilterAxisUnknown, name, STREAM_PARAMETERS).into());
     }
     let filter = Filter::parse(parameters.one("filter")?.unwrap_or_default())?;
     let retained = match parameters.one("retained")? {

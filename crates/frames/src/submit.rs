@@ -154,7 +154,8 @@ impl Frames {
         if body.len() > SIGNAL_OCTETS_MAX {
             return Err(Rejection::ScopeTooBroad.into());
         }
-        let publication = Publication { topic: TOPIC, counters, at: self.0.clock.now(), body };
+        let at = if counters.is_empty() { self.0.clock.now() } else { self.0.numbers.at().await };
+        let publication = Publication { topic: TOPIC, counters, at, body };
         self.0.signals.ask(publication, ANSWERS_WAIT).await.map_err(|error| match error {
             PublishError::Fault(fault) => fault.into(),
             PublishError::BodyTooLarge(_) | PublishError::TooManyCounters(_) => {

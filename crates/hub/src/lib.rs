@@ -15,7 +15,8 @@ mod tests;
 pub use cursors::{Cursors, NODE_LEASE_MS, Node, Orphan};
 pub use dispatch::{Observer, dispatch};
 pub use lane::{
-    Delivery, Emission, Ended, Lane, LaneLimits, LaneSize, Matches, SubscribeError, Subscription,
+    Delivery, ENTRY_OCTETS, Emission, Ended, Lane, LaneLimits, LaneSize, Matches, SubscribeError,
+    Subscription,
 };
 pub use mailbox::{Closing, Mailbox, Marks};
 pub use presence::{ConnectError, Connection, LastClosed, Presence};

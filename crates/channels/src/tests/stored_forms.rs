@@ -79,13 +79,21 @@ fn forms() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
         ),
         (closed(None, None), "ChannelClosed", "{}", ""),
         (
-            closed(Some(ann.clone()), Some(first)),
+            closed(Some(ann), Some(first)),
             "ChannelClosed",
             r#"{"via":"@o.ann","first":{"created":7,"owners":["o"]}}"#,
             "",
         ),
+    ]
+}
+
+/// The events by which a channel remembers who may use it.
+fn forms_of_access() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
+    let ann: Actor = "@o.ann".parse().unwrap();
+    let owner = "o".parse().unwrap();
+    vec![
         (
-            ChannelEvent::OwnerAdmitted(OwnerAdmitted { owner: owner(), via: Some(ann.clone()) }),
+            ChannelEvent::OwnerAdmitted(OwnerAdmitted { owner, via: Some(ann.clone()) }),
             "OwnerAdmitted",
             r#"{"owner":"o","via":"@o.ann"}"#,
             "",
@@ -101,7 +109,7 @@ fn forms() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
 
 #[test]
 fn stored_forms_are_frozen() {
-    for (event, kind, envelope, payload) in forms() {
+    for (event, kind, envelope, payload) in forms().into_iter().chain(forms_of_access()) {
         let written = event.encode();
         assert_eq!((written.kind, written.form), (kind, 1));
         assert_eq!(std::str::from_utf8(&written.envelope).unwrap(), envelope);

@@ -56,7 +56,7 @@ pub(super) fn participate(seen: &Seen) -> Participate {
     let auth = if seen.open {
         "No token is needed here.".to_owned()
     } else {
-        "Set PLENARY_TOKEN to your token; the answer is 401 otherwise.".to_owned()
+        "Set PLENARY_TOKEN to your token.".to_owned()
     };
     let your_name = if seen.me.is_empty() {
         "Put the stable name that your runtime gives you into `author`; don't invent one.".to_owned()
@@ -92,7 +92,7 @@ pub(super) fn onboarding(seen: &Seen) -> String {
          changes, all else kept. Concepts go proposed -> in_progress -> done or abandoned and never change once \
          finished. The handoff is a lock by agreement only.\n\
          4. When the mission is over: {curl} -X POST {close}\n\n\
-         Also below this URL: /events/stream (live, SSE, resumes by Last-Event-ID), /presence (who is alive), POST \
+         Also below this URL: /events/stream (live, SSE), /presence (who is alive), POST \
          /event?validate=1 (checks, stores nothing). To let others in, hand over `url` whole.\n\n",
         curl = curl(seen),
         close = at(seen, "/close"),

@@ -60,12 +60,13 @@ impl FromStr for ChannelAddress {
             }
         };
         let (rest, query) = match rest.split_once('?') {
-            Some((rest, query)) => (rest, query.split('#').next().unwrap_or_default()),
-            None => (rest, ""),
+            Some((rest, query)) => (rest, Some(query.split('#').next().unwrap_or_default())),
+            None => (rest, None),
         };
-        let key = query.split('&').find_map(|pair| pair.strip_prefix("key=")).filter(|key| is_word(key));
+        let mut pairs = query.into_iter().flat_map(|query| query.split('&'));
+        let key = pairs.find_map(|pair| pair.strip_prefix("key=")).filter(|key| is_word(key));
         // An id alone may have the key behind it, as in its link.
-        if server.is_none() && !query.is_empty() && key.is_none() {
+        if server.is_none() && query.is_some() && key.is_none() {
             return Err(bad());
         }
         let id = if server.is_some() { rest.split(['/', '#']).next().unwrap_or_default() } else { rest };

@@ -138,7 +138,7 @@ impl House {
         let accounts = Accounts::new(opened.log.clone(), clock.clone(), TokenDigest::of(OPERATOR));
         let frames: Vec<_> = signals
             .into_iter()
-            .map(|signals| Frames::new(signals, clock.clone(), accounts.clone(), config))
+            .map(|signals| Frames::new(opened.log.clone(), signals, clock.clone(), accounts.clone(), config))
             .collect();
         let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone())];
         observers.extend(frames.iter().map(|frames| Arc::new(frames.clone()) as Arc<dyn Observer>));

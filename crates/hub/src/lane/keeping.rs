@@ -9,7 +9,11 @@ use std::{
 
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::{Ended, Inner, Lane, Rings, SubscribeError, member::Member, ring::Ring};
+use super::{
+    Ended, Inner, Lane, Rings, SubscribeError,
+    member::Member,
+    ring::{Entries, Ring},
+};
 
 /// How often a lane looks for what is too old and who has stalled.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
@@ -91,7 +95,7 @@ impl<F, M> Inner<F, M> {
             return false;
         }
         members.freed = true;
-        ring.change(&self.octets, |entries| entries.drop_until(u64::MAX));
+        ring.change(&self.octets, |entries| entries.drop_to(0));
         drop(members);
         rings.by_key.remove(key);
         true
@@ -133,7 +137,9 @@ impl<F, M> Inner<F, M> {
         members.list.iter().filter(stalls).cloned().collect()
     }
 
-    /// Lets the oldest messages of all keys go until an eighth of the room is free.
+    /// Makes an eighth of the room free: the keys that hold the most lose what is kept for slow readers alone, then are
+    /// cut to one size, the oldest messages first. Whoever holds less keeps all of it, so that no key's readers pay for
+    /// another key.
     pub(super) fn shed(&self) {
         let _shedding = match self.shedding.try_lock() {
             Ok(guard) => guard,
@@ -141,23 +147,61 @@ impl<F, M> Inner<F, M> {
             Err(TryLockError::WouldBlock) => return,
         };
         let rings = self.all();
-        let mut kept: Vec<(u64, usize)> = Vec::new();
-        for ring in &rings {
-            kept.extend(ring.entries().all().map(|entry| (entry.order, entry.octets)));
-        }
-        kept.sort_unstable();
-        let total: usize = kept.iter().map(|(_, octets)| octets).sum();
         let room = self.limits.octets_max - self.limits.octets_max / 8;
-        let mut left = total;
-        let last = kept.iter().take_while(|(_, octets)| {
-            let goes = left > room;
-            left -= octets;
-            goes
-        });
-        let Some((until, _)) = last.last() else { return };
-        for ring in &rings {
-            ring.change(&self.octets, |entries| entries.drop_until(*until));
+        let size = || fair_size(rings.iter().map(|ring| ring.entries().octets).collect(), room);
+        let cut = |size: usize, cut: &dyn Fn(&mut Entries<F, M>)| {
+            let large = rings.iter().filter(|ring| ring.entries().octets > size);
+            large.for_each(|ring| ring.change(&self.octets, cut));
+        };
+        cut(size(), &|entries| entries.trim(u64::MAX, &self.limits));
+        let size = size();
+        cut(size, &|entries| entries.drop_to(size));
+        tracing::debug!(size, "the lane is full: the keys that hold the most lost their oldest messages");
+    }
+}
+
+/// The size to which the largest are cut so that all fit into the room.
+fn fair_size(mut held: Vec<usize>, room: usize) -> usize {
+    held.sort_unstable();
+    let (mut left, count) = (room, held.len());
+    for (nth, octets) in held.into_iter().enumerate() {
+        let share = left / (count - nth);
+        if octets > share {
+            return share;
         }
-        tracing::debug!(until, "the lane is full: the oldest messages went");
+        left -= octets;
+    }
+    usize::MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_largest_are_cut_to_one_size() {
+        for (held, room, size) in [
+            (vec![], 10, usize::MAX),
+            (vec![4, 6], 10, usize::MAX),
+            (vec![1, 100, 3], 10, 6),
+            (vec![100, 100, 1], 21, 10),
+            (vec![7, 7, 7], 0, 0),
+        ] {
+            assert_eq!(fair_size(held.clone(), room), size, "{held:?} in {room}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn all_fit_and_whoever_holds_an_equal_part_or_less_keeps_it(
+            held in proptest::collection::vec(0_usize..1_000, 1..20),
+            room in 0_usize..5_000,
+        ) {
+            let size = fair_size(held.clone(), room);
+            prop_assert!(held.iter().map(|octets| *octets.min(&size)).sum::<usize>() <= room);
+            prop_assert!(size >= room / held.len());
+        }
     }
 }

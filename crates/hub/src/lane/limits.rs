@@ -14,7 +14,10 @@ pub struct LaneLimits {
     pub age_max: Duration,
     /// Most keys; past it one that has only messages gives way, and if all have subscriptions a new key has no ring.
     pub keys_max: usize,
-    /// Most octets of all messages together; past it the oldest of all keys go.
+    /// Most octets of the messages of one key; past it the key's own oldest go, read or not.
+    pub key_octets_max: usize,
+    /// Most octets of all messages together; past it the keys that hold the most lose their oldest, and a key that holds
+    /// less than an equal part loses nothing.
     pub octets_max: usize,
     /// Most subscriptions to one key; past it the next one is refused.
     pub subscriptions_max: usize,
@@ -33,6 +36,7 @@ impl Default for LaneLimits {
             backlog_max: 4_096,
             age_max: Duration::from_secs(300),
             keys_max: 16_384,
+            key_octets_max: 8 << 20,
             octets_max: 64 << 20,
             subscriptions_max: 4_096,
             turn_count_max: 256,

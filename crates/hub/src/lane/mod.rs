@@ -20,6 +20,7 @@ use std::{collections::HashMap, fmt};
 use tokio::time::Instant;
 
 pub use self::limits::LaneLimits;
+pub use self::ring::ENTRY_OCTETS;
 pub use self::subscription::{Delivery, Ended, Subscription};
 use self::{member::Member, ring::Ring};
 

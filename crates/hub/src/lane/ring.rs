@@ -16,8 +16,8 @@ use super::{Emission, LaneLimits, Matches, member::Members};
 
 /// How long a message that has to be forgotten stays for those who were there when it was emitted.
 const LIVE_FOR: Duration = Duration::from_secs(1);
-/// What an entry costs besides its message, about.
-pub(super) const ENTRY_OCTETS: usize = 128;
+/// What an entry costs besides its message, about, in octets.
+pub const ENTRY_OCTETS: usize = 128;
 
 /// One key. Its members are locked before its entries.
 pub(super) struct Ring<F, M> {
@@ -174,7 +174,7 @@ impl<F, M> Entries<F, M> {
         self.forget_next = entry.forget_at().into_iter().chain(self.forget_next).min();
         self.rows.push_back(entry);
         let most = if is_read { limits.backlog_max.max(limits.entries_max) } else { limits.entries_max };
-        while self.rows.len() > most.max(1) {
+        while self.rows.len() > most.max(1) || (self.octets > limits.key_octets_max && self.rows.len() > 1) {
             self.drop_first();
         }
         self.end() - 1
@@ -230,9 +230,9 @@ impl<F, M> Entries<F, M> {
         }
     }
 
-    /// Lets go of the oldest messages, up to one that was emitted later than that many.
-    pub(super) fn drop_until(&mut self, order: u64) {
-        while self.rows.front().is_some_and(|entry| entry.order <= order) {
+    /// Lets go of the oldest messages until the rest is no larger than that.
+    pub(super) fn drop_to(&mut self, octets: usize) {
+        while self.octets > octets && !self.rows.is_empty() {
             self.drop_first();
         }
     }

@@ -71,6 +71,7 @@ impl House {
         );
         accounts.set_consequences(Arc::new(sessions.clone()));
         let frames = Frames::new(
+            log.clone(),
             log.signals().clone(),
             clock.clone(),
             accounts.clone(),

@@ -78,7 +78,8 @@ impl Rooms {
             },
         );
         accounts.set_consequences(Arc::new(sessions.clone()));
-        let frames = Frames::new(log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
+        let frames =
+            Frames::new(log.clone(), log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
         let spans = telemetry.spans();
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
         let blobs = settings

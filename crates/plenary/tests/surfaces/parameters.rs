@@ -17,6 +17,7 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("agent.create", "allowlist", "--allow"),
     ("agent.unblock", "blocked", "<TARGET>"),
     ("channel.*", "id", "<CHANNEL>"),
+    ("channel.*", "key", "its URL with its key"),
     ("channel.create", "created_by", "--agent"),
     ("channel.*", "after_id", "--after"),
     ("channel.*", "before_id", "--before"),

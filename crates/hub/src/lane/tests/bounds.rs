@@ -55,23 +55,45 @@ async fn past_its_bound_a_key_without_subscriptions_gives_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn past_the_octets_the_oldest_of_all_keys_go() {
+async fn past_its_own_octets_a_key_loses_its_oldest_and_no_other_key_does() {
     const EACH: usize = ENTRY_OCTETS + 1;
-    let lane = lane(LaneLimits { octets_max: 16 * EACH, entries_max: 100, ..LaneLimits::default() });
-    let keys = ["a", "b", "c"];
-    for number in 1..=17 {
-        lane.emit(keys[number % 3], message(number as u64, "*"));
+    let limits = LaneLimits { key_octets_max: 4 * EACH, octets_max: 100 * EACH, ..LaneLimits::default() };
+    let lane = lane(limits);
+    let mut stalled = lane.subscribe("loud", "a", None).unwrap();
+    let mut paused = lane.subscribe("calm", "a", None).unwrap();
+    for number in 1..=3 {
+        lane.emit("calm", message(number, "*"));
+    }
+    for number in 1..1_000 {
+        lane.emit("loud", message(number, "*"));
+        assert!(lane.size().octets <= 7 * EACH);
+    }
+    assert_eq!(stalled.try_next(&mut Vec::new()), Err(Ended::Stalled));
+    assert_eq!(numbers(&mut paused), [1, 2, 3]);
+    assert_eq!(numbers(&mut lane.subscribe("loud", "a", Some(995)).unwrap()), [996, 997, 998, 999]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn past_the_octets_of_all_the_keys_that_hold_the_most_lose_their_oldest() {
+    const EACH: usize = ENTRY_OCTETS + 1;
+    let limits = LaneLimits { octets_max: 16 * EACH, entries_max: 100, ..LaneLimits::default() };
+    let lane = lane(limits);
+    for number in 1..=2 {
+        lane.emit("calm", message(number, "*"));
+    }
+    for number in 1..=15 {
+        lane.emit(if number % 3 == 0 { "loud" } else { "loudest" }, message(number, "*"));
     }
     assert_eq!(lane.size().octets, 14 * EACH, "an eighth is free");
-    let kept = |key| {
-        let from = |after| numbers(&mut lane.subscribe(key, "a", Some(after)).unwrap());
-        (0..17).find_map(|after| from(after).first().copied())
-    };
-    assert_eq!(keys.map(kept), [Some(6), Some(4), Some(5)], "1, 2 and 3 went");
+    let kept = |key| numbers(&mut lane.subscribe(key, "a", Some(0)).unwrap()).len();
+    assert_eq!(lane.retained("calm", &"a", 0).len(), 2);
+    assert_eq!((lane.retained("loud", &"a", 0).len(), lane.retained("loudest", &"a", 0).len()), (5, 7));
+    assert_eq!(kept("calm"), 2);
     for number in 18..10_000 {
-        lane.emit("a", message(number, "*"));
+        lane.emit("loudest", message(number, "*"));
         assert!(lane.size().octets <= 16 * EACH);
     }
+    assert_eq!((lane.retained("calm", &"a", 0).len(), lane.retained("loud", &"a", 0).len()), (2, 5));
 }
 
 #[tokio::test(start_paused = true)]

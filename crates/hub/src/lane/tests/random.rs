@@ -39,6 +39,7 @@ const LIMITS: LaneLimits = LaneLimits {
     backlog_max: 6,
     age_max: Duration::from_secs(1_000),
     keys_max: 1,
+    key_octets_max: 1 << 20,
     octets_max: 1 << 20,
     subscriptions_max: 8,
     turn_count_max: 2,

@@ -11,6 +11,7 @@ const FEW: LaneLimits = LaneLimits {
     backlog_max: 5,
     age_max: Duration::from_secs(10),
     keys_max: 2,
+    key_octets_max: 1 << 20,
     octets_max: 1 << 20,
     subscriptions_max: 3,
     turn_count_max: 2,

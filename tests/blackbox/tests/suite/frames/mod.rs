@@ -11,6 +11,7 @@ mod crowd;
 mod delivery;
 mod endings;
 mod envelope;
+mod fairness;
 mod filters;
 mod hygiene;
 mod identity;

@@ -1,0 +1,214 @@
+//! Where the numbers of events begin in this process: above all that were ever given, whatever the clock says (wire.md
+//! D.5). They begin with the time, so a time is kept on the log that no number reaches, ahead of the clock; after a
+//! restart numbers begin there at the earliest. One append in half an hour in which frames are sent.
+//! Must not know: who is subscribed, or what a frame says.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use plenary_engine::{Clock, Command, Decision, Facts, NoFacts, Room, Streams};
+use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_log::{Fault, Log, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+/// How far ahead of the clock times are kept, in milliseconds.
+const AHEAD_MS: u64 = 3_600_000;
+/// With less than this left, more are kept.
+const LEFT_MS: u64 = AHEAD_MS / 2;
+/// How long it takes until a failed append is tried again, in milliseconds.
+const AGAIN_MS: u64 = 1_000;
+/// The one stream.
+const ID: &str = "all";
+const KIND: &str = "NumbersKept";
+const FORM: u16 = 1;
+
+/// No number reaches this time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    until: TimestampMs,
+}
+
+/// The numbers of the handles' events as a room of the engine.
+#[derive(Debug)]
+pub(crate) struct NumbersRoom;
+
+impl Room for NumbersRoom {
+    type State = Kept;
+    type Event = Kept;
+    const CATEGORY: &'static str = "frames.numbers";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &Kept) -> NewEvent {
+        let envelope = serde_json::to_vec(event).expect("a number can be written");
+        NewEvent { kind: KIND, form: FORM, envelope: envelope.into(), payload: Bytes::new() }
+    }
+    fn decode(event: &StoredEvent) -> Result<Kept, Fault> {
+        let corrupt = |why: &str| Fault::Corrupt(format!("{} of {}: {why}", event.version, event.stream));
+        if (&*event.kind, event.form) != (KIND, FORM) {
+            return Err(corrupt("unknown kind or form"));
+        }
+        serde_json::from_slice(&event.envelope).map_err(|error| corrupt(&error.to_string()))
+    }
+    fn evolve(state: &mut Kept, _: Version, _: TimestampMs, event: &Kept) {
+        *state = *event;
+    }
+}
+
+/// Keeps more times.
+struct KeepMore {
+    /// The present as the process counts it.
+    at: TimestampMs,
+}
+
+/// The times that are kept for this process, and those that follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Range {
+    from: TimestampMs,
+    until: TimestampMs,
+}
+
+impl Command<NumbersRoom> for KeepMore {
+    type Reply = Range;
+    type Rejection = std::convert::Infallible;
+    type Facts = ();
+
+    async fn facts(&self, _: &Kept) -> Result<Facts<()>, Fault> {
+        Ok(NoFacts::none())
+    }
+
+    fn decide(
+        &self,
+        state: &Kept,
+        _: Version,
+        (): &(),
+        _: &Stamp,
+    ) -> Result<Decision<Kept, Range>, Self::Rejection> {
+        let from = state.until.max(self.at);
+        let until = TimestampMs(from.0.saturating_add(AHEAD_MS));
+        Ok(Decision::new(vec![Kept { until }], Range { from, until }))
+    }
+}
+
+/// The times with which this process's numbers begin.
+pub(crate) struct Numbers {
+    streams: Streams<NumbersRoom>,
+    range: Mutex<Option<Range>>,
+    keeping: tokio::sync::Mutex<()>,
+}
+
+impl Numbers {
+    pub(crate) fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
+        let streams = Streams::new(log, clock);
+        Self { streams, range: Mutex::default(), keeping: tokio::sync::Mutex::default() }
+    }
+
+    /// The time with which a number that is given now begins: the present, or later where an earlier process may have
+    /// given such numbers already. A store that several processes share counts by itself.
+    pub(crate) async fn at(&self) -> TimestampMs {
+        let now = self.streams.clock().now();
+        if self.streams.log().shared() {
+            return now;
+        }
+        if let Some(at) = self.within(now) {
+            return at;
+        }
+        let _keeping = self.keeping.lock().await;
+        if let Some(at) = self.within(now) {
+            return at;
+        }
+        let begun = self.range().map(|range| range.from);
+        let at = begun.map_or(now, |from| from.max(now));
+        let range = match self.streams.execute(ID, &KeepMore { at }, None).await {
+            Ok(done) => done.reply,
+            Err(error) => {
+                tracing::warn!(
+                    ?error,
+                    "the numbers of frames can't be kept ahead of the clock; tried again soon"
+                );
+                let kept = self.streams.state(ID).await.map(|(kept, _)| kept.until).unwrap_or_default();
+                let from = kept.max(at);
+                Range { from, until: TimestampMs(from.0.saturating_add(LEFT_MS + AGAIN_MS)) }
+            }
+        };
+        let range = Range { from: begun.unwrap_or(range.from), ..range };
+        *self.range.lock().unwrap_or_else(PoisonError::into_inner) = Some(range);
+        range.from.max(now)
+    }
+
+    fn range(&self) -> Option<Range> {
+        *self.range.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time, where enough is kept.
+    fn within(&self, now: TimestampMs) -> Option<TimestampMs> {
+        let range = self.range()?;
+        let at = range.from.max(now);
+        (at.0.saturating_add(LEFT_MS) < range.until.0).then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use plenary_kernel::Position;
+    use plenary_log::{StreamName, open_memory};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct SetClock(AtomicU64);
+
+    impl Clock for SetClock {
+        fn now(&self) -> TimestampMs {
+            TimestampMs(self.0.load(Ordering::Relaxed))
+        }
+        fn stamp(&self) -> Stamp {
+            Stamp::new(self.now(), [1; 10])
+        }
+    }
+
+    #[tokio::test]
+    async fn d_5_numbers_rise_over_a_restart_with_the_clock_set_back() {
+        let (log, clock) = (open_memory().log, Arc::new(SetClock::default()));
+        let at = |ms| clock.0.store(ms, Ordering::Relaxed);
+        at(10_000_000);
+        let first = Numbers::new(log.clone(), clock.clone());
+        let mut newest = first.at().await;
+        assert_eq!(newest, TimestampMs(10_000_000));
+        for ms in [10_500_000, 12_000_000, 9_000_000, 16_000_000] {
+            at(ms);
+            newest = newest.max(first.at().await);
+        }
+        assert_eq!(newest, TimestampMs(16_000_000));
+        at(1_000_000);
+        let second = Numbers::new(log.clone(), clock.clone());
+        let begun = second.at().await;
+        assert!(begun > newest, "{begun:?}");
+        at(2_000_000);
+        assert_eq!(second.at().await, begun, "never before it");
+        at(begun.0 + 5);
+        assert_eq!(second.at().await, TimestampMs(begun.0 + 5), "and with the clock again behind it");
+        let kept = log.read_stream(&NumbersRoom::stream(ID), Version::ZERO, 100).await.unwrap();
+        assert!(kept.len() <= 6, "few are stored: {}", kept.len());
+    }
+
+    #[test]
+    fn the_stored_form_is_frozen() {
+        let event = Kept { until: TimestampMs(7) };
+        let written = NumbersRoom::encode(&event);
+        assert_eq!((written.kind, written.form, &written.envelope[..]), (KIND, 1, &br#"{"until":7}"#[..]));
+        let stored = StoredEvent {
+            position: Position(1),
+            stream: StreamName::new(NumbersRoom::CATEGORY, ID),
+            version: Version(1),
+            kind: written.kind.into(),
+            form: written.form,
+            at: TimestampMs(1),
+            envelope: written.envelope,
+            payload: written.payload,
+        };
+        assert_eq!(NumbersRoom::decode(&stored).unwrap(), event);
+        assert!(NumbersRoom::decode(&StoredEvent { form: 2, ..stored }).is_err());
+    }
+}

@@ -1,0 +1,85 @@
+//! What one handle leaves unread costs no other handle anything that it was promised (D.5), and parameters that a stream
+//! does not have.
+//! Must not know: how much room there is.
+
+use blackbox::{Agent, Server};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::crowd::stall;
+use super::speak::{
+    Field, advisory, frame, id_of, patient_server, refused, resume, sent, stream_path, submit, subscribe,
+    tilde, uuid,
+};
+
+/// Handles that flood their own streams, which nobody reads, and how many frames of about 30 KiB each gets: more together
+/// than all handles have room for.
+const LOUD: usize = 3;
+const FLOOD: usize = 800;
+/// Frames of the handle that was promised that they are kept.
+const CALM: usize = 60;
+
+fn big(from: &Agent, number: usize) -> Value {
+    let refs: Vec<String> = (0..56).map(|nth| format!("{number}-{nth}-{}", "x".repeat(500))).collect();
+    frame(from, &tilde(from), "agent_advisory", json!({"advisory_text": uuid(), "file_refs": refs}))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d_5_stalled_streams_never_shorten_what_another_handle_was_promised() {
+    let server = patient_server().await;
+    let calm = server.agent("@calm.bot").await;
+    let mut loud = Vec::new();
+    let mut stalled = Vec::new();
+    for number in 0..LOUD {
+        let agent = server.agent(&format!("@loud{number}.bot")).await;
+        stalled.push(stall(&agent).await);
+        loud.push(agent);
+    }
+    let mut paused = subscribe(&calm).await;
+    let start = advisory(&calm, "~calm", "start");
+    let start = sent(&submit(&calm, &start).await, &start).event_id;
+    let mut promised = Vec::new();
+    for number in 0..CALM {
+        let frame = advisory(&calm, "~calm", &format!("{number}"));
+        sent(&submit(&calm, &frame).await, &frame);
+        promised.push(frame);
+    }
+    let floods = loud.iter().map(|agent| async move {
+        for number in 0..FLOOD {
+            let frame = big(agent, number);
+            sent(&submit(agent, &frame).await, &frame);
+        }
+    });
+    join_all(floods).await;
+    let mut resumed = resume(&calm, &start.to_string()).await;
+    for frame in &promised {
+        assert_eq!(resumed.event().await.frame_id(), id_of(frame), "it is retained");
+    }
+    assert_eq!(paused.event().await.id, start);
+    for frame in &promised {
+        assert_eq!(paused.event().await.frame_id(), id_of(frame), "a reader that paused gets all of it");
+    }
+    drop(stalled);
+}
+
+/// A misspelt filter would open a stream of everything, and a misspelt scope would reach everybody.
+#[tokio::test]
+async fn d_5_a_parameter_that_there_is_not_is_refused() {
+    let server = Server::start().await;
+    let alice = server.agent("@alice.bot").await;
+    for (query, name) in [
+        ("filters=kind:agent_query", "filters"),
+        ("Filter=kind:agent_query", "Filter"),
+        ("filter=kind:agent_query&kind=agent_query", "kind"),
+        ("token=x", "token"),
+    ] {
+        let response = alice.get(&stream_path(&alice, query)).await;
+        refused(&response, 400, "filter-axis-unknown", Field::At(name));
+    }
+    let frame = advisory(&alice, "~alice", "to whom?");
+    for name in ["Scope", "scopes", "filter"] {
+        let response = alice.post(&format!("/frames?{name}=~alice%2F*"), frame.clone()).await;
+        refused(&response, 400, "field-unknown", Field::At(name));
+    }
+    drop(subscribe(&alice).await);
+}
