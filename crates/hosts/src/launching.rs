@@ -25,7 +25,7 @@ use tokio::{
     net::unix::pipe::Receiver,
     process::{Child, ChildStdin, Command},
     signal::unix::{SignalKind, signal},
-    sync::mpsc,
+    sync::mpsc::{self, error::TrySendError},
     time::{Instant, sleep, sleep_until},
 };
 
@@ -35,6 +35,8 @@ use crate::program::launcher::CANNOT_START;
 const AFTER_INPUT: Duration = Duration::from_secs(5);
 /// Most bytes that wait for a program that does not read; past it the program is killed.
 const UNREAD_OCTETS_MAX: usize = 64 << 20;
+/// Most pieces of it, as they came; the same past it.
+const UNREAD_PIECES_MAX: usize = 4_096;
 /// How long killing may take: a process that the system does not let go of is left behind after that.
 const KILLING: Duration = Duration::from_secs(5);
 /// How long is waited between two looks at what is left.
@@ -121,7 +123,7 @@ enum InputOver {
 
 /// Hands on what comes until it ends. It is read whether or not the program reads, so that its end is seen at once.
 async fn hand_on(mut from: Receiver, mut stdin: ChildStdin) -> InputOver {
-    let (tell, mut told) = mpsc::unbounded_channel::<Vec<u8>>();
+    let (tell, mut told) = mpsc::channel::<Vec<u8>>(UNREAD_PIECES_MAX);
     let unread = Arc::new(AtomicUsize::new(0));
     let waiting = unread.clone();
     tokio::spawn(async move {
@@ -139,10 +141,10 @@ async fn hand_on(mut from: Receiver, mut stdin: ChildStdin) -> InputOver {
             Ok(read) => read,
         };
         // A program that closed its input gets nothing more, and goes on.
-        if tell.send(buffer[..read].to_vec()).is_ok()
-            && unread.fetch_add(read, Ordering::AcqRel) + read > UNREAD_OCTETS_MAX
-        {
-            return InputOver::Unread;
+        match tell.try_send(buffer[..read].to_vec()) {
+            Ok(()) if unread.fetch_add(read, Ordering::AcqRel) + read <= UNREAD_OCTETS_MAX => {}
+            Err(TrySendError::Closed(_)) => {}
+            Ok(()) | Err(TrySendError::Full(_)) => return InputOver::Unread,
         }
     }
 }

@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal as _, Write};
 
 use tracing_subscriber::{EnvFilter, fmt};
 
+use crate::secrets;
+
 /// A library that prints whole messages, which are nobody's business; no filter turns it on.
 const SILENT: &str = "rmcp";
 
@@ -19,7 +21,7 @@ pub(crate) enum LogFormat {
 
 /// Begins the log; `PLENARY_LOG` filters it. Without a format it is text on a terminal, and JSON elsewhere.
 pub(crate) fn begin(default: &str, format: Option<LogFormat>) {
-    let asked = std::env::var("PLENARY_LOG").unwrap_or_else(|_| default.to_owned());
+    let asked = secrets::variable("PLENARY_LOG").unwrap_or_else(|| default.to_owned());
     let heard: Vec<&str> = asked.split(',').filter(|one| !one.trim().starts_with(SILENT)).collect();
     let filter = EnvFilter::try_new(heard.join(",")).unwrap_or_else(|_| default.into());
     let filter = match format!("{SILENT}=off").parse() {

@@ -101,5 +101,5 @@ async fn sc_26_an_end_that_is_none_ends_the_run_with_an_error() {
     let request = request(&json!({"input": "hi"}));
     let (ours, _ears) = run(&request);
     let ended = agent(&origin).run(request, ours).await;
-    assert!(ended.why.as_ref().unwrap().contains("`finish_reason`"), "{ended:?}");
+    assert!(ended.why.as_ref().unwrap().contains("finish_reason \"wonderful\""), "{ended:?}");
 }

@@ -82,22 +82,9 @@ impl Rooms {
             Frames::new(log.clone(), log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
         let spans = telemetry.spans();
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
-        let blobs = settings
-            .blobs
-            .as_ref()
-            .map(|place| {
-                Blobs::open(place, secrets::variable)
-                    .with_context(|| format!("opening the place of blobs {place}"))
-            })
-            .transpose()?;
-        let context = Context::new(
-            log.clone(),
-            clock.clone(),
-            accounts.clone(),
-            indexes,
-            blobs.clone(),
-            settings.context,
-        );
+        let blobs = blobs(settings)?;
+        let (l, c, a, kept) = (log.clone(), clock.clone(), accounts.clone(), blobs.clone());
+        let context = Context::new(l, c, a, indexes, kept, settings.context);
         let Agents { registry, quotas, hosted, parts: how, limits, part } = settings.agents.clone();
         let runs = Runs::new(
             log.clone(),
@@ -138,4 +125,12 @@ impl Rooms {
         };
         Ok(Self { parts, hosted })
     }
+}
+
+/// Where contents are kept, if anywhere.
+fn blobs(settings: &Settings) -> anyhow::Result<Option<Blobs>> {
+    let opened = settings.blobs.as_ref().map(|place| {
+        Blobs::open(place, secrets::variable).with_context(|| format!("opening the place of blobs {place}"))
+    });
+    opened.transpose()
 }

@@ -7,8 +7,8 @@ use plenary_log::Fault;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Asked, Ears, Ended, Event, EventKind, Heard, NotAnEvent, NotTaken, Recall, Role, Run, RunRequest, Said,
-    Turn, run_of,
+    Asked, Ears, Ended, Event, EventKind, FinishReason, Heard, NotAnEvent, NotTaken, Recall, Role, Run,
+    RunRequest, Said, Turn, run_of,
 };
 use crate::{
     id::{RunId, ThreadId},

@@ -153,12 +153,12 @@ async fn a_stream_ends_with_its_token() {
 }
 
 #[tokio::test]
-async fn past_their_limit_one_token_follows_no_more() {
+async fn past_their_limit_one_owner_follows_no_more() {
     let house = house().await;
     let (run, _) = house.ask_of("puppet", &json!({"input": "hi"})).await;
     let path = format!("/agent/puppet/get_events/{run}?stream=true");
     let mut open = Vec::new();
-    for _ in 0..plenary_runs::limits::WATCHERS_PER_TOKEN_MAX {
+    for _ in 0..plenary_runs::limits::STREAMS_PER_OWNER_MAX {
         open.push(house.open(&house.acme, "GET", &path, &Value::Null).await);
     }
     house.get(&house.acme, &path).await.refused(429, "too_many_streams");
