@@ -38,9 +38,15 @@ fn one(id: &'static str, method: Method, path: &'static str, summary: &'static s
         .errors(Class::Conflict, &["ambiguous_package_id"])
 }
 
+const PACKAGES: &str = "/v1/projects/{project_id}/packages";
+
 pub(super) fn operations() -> Vec<Operation<Context>> {
-    let packages = "/v1/projects/{project_id}/packages";
-    let deposit_doc = writing(in_project("context.deposit", Method::POST, packages, "Deposit a package").tool("context"))
+    lists().into_iter().chain(single()).collect()
+}
+
+/// Operations on one package.
+fn single() -> Vec<Operation<Context>> {
+    let deposit_doc = writing(in_project("context.deposit", Method::POST, PACKAGES, "Deposit a package").tool("context"))
         .description(
             "Kept, hashed and returned exactly as sent. The same id again: 200 with an equal package, else 409. 201 \
              when it is new.",
@@ -52,24 +58,6 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .answers_item()
         .errors(Class::Malformed, &["hash_mismatch"])
         .errors(Class::Conflict, &["duplicate_package_id"]);
-    let list_doc = in_project("context.pull", Method::GET, packages, "List packages, newest first")
-        .tool("context")
-        .query::<ListQuery>()
-        .reply::<Packages>()
-        .answers_page()
-        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
-        .errors(Class::NotImplemented, &["not_implemented"]);
-    let reviews_doc = in_project(
-        "context.awaiting_review",
-        Method::GET,
-        "/v1/projects/{project_id}/reviews",
-        "List the packages that await review",
-    )
-    .action("context", "context_reviews")
-    .query::<AwaitingQuery>()
-    .reply::<Packages>()
-    .answers_page()
-    .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let get_doc = one("context.get", Method::GET, "/v1/packages/{package_id}", "Show a package")
         .tool("context")
         .reply::<ContextPackage>()
@@ -104,13 +92,34 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     .reply::<Reviews>();
     vec![
         Operation::new(deposit_doc, deposit),
-        Operation::new(list_doc, pull),
-        Operation::new(reviews_doc, awaiting),
         Operation::new(get_doc, get),
         Operation::new(flag_doc, flag),
         Operation::new(review_doc, review),
         Operation::new(log_doc, log),
     ]
+}
+
+/// Operations on several.
+fn lists() -> Vec<Operation<Context>> {
+    let list_doc = in_project("context.pull", Method::GET, PACKAGES, "List packages, newest first")
+        .tool("context")
+        .query::<ListQuery>()
+        .reply::<Packages>()
+        .answers_page()
+        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
+        .errors(Class::NotImplemented, &["not_implemented"]);
+    let reviews_doc = in_project(
+        "context.awaiting_review",
+        Method::GET,
+        "/v1/projects/{project_id}/reviews",
+        "List the packages that await review",
+    )
+    .action("context", "context_reviews")
+    .query::<AwaitingQuery>()
+    .reply::<Packages>()
+    .answers_page()
+    .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
+    vec![Operation::new(list_doc, pull), Operation::new(reviews_doc, awaiting)]
 }
 
 /// A package with its hash beside it, in the header, and as the entity tag (wire.md D.7).
