@@ -1,6 +1,7 @@
 //! The public operations of the Agentic Protocol: parse, ask, translate the answer (wire.md D.2, D.7, 0.2).
 
 mod blobs;
+mod described;
 mod events;
 mod facts;
 mod packages;

@@ -4,9 +4,8 @@ use axum::{Json, body::Body, extract::State, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use plenary_edge::{Operation, OperationDoc, Received};
 use plenary_kernel::Class;
-use schemars::JsonSchema;
-use serde_json::{Map, Value};
 
+use super::described::{AwaitingQuery, ContextPackage, Flag, ListQuery, OfProject, Packages, Review};
 use super::{Bearer, Path, doc, in_project, is_known, json, list, relevant, text, value, writing};
 use crate::{
     Context,
@@ -31,140 +30,6 @@ use crate::{
     wire::Reviews,
 };
 
-/// A package, and its hash beside its members.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what is kept as octets")]
-struct ContextPackage {
-    /// Unique within the project.
-    package_id: String,
-    /// The project.
-    project_id: String,
-    /// `0.1`.
-    relay_version: String,
-    /// 1 to 200 characters.
-    title: String,
-    /// Its state.
-    status: Status,
-    /// One of the named types, or `x-…`.
-    package_type: String,
-    /// Who is to review it.
-    review_type: ReviewType,
-    /// RFC 3339 UTC.
-    created_at: String,
-    /// `{id, type, session_id?}`.
-    created_by: Map<String, Value>,
-    /// In answers: `sha256:<hex>`. In a deposit: a claim that is verified.
-    #[schemars(skip_serializing_if = "Option::is_none")]
-    content_hash: Option<String>,
-    /// Every other member is kept as it is.
-    #[serde(flatten)]
-    further: Map<String, Value>,
-}
-
-/// Packages of a project.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what is kept as octets")]
-struct Packages {
-    /// Newest first, without their hashes.
-    packages: Vec<Listed>,
-    /// Where the list goes on; absent at its end.
-    #[schemars(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
-}
-
-/// A package of a list.
-#[derive(Debug, JsonSchema)]
-#[serde(untagged)]
-#[schemars(rename = "ListedPackage")]
-#[expect(dead_code, reason = "describes what is kept as octets")]
-enum Listed {
-    /// With `mode=relevant`.
-    Found {
-        /// The package.
-        package: ContextPackage,
-        /// How near it is; the nearest is the highest.
-        score: f64,
-    },
-    /// Otherwise.
-    Package(ContextPackage),
-}
-
-/// How packages are listed.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-enum ListMode {
-    Latest,
-    Relevant,
-}
-
-/// The query of a list of what awaits review.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-struct AwaitingQuery {
-    /// 1 to 1000; 5 when absent.
-    #[schemars(range(min = 1, max = 1000))]
-    limit: Option<u64>,
-    /// Only those of this type.
-    package_type: Option<String>,
-    /// Only those with this parent.
-    parent: Option<String>,
-    /// The `next_cursor` of an earlier page.
-    cursor: Option<String>,
-}
-
-/// The query of a list.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-struct ListQuery {
-    /// `latest`, or `relevant`: those nearest to `query`, each as `{package, score}`.
-    mode: Option<ListMode>,
-    /// What `mode=relevant` looks for: any of its words, and its meaning where there is a model.
-    query: Option<String>,
-    /// `lexical`, `semantic` or `hybrid`; when absent `hybrid` where a model works, else `lexical`.
-    ranking: Option<String>,
-    /// 1 to 1000; 5 when absent.
-    #[schemars(range(min = 1, max = 1000))]
-    limit: Option<u64>,
-    /// Only those in this state.
-    status: Option<Status>,
-    /// Only those of this type.
-    package_type: Option<String>,
-    /// Only those with this parent.
-    parent: Option<String>,
-    /// The `next_cursor` of an earlier page.
-    cursor: Option<String>,
-}
-
-/// Which project's package is meant.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-struct OfProject {
-    /// The project, where the id stands in several.
-    project: Option<String>,
-}
-
-/// A flag.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Shape` reads")]
-struct Flag {
-    /// `human` or `agent`.
-    review_type: ReviewType,
-    /// Why; kept in the review log.
-    note: Option<String>,
-}
-
-/// A review.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Shape` reads")]
-struct Review {
-    /// `complete`, `revision_requested` or `awaiting_review`.
-    status: Status,
-    /// Why; kept in the review log.
-    note: Option<String>,
-}
-
 fn one(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
         .path_parameter::<String>("package_id", "The package, percent-encoded")
@@ -173,9 +38,15 @@ fn one(id: &'static str, method: Method, path: &'static str, summary: &'static s
         .errors(Class::Conflict, &["ambiguous_package_id"])
 }
 
+const PACKAGES: &str = "/v1/projects/{project_id}/packages";
+
 pub(super) fn operations() -> Vec<Operation<Context>> {
-    let packages = "/v1/projects/{project_id}/packages";
-    let deposit_doc = writing(in_project("context.deposit", Method::POST, packages, "Deposit a package").tool("context"))
+    lists().into_iter().chain(single()).collect()
+}
+
+/// Operations on one package.
+fn single() -> Vec<Operation<Context>> {
+    let deposit_doc = writing(in_project("context.deposit", Method::POST, PACKAGES, "Deposit a package").tool("context"))
         .description(
             "Kept, hashed and returned exactly as sent. The same id again: 200 with an equal package, else 409. 201 \
              when it is new.",
@@ -186,22 +57,6 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .reply::<ContextPackage>()
         .errors(Class::Malformed, &["hash_mismatch"])
         .errors(Class::Conflict, &["duplicate_package_id"]);
-    let list_doc = in_project("context.pull", Method::GET, packages, "List packages, newest first")
-        .tool("context")
-        .query::<ListQuery>()
-        .reply::<Packages>()
-        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
-        .errors(Class::NotImplemented, &["not_implemented"]);
-    let reviews_doc = in_project(
-        "context.awaiting_review",
-        Method::GET,
-        "/v1/projects/{project_id}/reviews",
-        "List the packages that await review",
-    )
-    .action("context", "context_reviews")
-    .query::<AwaitingQuery>()
-    .reply::<Packages>()
-    .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let get_doc = one("context.get", Method::GET, "/v1/packages/{package_id}", "Show a package")
         .tool("context")
         .reply::<ContextPackage>()
@@ -233,13 +88,34 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     .reply::<Reviews>();
     vec![
         Operation::new(deposit_doc.answers_item(), deposit),
-        Operation::new(list_doc.answers_page(), pull),
-        Operation::new(reviews_doc.answers_page(), awaiting),
         Operation::new(get_doc.answers_item(), get),
         Operation::new(flag_doc.answers_item(), flag),
         Operation::new(review_doc.answers_item(), review),
         Operation::new(log_doc, log),
     ]
+}
+
+/// Operations on several.
+fn lists() -> Vec<Operation<Context>> {
+    let list_doc = in_project("context.pull", Method::GET, PACKAGES, "List packages, newest first")
+        .tool("context")
+        .query::<ListQuery>()
+        .reply::<Packages>()
+        .answers_page()
+        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
+        .errors(Class::NotImplemented, &["not_implemented"]);
+    let reviews_doc = in_project(
+        "context.awaiting_review",
+        Method::GET,
+        "/v1/projects/{project_id}/reviews",
+        "List the packages that await review",
+    )
+    .action("context", "context_reviews")
+    .query::<AwaitingQuery>()
+    .reply::<Packages>()
+    .answers_page()
+    .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
+    vec![Operation::new(list_doc, pull), Operation::new(reviews_doc, awaiting)]
 }
 
 /// A package with its hash beside it, in the header, and as the entity tag (wire.md D.7).

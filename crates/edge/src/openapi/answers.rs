@@ -12,9 +12,9 @@ use crate::{
     operation::{Auth, OperationDoc, SchemaOf},
 };
 
-/// What the edge refuses in the house form, whatever the operation: broken HTTP, a head that came too slowly or is
-/// too large, and a bug of ours.
-const OF_THE_EDGE: &[u16] = &[400, 408, 431, 500];
+/// What the edge refuses in the house form, whatever the operation: broken HTTP, a page of somebody else, a head that
+/// came too slowly or is too large, too much at once, and a bug of ours.
+const OF_THE_EDGE: &[u16] = &[400, 403, 408, 429, 431, 500, 503];
 /// What any body may be refused for: it ended early, came too slowly, is too large, or is compressed.
 const OF_A_BODY: &[u16] = &[400, 408, 413, 415];
 /// What becomes of an operation where the store is in trouble.

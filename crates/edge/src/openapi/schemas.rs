@@ -90,16 +90,13 @@ fn redirect(value: &mut Value, differing: &BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, differing)),
         Value::Object(members) => {
-            for (name, member) in members {
-                match member {
-                    Value::String(target) if name == "$ref" => {
-                        if let Some(name) = target.strip_prefix(TAKEN) {
-                            *target = format!("{GIVEN}{}", placed(name, differing));
-                        }
-                    }
-                    member => redirect(member, differing),
-                }
+            let target =
+                members.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix(TAKEN));
+            if let Some(name) = target {
+                let target = format!("{GIVEN}{}", placed(name, differing));
+                members.insert("$ref".to_owned(), target.into());
             }
+            members.values_mut().for_each(|member| redirect(member, differing));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }

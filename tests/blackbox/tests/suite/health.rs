@@ -114,6 +114,37 @@ async fn the_description_is_complete() {
     }
 }
 
+/// Members that may be left out are not required, every success has its status, and no answer is a matter of course.
+#[tokio::test]
+async fn the_description_says_what_is_true() {
+    let server = Server::start().await;
+    let document = server.stranger().get("/openapi.json").await.ok(200);
+    assert_eq!(document["servers"][0]["url"], server.url());
+    let schemas = &document["components"]["schemas"];
+    for (name, member) in
+        [("InboxPage", "unread_at_least"), ("Projects", "x-truncated"), ("Orientation", "x-truncated")]
+    {
+        let required = schemas[name]["required"].as_array().unwrap_or_else(|| panic!("{name} is described"));
+        assert!(!required.iter().any(|one| one == member), "{name}: {required:?}");
+    }
+    let rooms = document["tags"].as_array().expect("rooms");
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        for operation in methods.as_object().expect("methods").values() {
+            let responses = &operation["responses"];
+            assert!(rooms.iter().any(|room| room["name"] == operation["tags"][0]), "{path} is in a room");
+            assert!(responses["default"].is_null(), "{path}: each answer is described by itself");
+            let wants_token = operation["security"] != serde_json::json!([]);
+            assert!(!wants_token || responses["401"].is_object(), "{path} says 401");
+        }
+    }
+    let put = &document["paths"]["/_admin/orgs/{org}"]["put"]["responses"];
+    assert!(put["200"].is_object() && put["201"].is_object(), "{put}");
+    let appended = &document["paths"]["/agent-channel/{id}/event"]["post"]["responses"]["200"];
+    let named = appended["content"]["application/json"]["schema"]["$ref"].as_str().unwrap_or_default();
+    let forms = &schemas[named.rsplit('/').next().unwrap_or_default()]["anyOf"];
+    assert_eq!(forms.as_array().map(Vec::len), Some(2), "an event, or a verdict: {appended}");
+}
+
 /// Scenario 8: a second process on the same data directory refuses to start, and the first goes on.
 #[tokio::test]
 async fn a_second_process_is_refused() {

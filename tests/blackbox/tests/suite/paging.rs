@@ -121,3 +121,15 @@ async fn wrong_pages_are_refused() {
         alice.get(&format!("/sessions/{id}/events?{query}")).await.ok(200);
     }
 }
+
+/// A parameter that stands twice is refused: which of the two is meant is anybody's guess.
+#[tokio::test]
+async fn a_repeated_parameter_is_refused() {
+    let server = Server::start().await;
+    let (alice, _, id) = pair(&server).await;
+    for path in ["/sessions?limit=1&limit=2".to_owned(), format!("/sessions/{id}/events?limit=1&limit=2")] {
+        alice.get(&path).await.refused(400, "invalid_query");
+    }
+    let stranger = server.agent("@stranger.bot").await;
+    stranger.get(&format!("/sessions/{id}/events?limit=1&limit=2")).await.refused(404, "not_found");
+}

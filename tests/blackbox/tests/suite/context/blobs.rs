@@ -109,6 +109,7 @@ async fn ap_78_parts_sizes_and_conditions() {
         }
         let beyond = ask("Range", &format!("bytes={size}-")).await;
         assert_eq!(beyond.status, 416, "{beyond}");
+        assert_eq!(beyond.header("content-type"), Some("application/json"), "{beyond}");
         assert_eq!(beyond.header("content-range"), Some(format!("bytes */{size}").as_str()));
         assert_eq!(ask("Range", "bytes=0-1,5-6").await.body.len(), size, "several ranges: the whole");
         let etag = format!("\"sha256:{name}\"");
