@@ -2,7 +2,7 @@
 //! bearer's own state every time, so that a revoked token is dead the moment its event is.
 //! Must not know: HTTP.
 
-use plenary_kernel::AgentHandle;
+use plenary_kernel::{AgentHandle, proof::Challenge};
 use plenary_log::{Fault, Order, StoredEvent};
 use quick_cache::sync::Cache;
 
@@ -55,6 +55,23 @@ impl Accounts {
             return Ok(true);
         }
         self.accepts_freshly(&principal.who, &principal.token).await
+    }
+
+    /// The answer to a challenge, where a token that is valid now has its key. Who does not know a digest of a token learns
+    /// nothing by asking.
+    pub async fn prove(&self, challenge: &Challenge) -> Result<Option<String>, Fault> {
+        if !challenge.is_well_formed() {
+            return Ok(None);
+        }
+        if self.operator().hex().starts_with(&challenge.key) {
+            return Ok(self.operator().octets().map(|digest| challenge.answer(digest)));
+        }
+        let rows = self.log().read_index(TOKENS, &challenge.key, None, 1, Order::Ascending).await?;
+        let Some(digest) = rows.first().and_then(|row| TokenDigest::of_hex(&row.key)) else {
+            return Ok(None);
+        };
+        let is_valid = self.look_up(digest).await?.is_some();
+        Ok(digest.octets().filter(|_| is_valid).map(|digest| challenge.answer(digest)))
     }
 
     async fn look_up(&self, digest: TokenDigest) -> Result<Option<Principal>, Fault> {

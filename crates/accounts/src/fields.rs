@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Policy, Token,
-    limits::{ROLES_PER_MEMBER_MAX, TOKEN_OCTETS_MAX},
+    limits::{ROLES_PER_MEMBER_MAX, TOKEN_OCTETS_MAX, TOKEN_OCTETS_MIN},
     org::state::Role,
 };
 
@@ -84,9 +84,25 @@ impl Fields {
 
     /// A token that the caller chose, if any; wrong it is `invalid_token`.
     pub(crate) fn token(&self, name: &str) -> Result<Option<Token>, Refusal> {
+        self.token_of_at_least(name, TOKEN_OCTETS_MIN, Token::chosen)
+    }
+
+    /// The same of a seed file, where it may be shorter.
+    pub(crate) fn seeded_token(&self, name: &str) -> Result<Option<Token>, Refusal> {
+        self.token_of_at_least(name, 1, Token::seeded)
+    }
+
+    fn token_of_at_least(
+        &self,
+        name: &str,
+        octets_min: usize,
+        read: fn(&str) -> Option<Token>,
+    ) -> Result<Option<Token>, Refusal> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        let token = value.as_str().and_then(Token::chosen);
-        let text = format!("{name} must be a string of 1 to {TOKEN_OCTETS_MAX} octets.");
+        let text = format!(
+            "{name} must be a string of {octets_min} to {TOKEN_OCTETS_MAX} printable ASCII characters without spaces."
+        );
+        let token = value.as_str().and_then(read);
         token.map(Some).ok_or_else(|| Refusal::malformed("invalid_token", text))
     }
 
@@ -199,7 +215,10 @@ mod tests {
         assert_eq!(code(of(ROLES_PER_MEMBER_MAX + 1).roles("roles")), "invalid_roles");
         let token = |n: usize| fields(&format!("{{\"token\":\"{}\"}}", "x".repeat(n)));
         assert_eq!(code(token(TOKEN_OCTETS_MAX).token("token")), "fine");
-        assert_eq!(code(token(TOKEN_OCTETS_MAX + 1).token("token")), "invalid_token");
+        for wrong in [TOKEN_OCTETS_MIN - 1, TOKEN_OCTETS_MAX + 1] {
+            assert_eq!(code(token(wrong).token("token")), "invalid_token");
+        }
+        assert_eq!(code(token(1).seeded_token("token")), "fine");
     }
 
     #[test]

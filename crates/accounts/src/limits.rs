@@ -2,6 +2,8 @@
 
 /// Longest token that is looked at, in octets; past it 401, and 400 where a token is chosen.
 pub const TOKEN_OCTETS_MAX: usize = 512;
+/// Shortest token that somebody chooses, in octets; below it 400 `invalid_token`. A seed file may have shorter ones.
+pub const TOKEN_OCTETS_MIN: usize = 16;
 /// Most entries of one agent's allowlist; past it 409 `allowlist_full`.
 pub const ALLOWLIST_ENTRIES_MAX: usize = 10_000;
 /// Most entries that one request names; past it 400 `invalid_allowlist_entry`.

@@ -24,6 +24,8 @@ pub struct Seed(Vec<SeedAgent>);
 struct SeedAgent {
     handle: AgentHandle,
     token: TokenDigest,
+    /// Whether the token is shorter than one that the server would take elsewhere.
+    is_guessable: bool,
     policy: Policy,
     allowlist: Vec<AllowEntry>,
 }
@@ -70,6 +72,11 @@ pub struct Seeded {
 }
 
 impl Seed {
+    /// Agents whose tokens are short enough to be guessed.
+    pub fn guessable(&self) -> impl Iterator<Item = &AgentHandle> {
+        self.0.iter().filter(|agent| agent.is_guessable).map(|agent| &agent.handle)
+    }
+
     /// Reads a seed file: an object of `handle: token` or `handle: {token, policy | inbound_policy, allowlist}`.
     /// A plain token means the policy `open`.
     pub fn parse(bytes: &[u8]) -> Result<Self, SeedError> {
@@ -112,12 +119,14 @@ fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
         return Err(format!("{strange} is not known"));
     }
     let why = |refusal: plenary_kernel::Refusal| refusal.message.into_owned();
-    let token: Option<Token> = fields.token("token").map_err(why)?;
+    let token: Option<Token> = fields.seeded_token("token").map_err(why)?;
     let policy =
         if is_plain { Policy::Open } else { fields.policy("policy").map_err(why)?.unwrap_or_default() };
+    let token = token.ok_or("token is missing")?;
     Ok(SeedAgent {
         handle,
-        token: token.ok_or("token is missing")?.digest(),
+        is_guessable: token.is_short(),
+        token: token.digest(),
         policy,
         allowlist: fields.entries("allowlist", 0..=ALLOWLIST_ENTRIES_MAX).map_err(why)?,
     })

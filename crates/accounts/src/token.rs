@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::limits::TOKEN_OCTETS_MAX;
+use crate::limits::{TOKEN_OCTETS_MAX, TOKEN_OCTETS_MIN};
 
 /// SHA-256 of a token. What is stored, compared and logged instead of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +30,19 @@ impl TokenDigest {
     /// Whether this process acts by itself.
     pub(crate) fn is_inside(&self) -> bool {
         self.0 == Proof::Inside
+    }
+    /// The digest itself, where it is one of a token.
+    pub(crate) fn octets(&self) -> Option<&[u8; 32]> {
+        match &self.0 {
+            Proof::Digest(octets) => Some(octets),
+            Proof::Inside => None,
+        }
+    }
+    /// The same of 64 hex digits.
+    pub(crate) fn of_hex(text: &str) -> Option<Self> {
+        let mut digest = [0; 32];
+        hex::decode_to_slice(text, &mut digest).ok()?;
+        Some(Self(Proof::Digest(digest)))
     }
     /// 64 lower-case hex digits.
     #[must_use]
@@ -69,9 +82,7 @@ impl Serialize for TokenDigest {
 impl<'de> Deserialize<'de> for TokenDigest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        let mut digest = [0; 32];
-        hex::decode_to_slice(&*text, &mut digest).map_err(D::Error::custom)?;
-        Ok(Self(Proof::Digest(digest)))
+        Self::of_hex(&text).ok_or_else(|| D::Error::custom("it is no digest"))
     }
 }
 
@@ -107,10 +118,20 @@ impl Token {
         };
         Self(format!("{prefix}{}", random_hex()))
     }
-    /// A token that somebody chose: any text of 1 to `TOKEN_OCTETS_MAX` octets.
+    /// A token that somebody chose: `TOKEN_OCTETS_MIN` to `TOKEN_OCTETS_MAX` characters of printable ASCII without spaces.
     #[must_use]
     pub fn chosen(text: &str) -> Option<Self> {
-        (1..=TOKEN_OCTETS_MAX).contains(&text.len()).then(|| Self(text.to_owned()))
+        Self::seeded(text).filter(|token| !token.is_short())
+    }
+    /// A token of a seed file: the same, and as short as one character, since published suites seed short ones.
+    #[must_use]
+    pub fn seeded(text: &str) -> Option<Self> {
+        let is_sendable = text.bytes().all(|byte| byte.is_ascii_graphic());
+        (is_sendable && (1..=TOKEN_OCTETS_MAX).contains(&text.len())).then(|| Self(text.to_owned()))
+    }
+    /// Whether it is shorter than one that somebody may choose.
+    pub(crate) fn is_short(&self) -> bool {
+        self.0.len() < TOKEN_OCTETS_MIN
     }
     /// The token itself.
     #[must_use]
@@ -147,15 +168,23 @@ mod tests {
     }
 
     #[test]
-    fn a_chosen_token_is_any_text_up_to_its_limit() {
-        assert!(Token::chosen("").is_none());
-        assert!(Token::chosen(&"x".repeat(TOKEN_OCTETS_MAX)).is_some());
-        assert!(Token::chosen(&"x".repeat(TOKEN_OCTETS_MAX + 1)).is_none());
+    fn a_chosen_token_is_long_enough_and_fits_a_header() {
+        for length in [TOKEN_OCTETS_MIN, TOKEN_OCTETS_MAX] {
+            assert!(Token::chosen(&"x".repeat(length)).is_some(), "{length}");
+        }
+        for length in [0, 1, TOKEN_OCTETS_MIN - 1, TOKEN_OCTETS_MAX + 1] {
+            assert!(Token::chosen(&"x".repeat(length)).is_none(), "{length}");
+        }
+        for strange in [" ", "\t", "\n", "\0", "\u{7f}", "ä"] {
+            assert!(Token::chosen(&strange.repeat(TOKEN_OCTETS_MIN)).is_none(), "{strange:?}");
+            assert!(Token::seeded(strange).is_none(), "{strange:?}");
+        }
+        assert!(Token::seeded("x").is_some_and(|token| token.is_short()));
     }
 
     #[test]
     fn a_token_is_not_printed_and_its_digest_is_written_in_hex() {
-        let token = Token::chosen("secret").unwrap();
+        let token = Token::seeded("secret").unwrap();
         assert!(!format!("{token:?} {:?}", token.digest()).contains("secret"));
         let text = serde_json::to_string(&token.digest()).unwrap();
         assert_eq!(text, "\"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\"");

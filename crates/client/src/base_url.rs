@@ -36,8 +36,13 @@ impl BaseUrl {
         bare == "localhost" || bare.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
     }
 
+    /// The port.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// `host:port`, the port left out where the scheme implies it.
-    fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         match (self.secure, self.port) {
             (true, 443) | (false, 80) => self.host.clone(),
             (_, port) => format!("{}:{port}", self.host),
@@ -49,6 +54,11 @@ impl BaseUrl {
         format!("{scheme}://{}{}{path}", self.authority(), self.prefix)
             .parse()
             .map_err(|_| Error::Invalid(format!("{self}{path} is not a URL")))
+    }
+
+    /// The path that it is mounted under, without a slash at its end.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
     }
 
     /// The URL of a path that begins with `/` and is already percent-encoded.

@@ -15,7 +15,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     BaseUrl, Error, IdempotencyKey, RawReply, Reply, Result, Retry, Roots, Token,
     exchange::{Http, Pieces},
-    net::Connector,
+    net::{Connector, Proving},
 };
 
 /// The header by which a client names the agent its token must belong to (wire.md D.1).
@@ -33,6 +33,7 @@ pub struct Builder {
     request_timeout: Duration,
     reply_octets_max: usize,
     retry: Retry,
+    proving: Option<Token>,
 }
 
 impl Builder {
@@ -71,13 +72,23 @@ impl Builder {
         self
     }
 
+    /// On this machine and without TLS, every connection first has the server prove that it knows this token: anybody may
+    /// listen at a port. Elsewhere the certificate is the proof, or there is none.
+    #[must_use]
+    pub fn proving(mut self, token: Token) -> Self {
+        self.proving = Some(token);
+        self
+    }
+
     /// Makes the client. Nothing is connected yet.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the URL is `https` and the certificate authorities cannot be read.
     pub fn build(self) -> Result<Client> {
         let tls = if self.base.is_secure() { Some(self.roots.client_config()?) } else { None };
-        let connector = Connector::new(tls, self.connect_timeout);
+        let proving = self.proving.filter(|_| self.base.is_loopback() && !self.base.is_secure());
+        let proving = proving.map(|token| Proving::new(&self.base, token));
+        let connector = Connector::new(tls, self.connect_timeout, proving);
         let http = Http::new(connector.clone(), self.request_timeout, self.reply_octets_max);
         let shared = Shared { base: self.base, http, connector, retry: self.retry };
         Ok(Client { shared: Arc::new(shared), token: None, agent: None, channel_key: None })
@@ -111,6 +122,7 @@ impl Client {
             request_timeout: Duration::from_secs(30),
             reply_octets_max: 64 << 20,
             retry: Retry::default(),
+            proving: None,
         }
     }
 

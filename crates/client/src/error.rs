@@ -28,7 +28,7 @@ impl Error {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Network(fault) => fault.kind != FaultKind::Tls,
+            Self::Network(fault) => !matches!(fault.kind, FaultKind::Tls | FaultKind::Unproved),
             Self::Refused(refused) => refused.status == 503,
             Self::Unreadable(_) | Self::Invalid(_) => false,
         }
@@ -69,6 +69,8 @@ pub enum FaultKind {
     Refused,
     /// The host was not reached in time, or not at all.
     Unreachable,
+    /// Who listens there did not prove that it knows the token, which was not sent.
+    Unproved,
     /// The TLS handshake failed; the certificate may be one we do not trust.
     Tls,
     /// The reply did not come in time. The call may have been carried out.
@@ -103,6 +105,11 @@ impl fmt::Display for NetworkFault {
             FaultKind::Resolve => write!(f, "the host of {server} is unknown: {detail}"),
             FaultKind::Refused => write!(f, "nothing listens at {server}"),
             FaultKind::Unreachable => write!(f, "{server} cannot be reached: {detail}"),
+            FaultKind::Unproved => write!(
+                f,
+                "what listens at {server} does not prove that it is the server that the token is for, and got no \
+                 token: {detail}"
+            ),
             FaultKind::Tls => write!(f, "no secure connection to {server}: {detail}"),
             FaultKind::TimedOut => write!(f, "{server} did not answer in time: {detail}"),
             FaultKind::Lost => write!(f, "the connection to {server} was lost: {detail}"),

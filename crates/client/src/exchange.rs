@@ -72,7 +72,13 @@ impl RawReply {
             .or_else(|_| serde_json::from_slice::<Inner>(&self.body));
         let Inner { code, field, message } = inner.unwrap_or_else(|_| {
             let text = String::from_utf8_lossy(&self.body);
-            let message = text.trim().chars().take(FOREIGN_TEXT_CHARS_MAX).collect();
+            // A page for people, of a proxy or of something else that listens there, tells nobody anything here.
+            let message = if text.trim_start().starts_with('<') {
+                "the answer is a web page, so it is not from Plenary itself; a proxy may have answered, or another server listens there"
+                    .to_owned()
+            } else {
+                text.trim().chars().take(FOREIGN_TEXT_CHARS_MAX).collect()
+            };
             Inner { code: format!("http_{}", self.status), field: None, message }
         });
         Refused { status: self.status, code, field, message, retry_after }

@@ -29,7 +29,12 @@ async fn a_refusal_carries_status_code_and_message() {
 async fn a_refusal_in_a_foreign_form_is_still_a_refusal() {
     let server = canned(|_| json("502 Bad Gateway", "<html>proxy</html>")).await;
     let Err(Error::Refused(refused)) = server.client.me().await else { panic!() };
-    assert_eq!((refused.status, &*refused.code, &*refused.message), (502, "http_502", "<html>proxy</html>"));
+    assert_eq!((refused.status, &*refused.code), (502, "http_502"));
+    assert!(
+        refused.message.contains("web page") && !refused.message.contains("<html>"),
+        "{}",
+        refused.message
+    );
 }
 
 #[tokio::test]

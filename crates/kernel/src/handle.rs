@@ -132,7 +132,10 @@ impl FromStr for AgentHandle {
         let parts = text.strip_prefix('@').and_then(|rest| rest.split_once('.'));
         match parts {
             Some((owner, name)) if is_name(owner) && is_name(name) => Ok(Self(text.into())),
-            _ => Err(Malformed { what: "agent handle", expected: "@owner.name, e.g. @nick.assistant" }),
+            _ => Err(Malformed {
+                what: "agent handle",
+                expected: "@owner.name in lower case, e.g. @nick.assistant",
+            }),
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod inbox;
 pub mod json;
 pub mod limits;
 mod place;
+pub mod proof;
 mod refusal;
 pub mod rfc3339;
 mod shares;

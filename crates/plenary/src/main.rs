@@ -59,7 +59,10 @@ fn main() -> ExitCode {
     if cli::is_hook(arguments()) {
         return cli::run_hook();
     }
-    let Plenary { global, command } = Plenary::parse();
+    let Plenary { global, command } = match Plenary::try_parse() {
+        Ok(line) => line,
+        Err(error) => return misused(&error),
+    };
     let out = out::Out::new(global.json, global.no_color);
     if command.starts_programs()
         && let Err(error) = secrets::withdraw()
@@ -77,14 +80,35 @@ fn arguments() -> impl Iterator<Item = String> {
     std::env::args_os().map(|argument| argument.to_string_lossy().into_owned())
 }
 
+/// Says what is wrong with the arguments, in JSON where they ask for that.
+fn misused(error: &clap::Error) -> ExitCode {
+    let code = u8::try_from(error.exit_code()).unwrap_or(2);
+    if error.use_stderr() && arguments().any(|argument| argument == "--json") {
+        let text = error.render().to_string();
+        let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        out::Out::new(true, true).error(&what, Some("see `plenary help`"));
+    } else {
+        // Whoever closed the pipe has what it wants.
+        let _closed = error.print();
+    }
+    ExitCode::from(code)
+}
+
 fn finish(out: &out::Out, result: anyhow::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             out.error(&format!("{error:#}"), None);
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whoever closed the pipe, as `head` does, has what it wants.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let closed = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
+    error.downcast_ref().is_some_and(closed)
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ struct Operator {
 fn operator(settings: &Settings) -> anyhow::Result<Operator> {
     let given = secrets::variable("PLENARY_OPERATOR_TOKEN").filter(|token| !token.is_empty());
     if let Some(secret) = given {
-        return Ok(Operator { token: OperatorToken::given(secret), _directory: None });
+        return Ok(Operator { token: OperatorToken::given(secret)?, _directory: None });
     }
     match &settings.data {
         Some(directory) => Ok(Operator { token: OperatorToken::of_directory(directory)?, _directory: None }),

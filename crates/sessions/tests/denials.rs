@@ -16,7 +16,7 @@ use plenary_sessions::{Config, Sessions, routes};
 use serde_json::Value;
 use tower::ServiceExt;
 
-const OPERATOR: &str = "plo_test";
+const OPERATOR: &str = "plo_test0000000000";
 
 /// One process, and what it asks of the store.
 struct Server {
@@ -52,7 +52,7 @@ impl Server {
 
     async fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> Asked {
         let request = Request::builder().method(method).uri(path);
-        let request = request.header("Authorization", format!("Bearer {token}"));
+        let request = request.header("Authorization", format!("Bearer {}", token_of(token)));
         let request = request.body(Body::from(body.to_owned())).unwrap();
         let router = if path.starts_with("/sessions") { &self.sessions } else { &self.accounts };
         let _before = self.rigging.counted();
@@ -70,7 +70,8 @@ impl Server {
     }
 
     async fn agent(&self, name: &str, policy: &str) {
-        let body = format!(r#"{{"handle":"@{name}.bot","token":"{name}","policy":"{policy}"}}"#);
+        let token = token_of(name);
+        let body = format!(r#"{{"handle":"@{name}.bot","token":"{token}","policy":"{policy}"}}"#);
         self.made(OPERATOR, "/_admin/agents", &body).await;
     }
 
@@ -78,6 +79,11 @@ impl Server {
         let made = self.made(token, "/sessions", &format!(r#"{{"invite":[{invite}]}}"#)).await;
         made["session_id"].as_str().unwrap().to_owned()
     }
+}
+
+/// The token of who has this name, as long as a chosen one must be.
+fn token_of(name: &str) -> String {
+    format!("{name:0<16}")
 }
 
 const ID: &str = "sess_01HW7AB12CDEFGHJKMNPQRSTVW";

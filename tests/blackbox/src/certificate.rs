@@ -1,5 +1,7 @@
 //! A certificate of a server under test, made for it and signed by itself.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,6 +29,7 @@ impl Certificate {
         let (file, key) = (directory.join("cert.pem"), directory.join("key.pem"));
         write_file(&file, &made.cert.pem());
         write_file(&key, &made.signing_key.serialize_pem());
+        std::fs::set_permissions(&key, Permissions::from_mode(0o600)).expect("the key can be closed");
         Self { file, key, der: made.cert.der().clone() }
     }
 

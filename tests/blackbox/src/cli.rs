@@ -91,6 +91,11 @@ impl Cli {
         ran.out.trim_end().to_owned()
     }
 
+    /// Starts a command with these standard streams.
+    pub fn spawn(&self, args: &[&str], stdout: Stdio, stderr: Stdio) -> Child {
+        self.command(args).stdout(stdout).stderr(stderr).spawn().expect("the binary starts")
+    }
+
     /// Starts a command that runs on.
     pub fn start(&self, args: &[&str]) -> Running {
         // A group of its own: where a person runs the tests, the terminal's Ctrl-C group is another.

@@ -43,6 +43,7 @@ pub use load::{Acked, Sender, check_log};
 pub use model::{Model, Prompt, Turn, delta};
 pub use place::{Place, trusting};
 pub use postgres::Database;
+pub use process::binary;
 pub use reader::Reader;
 pub use relay::Relay;
 pub use response::Response;

@@ -118,7 +118,7 @@ async fn collect(mut lines: Lines<BufReader<ChildStdout>>, into: Arc<Mutex<Strin
 }
 
 /// `PLENARY_BIN`, or the binary of the same build as this test executable.
-pub(crate) fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     let path = match std::env::var_os("PLENARY_BIN") {
         Some(path) => PathBuf::from(path),
         None => {

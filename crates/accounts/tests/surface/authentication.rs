@@ -117,14 +117,14 @@ async fn a_token_that_another_process_gave_or_took_is_known() {
 #[tokio::test]
 async fn a_chosen_token_serves_one_bearer_after_another() {
     let house = House::new();
-    house.agent("@alice.bot", r#""token":"shared secret""#).await;
+    house.agent("@alice.bot", r#""token":"shared-secret-0000""#).await;
     let taken =
-        house.post(OPERATOR, "/_admin/agents", r#"{"handle":"@bob.bot","token":"shared secret"}"#).await;
+        house.post(OPERATOR, "/_admin/agents", r#"{"handle":"@bob.bot","token":"shared-secret-0000"}"#).await;
     taken.refused(409, "token_exists");
     let operators = format!("{{\"handle\":\"@bob.bot\",\"token\":\"{OPERATOR}\"}}");
     house.post(OPERATOR, "/_admin/agents", &operators).await.refused(409, "token_exists");
-    assert_eq!(house.get("shared secret", "/agents/me").await.ok(200)["handle"], "@alice.bot");
+    assert_eq!(house.get("shared-secret-0000", "/agents/me").await.ok(200)["handle"], "@alice.bot");
     house.post(OPERATOR, "/_admin/agents/@alice.bot/rotate-token", "").await.ok(200);
-    house.agent("@bob.bot", r#""token":"shared secret""#).await;
-    assert_eq!(house.get("shared secret", "/agents/me").await.ok(200)["handle"], "@bob.bot");
+    house.agent("@bob.bot", r#""token":"shared-secret-0000""#).await;
+    assert_eq!(house.get("shared-secret-0000", "/agents/me").await.ok(200)["handle"], "@bob.bot");
 }

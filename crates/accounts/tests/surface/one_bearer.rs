@@ -41,7 +41,7 @@ async fn two_agents_never_get_the_same_token() {
     let house = House::new();
     let there = house.neighbour();
     for round in 0..ROUNDS {
-        let token = format!("chosen-{round}");
+        let token = format!("chosen-00000000-{round}");
         let body = |who: &str| format!(r#"{{"handle":"@{who}.n{round}","token":"{token}"}}"#);
         let (alice, bob) = (body("alice"), body("bob"));
         let other = if round % 2 == 0 { &house } else { &there };
@@ -61,7 +61,7 @@ async fn two_agents_never_get_the_same_token() {
 async fn an_agent_and_an_owner_never_get_the_same_token() {
     let house = House::new();
     for round in 0..ROUNDS {
-        let token = format!("chosen-{round}");
+        let token = format!("chosen-00000000-{round}");
         let gift = GiveToken {
             authority: operator(),
             owner: format!("acme-{round}").parse().unwrap(),
@@ -81,7 +81,7 @@ async fn a_rotation_never_gets_a_token_that_is_given_out() {
     house.agent("@bob.bot", "").await;
     house.owner("acme").await;
     for round in 0..ROUNDS {
-        let token = format!("chosen-{round}");
+        let token = format!("chosen-00000000-{round}");
         let digest = TokenDigest::of(&token);
         let edit = EditAgent {
             authority: operator(),
@@ -111,7 +111,7 @@ async fn a_rotation_never_gets_a_token_that_is_given_out() {
 async fn a_seed_never_gets_a_token_that_is_given_out() {
     let house = House::new();
     for round in 0..ROUNDS {
-        let token = format!("chosen-{round}");
+        let token = format!("chosen-00000000-{round}");
         let seed = Seed::parse(format!(r#"{{"@bob.n{round}":"{token}"}}"#).as_bytes()).unwrap();
         let agent = register(&format!("@alice.n{round}"), &token);
         let (agent, seeded) =
@@ -130,17 +130,17 @@ async fn a_dead_token_can_be_chosen_again() {
     let house = House::new();
     for round in 0..3 {
         let handle = format!("@alice.n{round}");
-        house.agent(&handle, r#""token":"mine""#).await;
-        let again = format!(r#"{{"handle":"@bob.n{round}","token":"mine"}}"#);
+        house.agent(&handle, r#""token":"mine-0000000000000""#).await;
+        let again = format!(r#"{{"handle":"@bob.n{round}","token":"mine-0000000000000"}}"#);
         house.post(OPERATOR, "/_admin/agents", &again).await.refused(409, "token_exists");
         let rotate = EditAgent {
             authority: operator(),
             handle: handle.parse().unwrap(),
-            edit: AgentEdit::RotateToken(TokenDigest::of("mine")),
+            edit: AgentEdit::RotateToken(TokenDigest::of("mine-0000000000000")),
         };
         let refused = house.accounts.edit_agent(rotate).await;
         assert!(matches!(refused, Err(Failure::Rejected(Rejection::TokenExists))), "{refused:?}");
-        house.get("mine", "/agents/me").await.ok(200);
+        house.get("mine-0000000000000", "/agents/me").await.ok(200);
         if round == 0 {
             house.call(OPERATOR, "DELETE", &format!("/_admin/agents/{handle}"), "").await.ok(204);
         } else {

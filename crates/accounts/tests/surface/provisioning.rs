@@ -34,11 +34,11 @@ async fn asp_6_an_agent_is_made_closed_and_its_token_shown_once() {
 #[tokio::test]
 async fn an_agent_is_made_as_asked() {
     let house = House::new();
-    let body = r#"{"handle":"@alice.bot","policy":"open","allowlist":["@b.c","@a.*","@b.c"],"token":"mine","self_service":true}"#;
+    let body = r#"{"handle":"@alice.bot","policy":"open","allowlist":["@b.c","@a.*","@b.c"],"token":"mine-0000000000000","self_service":true}"#;
     let made = house.post(OPERATOR, "/_admin/agents", body).await.ok(201);
-    assert_eq!((&made["policy"], &made["token"]), (&json!("open"), &json!("mine")));
+    assert_eq!((&made["policy"], &made["token"]), (&json!("open"), &json!("mine-0000000000000")));
     assert_eq!(made["allowlist"], json!(["@a.*", "@b.c"]));
-    assert_eq!(house.get("mine", "/agents/me").await.ok(200)["self_service"], true);
+    assert_eq!(house.get("mine-0000000000000", "/agents/me").await.ok(200)["self_service"], true);
 }
 
 #[tokio::test]
@@ -71,6 +71,8 @@ async fn asp_1_wrong_bodies_have_their_codes() {
         (r#"{"handle":"@a.b","allowlist":"@a.b"}"#, "invalid_allowlist_entry"),
         (r#"{"handle":"@a.b","self_service":"yes"}"#, "invalid_self_service"),
         (r#"{"handle":"@a.b","token":""}"#, "invalid_token"),
+        (r#"{"handle":"@a.b","token":"fifteen-letters"}"#, "invalid_token"),
+        (r#"{"handle":"@a.b","token":"with a space in the middle"}"#, "invalid_token"),
     ] {
         house.post(OPERATOR, "/_admin/agents", body).await.refused(400, code);
     }

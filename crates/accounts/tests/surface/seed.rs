@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::house::{House, OPERATOR};
 
 const SEED: &[u8] =
-    br#"{"@alice.bot": "alice-token", "@bob.bot": {"token": "bob-token", "allowlist": ["@alice.*"]}}"#;
+    br#"{"@alice.bot": "alice-token", "@bob.bot": {"token": "bob-token-000000", "allowlist": ["@alice.*"]}}"#;
 
 #[tokio::test]
 async fn a_seed_makes_what_is_missing_and_nothing_else() {
@@ -15,14 +15,14 @@ async fn a_seed_makes_what_is_missing_and_nothing_else() {
     assert_eq!(house.accounts.apply_seed(&seed).await.unwrap(), Seeded { made: 2, known: 0 });
     let me = house.get("alice-token", "/agents/me").await.ok(200);
     assert_eq!((&me["policy"], &me["self_service"]), (&json!("open"), &json!(true)));
-    let me = house.get("bob-token", "/agents/me").await.ok(200);
+    let me = house.get("bob-token-000000", "/agents/me").await.ok(200);
     assert_eq!((&me["policy"], &me["allowlist"]), (&json!("allowlist"), &json!(["@alice.*"])));
     house.call(OPERATOR, "PATCH", "/_admin/agents/@bob.bot", r#"{"policy":"open"}"#).await.ok(200);
     house.post(OPERATOR, "/_admin/agents/@bob.bot/rotate-token", "").await.ok(200);
     house.call(OPERATOR, "DELETE", "/_admin/agents/@alice.bot", "").await.ok(204);
     assert_eq!(house.accounts.apply_seed(&seed).await.unwrap(), Seeded { made: 0, known: 2 });
     assert_eq!(house.get(OPERATOR, "/_admin/agents/@bob.bot").await.ok(200)["policy"], "open");
-    for token in ["alice-token", "bob-token"] {
+    for token in ["alice-token", "bob-token-000000"] {
         house.get(token, "/agents/me").await.refused(401, "invalid_authorization");
     }
 }
@@ -30,7 +30,7 @@ async fn a_seed_makes_what_is_missing_and_nothing_else() {
 #[tokio::test]
 async fn a_token_that_somebody_else_has_stops_the_seed() {
     let house = House::new();
-    house.agent("@carol.bot", r#""token":"bob-token""#).await;
+    house.agent("@carol.bot", r#""token":"bob-token-000000""#).await;
     let error = house.accounts.apply_seed(&Seed::parse(SEED).unwrap()).await.unwrap_err();
     assert!(matches!(&error, SeedError::Rejected { agent, .. } if agent.as_str() == "@bob.bot"), "{error}");
 }

@@ -7,7 +7,7 @@ use std::sync::{
 
 use axum::{Router, body::Body};
 use http::{HeaderMap, Request, StatusCode};
-use plenary_accounts::{Accounts, Authority, Policy, Token, TokenDigest, agent::command::RegisterAgent};
+use plenary_accounts::{Accounts, Authority, Policy, TokenDigest, agent::command::RegisterAgent};
 use plenary_edge::{Metrics, Origin, Peer};
 use plenary_engine::Clock;
 use plenary_hub::{Observer, Presence, dispatch};
@@ -103,7 +103,7 @@ impl House {
         let command = RegisterAgent {
             authority: Authority::seed(),
             handle: handle.parse().unwrap(),
-            token: Token::chosen(handle).unwrap().digest(),
+            token: TokenDigest::of(handle),
             policy: Policy::Open,
             allowlist: Vec::new(),
             self_service: false,

@@ -1,6 +1,7 @@
 //! Connections to the one server of a client: TCP, and TLS over it where the URL says `https`.
 //! Must not know: HTTP or WebSocket, which both run over what is made here.
 
+mod proving;
 mod stream;
 mod tls;
 
@@ -19,6 +20,7 @@ use rustls_pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+pub(crate) use proving::Proving;
 pub(crate) use stream::Stream;
 pub use tls::Roots;
 
@@ -37,12 +39,17 @@ pub(crate) struct ConnectFault {
 pub(crate) struct Connector {
     tls: Option<Arc<rustls::ClientConfig>>,
     timeout: Duration,
+    proving: Option<Arc<Proving>>,
 }
 
 impl Connector {
     /// `tls` must be given where https or wss URLs will be asked for.
-    pub(crate) fn new(tls: Option<Arc<rustls::ClientConfig>>, timeout: Duration) -> Self {
-        Self { tls, timeout }
+    pub(crate) fn new(
+        tls: Option<Arc<rustls::ClientConfig>>,
+        timeout: Duration,
+        proving: Option<Proving>,
+    ) -> Self {
+        Self { tls, timeout, proving: proving.map(Arc::new) }
     }
 
     /// Connects to the host and port of a URL, with TLS for `https` and `wss`, within the time limit.
@@ -62,10 +69,13 @@ impl Connector {
             .await
             .map_err(|e| ConnectFault { kind: FaultKind::Resolve, detail: e.to_string() })?
             .collect();
-        let tcp = TcpStream::connect(addresses.as_slice()).await.map_err(|e| tcp_fault(&e))?;
+        let mut tcp = TcpStream::connect(addresses.as_slice()).await.map_err(|e| tcp_fault(&e))?;
         // Small requests must not wait for each other's acknowledgements.
         tcp.set_nodelay(true).map_err(|e| tcp_fault(&e))?;
         if !secure {
+            if let Some(proving) = &self.proving {
+                proving.have_proved(&mut tcp).await?;
+            }
             return Ok(Stream::plain(tcp));
         }
         let tls_fault = |detail: String| ConnectFault { kind: FaultKind::Tls, detail };

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use plenary_client::{BaseUrl, Client, Error, Reply, Roots};
+use plenary_client::{BaseUrl, Builder, Client, Error, Reply, Roots};
 use plenary_kernel::AgentHandle;
 
 use super::{
@@ -101,10 +101,30 @@ impl Context {
 
     /// The same of another server.
     pub(crate) fn client_of(&self, server: BaseUrl) -> Result<Client, Failure> {
+        Ok(self.builder(server).build()?)
+    }
+
+    /// A client that speaks with this token. One that was not given for this very command goes to no listener of this machine
+    /// that has not proved that it knows it.
+    pub(crate) fn client_speaking(&self, server: BaseUrl, found: &Credential) -> Result<Client, Failure> {
+        let builder = self.builder(server);
+        let builder = if found.source.is_given() { builder } else { builder.proving(found.token.clone()) };
+        Ok(builder.build()?.with_token(found.token.clone()))
+    }
+
+    /// A client that speaks as an agent whose token is saved for the server; none where there is none.
+    pub(crate) fn saved_client(&self, handle: &AgentHandle) -> Result<Option<Client>, Failure> {
+        let server = self.server()?;
+        let holder = Holder::Agent(handle.clone());
+        let found = identity::saved(self.tokens_file().as_ref(), &server, &holder)?;
+        found.map(|found| self.client_speaking(server, &found)).transpose()
+    }
+
+    fn builder(&self, server: BaseUrl) -> Builder {
         let file =
             self.global.cacert.clone().or_else(|| self.around.var("PLENARY_CACERT").map(PathBuf::from));
         let roots = file.map_or(Roots::System, Roots::File);
-        Ok(Client::builder(server).roots(roots).build()?)
+        Client::builder(server).roots(roots)
     }
 
     /// A client that speaks as the agent.
@@ -125,7 +145,7 @@ impl Context {
             &self.server()?,
             file.as_ref(),
         )?;
-        let mut client = self.client()?.with_token(found.token.clone());
+        let mut client = self.client_speaking(self.server()?, &found)?;
         if let Some(identity) = &identity {
             client = client.expecting(identity.handle.clone());
         }
@@ -148,7 +168,7 @@ impl Context {
 
     /// A client with this token and nobody named beside it.
     pub(crate) fn client_with(&self, found: Credential) -> Result<Client, Failure> {
-        let client = self.client()?.with_token(found.token.clone());
+        let client = self.client_speaking(self.server()?, &found)?;
         *self.used.borrow_mut() = Some((None, found));
         Ok(client)
     }

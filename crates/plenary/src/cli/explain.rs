@@ -67,6 +67,7 @@ fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
         }
         FaultKind::Refused => "start the server with `plenary serve`, or name another with --url",
         FaultKind::Resolve | FaultKind::Unreachable => "check the address given by --url or PLENARY_URL",
+        FaultKind::Unproved => return Some(unproved_next(context)),
         FaultKind::Tls => "name the server's certificate authority with --cacert FILE",
         FaultKind::TimedOut | FaultKind::Lost => {
             "the call may have been carried out; look before repeating it, e.g. `plenary session events`"
@@ -167,7 +168,7 @@ fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
         (409, "session_active") => "it is open already: `plenary session send ID TEXT`",
         (409, "not_reopenable") => "only who was joined at the end may reopen it; create a new one",
         (409, "agent_exists") => {
-            "where it is yours and its token is lost: `plenary agent rotate-token @owner.name`"
+            "choose another name; where the agent is yours, save its token with `plenary token add`"
         }
         (409, "idempotency_key_reused") => "that key already stands for another request; choose a new one",
         (413, _) => "send less at once, or put it somewhere and send its address with --attach",
@@ -178,6 +179,25 @@ fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
         _ => return None,
     };
     Some(next.into())
+}
+
+/// A token that was not sent: which one, and what may be the matter.
+fn unproved_next(context: &Context) -> String {
+    let Some((_, credential)) = context.used() else { return "look what listens there".into() };
+    let renew = match &credential.source {
+        TokenSource::Saved(holder, _) => {
+            format!("where it was rotated, save the new one with `plenary token add {}`; ", holder.name())
+        }
+        TokenSource::DataDir(_) => {
+            "where the server has another data directory, name that one with PLENARY_DATA; ".into()
+        }
+        TokenSource::Flag | TokenSource::Environment(_) => String::new(),
+    };
+    format!(
+        "the token is from {}; {renew}where the server is reached through a tunnel or another port, give the token with \
+         --token",
+        credential.source
+    )
 }
 
 /// A token the server does not take: which one it was, and how to get another.
@@ -200,11 +220,17 @@ fn unauthenticated_next(context: &Context) -> String {
             )
         }
         Some((Some(identity), credential)) => {
-            let handle = &identity.handle;
+            let (handle, names, source) = (&identity.handle, &identity.source, &credential.source);
+            let next = match source {
+                TokenSource::Flag | TokenSource::Environment(_) => format!(
+                    "leave {source} out to use the saved token of {handle}, or name with --as the agent whose token it is"
+                ),
+                TokenSource::Saved(..) | TokenSource::DataDir(_) => {
+                    format!("save the token that holds with `plenary token add {handle}`")
+                }
+            };
             format!(
-                "the server does not take the token from {} for {handle} (from {}); get a new one with `plenary \
-                 agent rotate-token {handle}`, or save the right one with `plenary token add {handle}`",
-                credential.source, identity.source
+                "{names} names {handle}, but the token from {source} is not {handle}'s, or holds no more; {next}"
             )
         }
     }

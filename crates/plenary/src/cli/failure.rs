@@ -3,7 +3,7 @@
 
 use std::{io, process::ExitCode};
 
-use plenary_client::Error;
+use plenary_client::{Error, FaultKind};
 
 /// The documented exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +93,7 @@ impl Failure {
     /// The exit code of this failure.
     pub(crate) fn exit(&self) -> Exit {
         match self {
+            Self::Call(Error::Network(fault)) if fault.kind == FaultKind::Unproved => Exit::Auth,
             Self::Call(Error::Network(_)) => Exit::Unreachable,
             Self::Call(Error::Refused(refused)) if refused.status == 401 => Exit::Auth,
             Self::Call(Error::Refused(_) | Error::Unreadable(_)) => Exit::Refused,

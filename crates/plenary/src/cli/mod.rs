@@ -38,6 +38,7 @@ mod surroundings;
 mod teach;
 mod terminal;
 mod token;
+mod trust;
 mod use_agent;
 mod whereabouts;
 
@@ -152,6 +153,8 @@ pub(crate) enum Command {
     Hook(hook::Hook),
     /// Make an agent the default in this directory and below
     Use(use_agent::Use),
+    /// Take what a directory's files say of agents and projects, as they are now
+    Trust(trust::Trust),
     /// Serve the Model Context Protocol on standard input and output
     Mcp(mcp::Mcp),
     /// Is the server up, and who am I to it?
@@ -217,6 +220,7 @@ pub(crate) fn run(global: Global, command: Command, out: Out) -> ExitCode {
 fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
     match command {
         Command::Use(args) => use_agent::run(context, &args),
+        Command::Trust(args) => trust::run(context, args),
         Command::Token(command) => token::run(context, command),
         Command::Completions(args) => completions::run(context, &args),
         Command::Teach(args) => teach::run(context, &args),

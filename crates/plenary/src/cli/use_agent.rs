@@ -20,7 +20,8 @@ pub(crate) struct Use {
 pub(crate) fn run(context: &Context, args: &Use) -> Result<(), Failure> {
     let directory =
         context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
-    let path = identity::write_project_file(directory, Setting::Agent, args.handle.as_str())?;
+    let path =
+        identity::write_project_file(&context.around, directory, Setting::Agent, args.handle.as_str())?;
     if context.out.is_json() {
         let answer = serde_json::json!({"agent": args.handle, "file": path});
         return Ok(context.out.line(&answer.to_string())?);

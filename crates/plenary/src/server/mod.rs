@@ -70,6 +70,9 @@ impl Server {
             let bytes =
                 std::fs::read(seed).with_context(|| format!("reading the seed file {}", seed.display()))?;
             let seed = Seed::parse(&bytes)?;
+            for agent in seed.guessable() {
+                tracing::warn!(%agent, "its token in the seed file is short enough to be guessed");
+            }
             let Seeded { made, known } = parts.accounts.apply_seed(&seed).await?;
             tracing::info!(made, known, "the seed file was applied");
         }
@@ -92,6 +95,7 @@ impl Server {
             metrics: &metrics,
             stop: &stop,
             mcp_fixture: settings.mcp_fixture,
+            ports: settings.ports(listener.address()),
             toolbox: &settings.toolbox,
         };
         let (router, mcp) = surface::router(&parts, around)?;

@@ -4,7 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use plenary_accounts::{Token, TokenKind};
+use plenary_accounts::{
+    Token, TokenKind,
+    limits::{TOKEN_OCTETS_MAX, TOKEN_OCTETS_MIN},
+};
 
 use super::{privacy, private_file};
 use crate::paths::OPERATOR_TOKEN_FILE as FILE;
@@ -17,8 +20,14 @@ pub(crate) struct OperatorToken {
 
 impl OperatorToken {
     /// A token that came from outside.
-    pub(crate) fn given(secret: String) -> Self {
-        Self { secret, file: None }
+    pub(crate) fn given(secret: String) -> anyhow::Result<Self> {
+        if Token::chosen(&secret).is_none() {
+            bail!(
+                "PLENARY_OPERATOR_TOKEN must have {TOKEN_OCTETS_MIN} to {TOKEN_OCTETS_MAX} printable ASCII characters \
+                 without spaces; leave it out, and one is made"
+            );
+        }
+        Ok(Self { secret, file: None })
     }
 
     /// The token of a data directory, made when there is none yet.
@@ -46,8 +55,12 @@ impl OperatorToken {
 fn read(file: &Path, text: &str) -> anyhow::Result<String> {
     privacy::secret(file)?;
     let secret = text.trim();
-    if secret.is_empty() {
-        bail!("{} is empty; remove it, and the next start makes a new token", file.display());
+    if Token::chosen(secret).is_none() {
+        bail!(
+            "{} holds no token of {TOKEN_OCTETS_MIN} to {TOKEN_OCTETS_MAX} printable ASCII characters; remove it, and \
+             the next start makes a new one",
+            file.display()
+        );
     }
     Ok(secret.to_owned())
 }

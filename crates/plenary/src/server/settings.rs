@@ -327,6 +327,18 @@ impl Settings {
         }
     }
 
+    /// The ports at which clients reach the server: where it listens, and the public URL's.
+    pub(crate) fn ports(&self, address: SocketAddr) -> Vec<u16> {
+        let public = self.public_url.as_deref().and_then(|url| url.parse::<http::Uri>().ok());
+        let implied = |url: &http::Uri| match url.scheme_str() {
+            Some("https") => Some(443),
+            Some("http") => Some(80),
+            Some(_) | None => None,
+        };
+        let public = public.and_then(|url| url.port_u16().or_else(|| implied(&url)));
+        std::iter::once(address.port()).chain(public).collect()
+    }
+
     /// How clients reach the server.
     pub(crate) fn url(&self, address: SocketAddr) -> String {
         self.public_url.clone().unwrap_or_else(|| format!("{}://{address}", self.scheme()))

@@ -10,21 +10,21 @@ use anyhow::Context as _;
 use axum::{
     Json, Router,
     body::Bytes,
-    extract::{Request, State},
+    extract::{Query, Request, State},
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, Method, StatusCode, header, request::Parts as Head};
+use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts as Head};
 use plenary_accounts::{Accounts, Credentials, Who, identify};
 use plenary_edge::{
     ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, Peer, consistent, openapi,
     refusal_response, shared_answer, with_fallbacks,
 };
 use plenary_hosts::connected::Door;
-use plenary_kernel::{Class, Position, Refusal, json::digest};
+use plenary_kernel::{Class, Position, Refusal, json::digest, proof::Challenge};
 use plenary_log::Log;
 use plenary_mcp::{operations::Operations, server::Mcp};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -57,6 +57,7 @@ struct Inner {
     /// Whether metrics are for everybody.
     metrics_open: bool,
     description: Bytes,
+    ports: Vec<u16>,
 }
 
 /// `GET /healthz`.
@@ -74,8 +75,23 @@ struct Health {
     /// until something is on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     server_id: Option<String>,
+    /// The answer to a challenge, which proves that the server knows a token without the token being sent: HMAC-SHA-256,
+    /// in hex. Absent without a challenge, for a token that is not valid here, and for a port that is none of the server's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<String>,
     /// Milliseconds since the start.
     uptime_ms: u64,
+}
+
+/// What a client that will not send its token to a stranger asks first; see `docs/security.md`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Challenging {
+    /// 64 random hex digits.
+    challenge: Option<String>,
+    /// The first 16 hex digits of the token's SHA-256.
+    key: Option<String>,
+    /// The port that the client is connected to.
+    port: Option<String>,
 }
 
 /// `GET /readyz`.
@@ -94,13 +110,15 @@ pub(super) struct Around<'a> {
     pub(super) metrics: &'a Metrics,
     pub(super) stop: &'a CancellationToken,
     pub(super) mcp_fixture: bool,
+    /// The ports at which it is reached: its own, and the one of its public URL.
+    pub(super) ports: Vec<u16>,
     /// What the models that this server runs call.
     pub(super) toolbox: &'a OwnTools,
 }
 
 /// Every route of the server, and what goes on beside them; the description covers each of them.
 pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Router, Mcp)> {
-    let Around { origin, metrics_open, metrics, stop, mcp_fixture, toolbox } = around;
+    let Around { origin, metrics_open, metrics, stop, mcp_fixture, ports, toolbox } = around;
     let docs = descriptions();
     consistent(docs.iter()).context("the operations contradict each other")?;
     let surface = Surface(Arc::new(Inner {
@@ -111,6 +129,7 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
         stop: stop.clone(),
         accounts: parts.accounts.clone(),
         metrics_open,
+        ports,
         description: serde_json::to_vec(&openapi(
             ApiInfo {
                 title: "Plenary",
@@ -189,10 +208,15 @@ fn operations() -> Vec<Operation<Surface>> {
     };
     vec![
         Operation::new(
-            doc("server.health", "/healthz", "Whether the server answers").reply::<Health>(),
+            doc("server.health", "/healthz", "Whether the server answers")
+                .query::<Challenging>()
+                .reply::<Health>(),
             health,
         ),
-        Operation::new(doc("server.health_alias", "/health", "The same").reply::<Health>(), health),
+        Operation::new(
+            doc("server.health_alias", "/health", "The same").query::<Challenging>().reply::<Health>(),
+            health,
+        ),
         Operation::new(
             doc("server.ready", "/readyz", "Whether the server can serve; 503 when it can't")
                 .reply::<Readiness>()
@@ -221,10 +245,20 @@ fn operations() -> Vec<Operation<Surface>> {
     ]
 }
 
-async fn health(State(Surface(inner)): State<Surface>) -> Json<Health> {
+async fn health(State(Surface(inner)): State<Surface>, uri: Uri) -> Json<Health> {
     let uptime_ms = u64::try_from(inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let version = env!("CARGO_PKG_VERSION");
-    Json(Health { ok: true, status: "ok", network: "local", version, server_id: id(&inner).await, uptime_ms })
+    let (server_id, proof) = (id(&inner).await, proof(&inner, &uri).await);
+    Json(Health { ok: true, status: "ok", network: "local", version, server_id, proof, uptime_ms })
+}
+
+/// The answer to the challenge of a request, where it has one. Only for the server's own ports: who listens at another one
+/// and passes challenges on gets none.
+async fn proof(inner: &Inner, uri: &Uri) -> Option<String> {
+    let Query(asked) = Query::<Challenging>::try_from_uri(uri).ok()?;
+    let port = asked.port?.parse().ok().filter(|port| inner.ports.contains(port))?;
+    let challenge = Challenge { nonce: asked.challenge?, key: asked.key?, port };
+    timeout(ID_WITHIN, inner.accounts.prove(&challenge)).await.ok()?.ok()?
 }
 
 /// What nobody else's log begins with. Health waits for no store.

@@ -24,6 +24,7 @@ mod framing;
 mod health;
 mod hidden;
 mod hook;
+mod hostile;
 mod idempotency;
 mod identity;
 mod inbox;

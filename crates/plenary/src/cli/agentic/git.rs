@@ -2,6 +2,7 @@
 //! Must not know: packages.
 
 use std::{
+    ffi::OsString,
     io::Write,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -19,6 +20,23 @@ pub(super) const COMMITS_AT_FIRST: usize = 20;
 pub(super) const FILES_MAX: usize = 200;
 /// A larger file is named without its hash, in octets.
 const HASHED_OCTETS_MAX: u64 = 32 << 20;
+
+/// A repository's own configuration may name programs: for what changed on disk, for signatures, for differences, and
+/// in a bare repository that lies in the files of another one. None of them is run; nothing is fetched, either.
+const HARMLESS: [&str; 12] = [
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "diff.external=",
+    "-c",
+    "core.pager=cat",
+    "-c",
+    "core.sshCommand=false",
+    "-c",
+    "safe.bareRepository=explicit",
+];
 
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,18 +137,19 @@ impl Repository {
     }
 
     fn run_with(&self, args: &[&str], input: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, Failure> {
-        let failed = |error: std::io::Error| {
-            if error.kind() == std::io::ErrorKind::NotFound {
-                let next = "install git, or deposit without --git";
-                return Failure::local_with("there is no `git` on this machine", next);
-            }
-            Failure::local(format!("git cannot be run: {error}"))
+        let missing = || {
+            Failure::local_with("there is no `git` on this machine", "install git, or deposit without --git")
         };
-        let mut child = Command::new("git")
+        let failed = |error: std::io::Error| Failure::local(format!("git cannot be run: {error}"));
+        let mut child = Command::new(program(std::env::var_os("PATH")).ok_or_else(missing)?)
+            .args(HARMLESS)
             .args(args)
             .current_dir(&self.directory)
             .env("LC_ALL", "C")
             .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_ALLOW_PROTOCOL", "none")
+            .env("GIT_TERMINAL_PROMPT", "0")
             .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -201,7 +220,17 @@ impl Repository {
     /// The files that differ between two commits and are there in the later one, and how many there are in all.
     /// Without `base`, those of the oldest commit told on.
     pub(super) fn changed(&self, base: &str) -> Result<(Vec<Changed>, usize), Failure> {
-        let filter = ["diff", "--name-only", "-z", "--diff-filter=d", "--no-renames", base, &self.head];
+        let filter = [
+            "diff",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--name-only",
+            "-z",
+            "--diff-filter=d",
+            "--no-renames",
+            base,
+            &self.head,
+        ];
         let names = self.run(&filter)?.unwrap_or_default();
         let mut paths: Vec<String> =
             names.split(|octet| *octet == 0).filter(|path| !path.is_empty()).map(text).collect();
@@ -247,6 +276,13 @@ impl Repository {
             }
         }
     }
+}
+
+/// Where `git` is, by the absolute directories of the path: what lies in a repository is not run for it.
+fn program(path: Option<OsString>) -> Option<PathBuf> {
+    let path = path?;
+    let directories = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
+    directories.map(|directory| directory.join("git")).find(|program| program.is_file())
 }
 
 /// Lower case, two digits an octet.

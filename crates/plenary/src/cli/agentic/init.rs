@@ -16,6 +16,7 @@ use crate::{
         context::Context,
         failure::Failure,
         identity::{self, Setting},
+        surroundings::Surroundings,
     },
     out::clean,
 };
@@ -38,30 +39,63 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
     let directory =
         context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?.clone();
     let place = Place::of(context, args)?;
+    let is_said = init.id.is_some() || args.project_flag().is_some();
     let own_name = || directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let id = init.id.or_else(|| args.project_flag()).or_else(own_name).ok_or_else(|| {
         Failure::usage("this directory has no name", "name the project: `plenary context init PROJECT`")
     })?;
     let about = AboutProject { name: init.name, description: init.description, settings: None };
     // The operator makes it for the owner in whose name it acts.
+    let own = place.actor.as_ref().map(|actor| owner_of(&actor.id).to_owned());
     let owner_id = place.actor.filter(|actor| actor.kind == "human").map(|actor| actor.id);
     let project = NewProject { project_id: id.clone(), owner_id, about };
-    let (made, file) = bind(&place.client, &directory, project).await?;
+    let foreign = foreign_owner(&place.client, &id, own.as_deref()).await?;
+    if let Some(owner) = foreign.as_deref().filter(|_| !is_said) {
+        return Err(Failure::usage(
+            format!(
+                "the project {} is {}'s; a directory's name alone does not bind it to that",
+                clean(&id),
+                clean(owner)
+            ),
+            format!("say so where you mean it: `plenary context init {}`; or choose another id", clean(&id)),
+        ));
+    }
+    let (made, file) = bind(&place.client, &context.around, &directory, project).await?;
     if context.out.is_json() {
-        let answer = json!({"project": id, "created": made, "file": file});
+        let answer = json!({"project": id, "created": made, "file": file, "foreign_owner": foreign});
         return Ok(context.out.line(&answer.to_string())?);
     }
     let how = if made { "made, and bound here" } else { "bound here" };
     context.out.line(&format!("project {} {how}: {}", clean(&id), file.display()))?;
+    if let Some(owner) = foreign {
+        context
+            .out
+            .note(&format!("the project is {}'s, and what is deposited here goes to it", clean(&owner)));
+    }
     context.out.note(
         "deposit with `plenary context deposit --title … --decision …`, brief with `plenary context orient`",
     );
     Ok(())
 }
 
+/// Whose a project is that is there already and is another owner's.
+async fn foreign_owner(client: &Client, id: &str, own: Option<&str>) -> Result<Option<String>, Failure> {
+    match client.project(id).await {
+        Ok(project) => Ok(project.value.owner_id.filter(|owner| own.is_some_and(|own| own != owner))),
+        Err(Error::Refused(refused)) if refused.status == 404 => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The owner in an actor's id: a handle's, or the id itself.
+fn owner_of(actor: &str) -> &str {
+    actor.strip_prefix('@').and_then(|handle| handle.split('.').next()).unwrap_or(actor)
+}
+
 /// Binds a directory to a project, which is made where it is missing; whether it was, and the file that says so.
 pub(crate) async fn bind(
     client: &Client,
+    around: &Surroundings,
     directory: &Path,
     project: NewProject,
 ) -> Result<(bool, PathBuf), Failure> {
@@ -70,7 +104,7 @@ pub(crate) async fn bind(
         Err(Error::Refused(refused)) if refused.status == 404 => make(client, &project).await?,
         Err(error) => return Err(error.into()),
     };
-    Ok((made, identity::write_project_file(directory, Setting::Project, &project.project_id)?))
+    Ok((made, identity::write_project_file(around, directory, Setting::Project, &project.project_id)?))
 }
 
 async fn make(client: &Client, project: &NewProject) -> Result<bool, Failure> {

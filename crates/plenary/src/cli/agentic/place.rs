@@ -113,7 +113,7 @@ pub(super) fn project_of(
         return Ok(Some((project, ProjectSource::Environment)));
     }
     let Some(directory) = context.around.directory() else { return Ok(None) };
-    let found = identity::find_in_project_file(directory, Setting::Project)?;
+    let found = identity::find_in_project_file(&context.around, directory, Setting::Project)?;
     Ok(found.map(|(project, path)| (project, ProjectSource::File(path))))
 }
 

@@ -94,7 +94,7 @@ fn other(context: &Context, remote: &BaseUrl) -> Result<Client, Failure> {
     let owner = context.identity()?.map(|identity| identity.handle.owner_name());
     let file = context.tokens_file();
     let found = identity::remote_credential(remote, owner.as_ref(), file.as_ref(), &context.around)?;
-    Ok(context.client_of(remote.clone())?.with_token(found.token))
+    context.client_speaking(remote.clone(), &found)
 }
 
 async fn one_way(

@@ -86,7 +86,7 @@ pub(crate) struct Disconnect {
 
 pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Failure> {
     let directory = working_directory(context)?;
-    let mut clients = Clients::load(&directory)?;
+    let mut clients = Clients::load(&context.around, &directory)?;
     let known = clients.0.get(args.coding.as_str()).cloned();
     let scope = if args.user { Scope::User } else { Scope::Project };
     if let Some(known) = known.as_ref().filter(|known| known.scope != scope.as_str()) {
@@ -113,6 +113,9 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         }
         let told = told(context, &agent.handle.to_string(), wake, args.http)?;
         let planned = planned(context, args.coding, scope, &directory, &told)?;
+        if scope == Scope::Project {
+            planned.iter().try_for_each(|file| stays_within(&directory, &file.path))?;
+        }
         put_in(args.coding, &directory, &planned, &old)
     };
     // Settings that cannot be changed are found before an agent is made for them.
@@ -134,7 +137,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         let connected = Connected { agent: agent.handle.clone(), scope, server, wake, made };
         if known.as_ref() != Some(&connected) {
             clients.0.insert(args.coding.as_str().to_owned(), connected);
-            clients.save(&directory)?;
+            clients.save(&context.around, &directory)?;
         }
         if let Some(project) = &args.project {
             bind(context, &agent, project, &directory).await?;
@@ -163,7 +166,7 @@ fn likely(
 
 pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<(), Failure> {
     let directory = working_directory(context)?;
-    let mut clients = Clients::load(&directory)?;
+    let mut clients = Clients::load(&context.around, &directory)?;
     let Some(known) = clients.0.remove(args.coding.as_str()) else {
         context.out.note(&format!("{} is not connected in this directory", args.coding.title()));
         return Ok(());
@@ -182,7 +185,7 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
     let changed = carry_out(context, &edits, args.dry_run)?;
     if !args.dry_run {
         remove_directories(&directory, &known.made);
-        clients.save(&directory)?;
+        clients.save(&context.around, &directory)?;
         if args.delete_agent {
             let owner = known.agent.owner_name();
             context.configuring_client(Realm::Owner(&owner))?.delete_agent(&known.agent).await?;
@@ -245,15 +248,27 @@ fn planned(
         .ok_or_else(|| Failure::local_with("there is no home directory for your settings", "set HOME"))
 }
 
+/// Refuses settings of a directory that are really elsewhere: a link that came with it leads to settings of the user.
+fn stays_within(directory: &Path, path: &Path) -> Result<(), Failure> {
+    let real = |path: &Path| path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+    let is_dangling = path.symlink_metadata().is_ok_and(|found| found.is_symlink()) && !path.exists();
+    if !is_dangling
+        && real(path).zip(real(directory)).is_some_and(|(path, directory)| path.starts_with(directory))
+    {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("{} is a link that leads out of this directory", path.display()),
+        "remove it; or change your own settings, with --user",
+    ))
+}
+
 async fn bind(context: &Context, agent: &Named, project: &str, directory: &Path) -> Result<(), Failure> {
-    let server = context.server()?;
-    let holder = Holder::Agent(agent.handle.clone());
-    let tokens = context.tokens_file_needed()?.load()?.of(&server);
-    let token = tokens.get(&holder).unwrap_or_default();
-    let client = context.client_of(server)?.with_token(plenary_client::Token::new(token)?);
+    let missing = || Failure::local(format!("no token of {} is saved here", agent.handle));
+    let client = context.saved_client(&agent.handle)?.ok_or_else(missing)?;
     let about = AboutProject { name: None, description: None, settings: None };
     let project = NewProject { project_id: project.to_owned(), owner_id: None, about };
-    agentic::bind(&client, directory, project).await?;
+    agentic::bind(&client, &context.around, directory, project).await?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use plenary_client::{
-    BaseUrl, Error,
+    Error, FaultKind,
     accounts::{CreateAgent, CreatedAgent, Policy},
 };
 use plenary_kernel::{AgentHandle, AllowEntry, OwnerName};
@@ -133,13 +133,10 @@ fn fit(text: &str, otherwise: &str) -> String {
 
 /// Whether a saved token of this agent holds.
 pub(crate) async fn speaks(context: &Context, handle: &AgentHandle) -> Result<bool, Failure> {
-    let server: BaseUrl = context.server()?;
-    let Some(file) = context.tokens_file() else { return Ok(false) };
-    let tokens = file.load()?.of(&server);
-    let Some(text) = tokens.get(&Holder::Agent(handle.clone())) else { return Ok(false) };
-    let token = plenary_client::Token::new(text)?;
-    match context.client_of(server)?.with_token(token).expecting(handle.clone()).me().await {
+    let Some(client) = context.saved_client(handle)? else { return Ok(false) };
+    match client.expecting(handle.clone()).me().await {
         Ok(_) => Ok(true),
+        Err(Error::Network(fault)) if fault.kind == FaultKind::Unproved => Ok(false),
         Err(Error::Refused(refused)) if refused.status == 401 => Ok(false),
         Err(error) => Err(error.into()),
     }

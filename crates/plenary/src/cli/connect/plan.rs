@@ -108,7 +108,7 @@ fn json_file(path: PathBuf, entry: Entry) -> Planned {
 }
 
 /// The entry of our server.
-fn server(agent: CodingAgent, scope: Scope, told: &Told) -> Value {
+pub(super) fn server(agent: CodingAgent, scope: Scope, told: &Told) -> Value {
     if let Some(url) = &told.http {
         let bearer = |variable: &str| json!({"Authorization": format!("Bearer {variable}")});
         return match agent {
@@ -172,7 +172,7 @@ fn hook(agent: CodingAgent, event: &str, told: &Told) -> Value {
 }
 
 /// The line that a hook runs, for a shell.
-fn command(agent: CodingAgent, event: &str, told: &Told) -> String {
+pub(super) fn command(agent: CodingAgent, event: &str, told: &Told) -> String {
     let quoted = crate::cli::shell::quoted;
     let variables = told.variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
     let mut words: Vec<String> = variables.collect();

@@ -3,17 +3,19 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use plenary_kernel::AgentHandle;
 use serde_json::Value;
 
 use super::{
     coding::{CodingAgent, Places, Scope},
-    plan::{SERVER, is_ours},
+    plan::{self, SERVER, Told, is_ours},
 };
 use crate::cli::{
     context::Context,
     failure::Failure,
     settings::{Document, File},
 };
+use crate::out::clean;
 
 /// The entries of this program.
 #[derive(Debug)]
@@ -24,9 +26,44 @@ pub(crate) struct Written {
     pub(crate) hooks: BTreeMap<String, String>,
     files: Vec<String>,
     coding: CodingAgent,
+    scope: Scope,
 }
 
+/// What may stand behind the arguments of the MCP server that `connect` writes, each with its value.
+const MORE_ARGUMENTS: [&str; 1] = ["--toolsets"];
+
 impl Written {
+    /// Refuses settings that run anything but what `connect` would write now: they lie in the directory, and whoever brought it
+    /// may have written them.
+    pub(crate) fn own(&self, context: &Context, agent: &AgentHandle) -> Result<(), Failure> {
+        let told = super::told(context, agent.as_str(), false, false)?;
+        if self.server["command"].is_string() && !self.is_own_server(&told) {
+            return Err(self.foreign(&self.server.to_string()));
+        }
+        let foreign =
+            self.hooks.iter().find(|(event, line)| **line != plan::command(self.coding, event, &told));
+        foreign.map_or(Ok(()), |(_, line)| Err(self.foreign(line)))
+    }
+
+    fn is_own_server(&self, told: &Told) -> bool {
+        let expected = plan::server(self.coding, self.scope, told);
+        let words = |entry: &Value| entry["args"].as_array().cloned().unwrap_or_default();
+        let (found, wanted) = (words(&self.server), words(&expected));
+        let more = found.get(wanted.len()..).unwrap_or_default();
+        let is_known = |pair: &[Value]| pair.len() == 2 && MORE_ARGUMENTS.iter().any(|name| pair[0] == *name);
+        self.server["command"] == expected["command"]
+            && self.server["env"] == expected["env"]
+            && found.starts_with(&wanted)
+            && more.chunks(2).all(is_known)
+    }
+
+    fn foreign(&self, line: &str) -> Failure {
+        Failure::local_with(
+            format!("{} would run what is not run here: {}", self.files.join(" and "), clean(line)),
+            format!("look at it; `plenary connect {}` writes what runs this program", self.coding.as_str()),
+        )
+    }
+
     /// That the server is there; an absent hook is another matter.
     pub(crate) fn told(&self) -> Result<String, Failure> {
         let files = self.files.join(" and ");
@@ -77,7 +114,7 @@ pub(crate) fn written(
             }
         }
     }
-    Ok(Written { server: servers[list][SERVER].clone(), hooks, files, coding })
+    Ok(Written { server: servers[list][SERVER].clone(), hooks, files, coding, scope })
 }
 
 fn read(file: &File) -> Result<Value, Failure> {

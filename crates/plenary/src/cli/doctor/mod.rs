@@ -81,7 +81,7 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
     let mut report = Report { context, findings: Vec::new(), failed: false };
     let directory =
         context.around.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))?;
-    let mut clients = Clients::load(&directory)?.0;
+    let mut clients = Clients::load(&context.around, &directory)?.0;
     clients.retain(|name, _| args.client.is_none_or(|wanted| wanted.as_str() == name));
     let wanted = args.client.map_or("claude", CodingAgent::as_str);
     if clients.is_empty() {
@@ -130,6 +130,9 @@ async fn examine(
     };
     if !report.found("settings", about, written.told())? {
         return Ok(());
+    }
+    if let Err(failure) = written.own(context, &connected.agent) {
+        return report.found("settings", about, Err(failure)).map(drop);
     }
     if !report.found("token", about, server::accepts(context, coding, &connected.agent).await)? {
         return Ok(());

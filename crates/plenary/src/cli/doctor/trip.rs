@@ -9,7 +9,7 @@ use std::{
 };
 
 use plenary_client::{
-    Client, Error, IdempotencyKey, Token,
+    Client, Error, IdempotencyKey,
     inbox::{AckState, InboxQuery},
     sessions::{Content, CreateSession, InitialMessage},
 };
@@ -21,7 +21,7 @@ use crate::cli::{
     connect::{CodingAgent, Written, hold},
     context::Context,
     failure::Failure,
-    identity::{Connected, Holder},
+    identity::Connected,
 };
 
 /// The sibling's name.
@@ -135,10 +135,8 @@ async fn clean_up(agent: &Client, handle: &AgentHandle) -> Result<(), Failure> {
 
 /// A client that speaks as an agent whose token is saved.
 fn client_of(context: &Context, handle: &AgentHandle) -> Result<Client, Failure> {
-    let server = context.server()?;
-    let tokens = context.tokens_file_needed()?.load()?.of(&server);
-    let token = tokens.get(&Holder::Agent(handle.clone())).unwrap_or_default();
-    Ok(context.client()?.with_token(Token::new(token)?))
+    let missing = || Failure::local(format!("no token of {handle} is saved here"));
+    context.saved_client(handle)?.ok_or_else(missing)
 }
 
 async fn sibling(context: &Context, owner: &str) -> Result<Client, Failure> {

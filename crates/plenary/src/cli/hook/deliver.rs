@@ -145,7 +145,7 @@ async fn opening(context: &Context, handle: &AgentHandle, client: &Client, brief
     );
     let bound = context.around.var("PLENARY_PROJECT").or_else(|| {
         let directory = context.around.directory()?;
-        Some(find_in_project_file(directory, Setting::Project).ok()??.0)
+        Some(find_in_project_file(&context.around, directory, Setting::Project).ok()??.0)
     });
     let Some(project) = bound else { return text };
     let note = |why: &str| journal::note(&context.around, "orientation", why);

@@ -19,8 +19,8 @@ use crate::cli::{
 /// Begins it, where the directory belongs to a project.
 pub(super) fn spawn(context: &Context, handle: &AgentHandle, directory: &Path) -> Result<(), String> {
     let told = context.around.var("PLENARY_PROJECT").is_some();
-    let bound =
-        find_in_project_file(directory, Setting::Project).map_err(|failure| journal::words(&failure))?;
+    let bound = find_in_project_file(&context.around, directory, Setting::Project)
+        .map_err(|failure| journal::words(&failure))?;
     if !told && bound.is_none() {
         return Ok(());
     }

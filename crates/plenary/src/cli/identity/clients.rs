@@ -11,9 +11,10 @@ use std::{
 use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::{failure::Failure, settings::File};
+use super::trusted::{self, Trusted};
+use crate::cli::{failure::Failure, settings::File, surroundings::Surroundings};
 
-const DIRECTORY: &str = ".plenary";
+pub(super) const DIRECTORY: &str = ".plenary";
 const FILE: &str = "clients.toml";
 /// The directory is of this machine alone, so it keeps itself out of version control.
 const IGNORE: &str = "*\n";
@@ -49,15 +50,20 @@ pub(crate) fn file_in(directory: &Path) -> PathBuf {
 }
 
 impl Clients {
-    /// Those of a directory; none where there is no file.
-    pub(crate) fn load(directory: &Path) -> Result<Self, Failure> {
-        Ok(read(&file_in(directory))?.unwrap_or_default())
+    /// Those of a directory; none where there is no file. One that came with the directory is refused: it names an agent
+    /// and files that are taken away again.
+    pub(crate) fn load(around: &Surroundings, directory: &Path) -> Result<Self, Failure> {
+        Ok(read(around, &file_in(directory))?.unwrap_or_default())
     }
 
     /// Writes them; without any, the file goes, and the directory with it.
-    pub(crate) fn save(&self, directory: &Path) -> Result<(), Failure> {
-        let path = file_in(directory);
+    pub(crate) fn save(&self, around: &Surroundings, directory: &Path) -> Result<(), Failure> {
+        let (trusted, path) = (Trusted::of(around)?, file_in(directory));
         let own = directory.join(DIRECTORY);
+        if fs::symlink_metadata(&own).is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(unusable(&own, "it is a link, and is not followed"));
+        }
+        trusted.check_writable(&path)?;
         let ignore = own.join(".gitignore");
         if self.0.is_empty() {
             for file in [&path, &ignore] {
@@ -69,23 +75,28 @@ impl Clients {
                 }
             }
             // Where something else lies in it, it stays.
-            let _stays = fs::remove_dir(own);
-            return Ok(());
+            let _stays = fs::remove_dir(&own);
+            return trusted.take(&[path]);
         }
         let text = toml::to_string(self).map_err(|error| unusable(&path, &error.to_string()))?;
         fs::create_dir_all(&own).map_err(|error| unusable(&own, &error.to_string()))?;
         if !ignore.exists() {
             fs::write(&ignore, IGNORE).map_err(|error| unusable(&ignore, &error.to_string()))?;
         }
-        File::at(path).replace(&format!("{HEAD}{text}"))
+        File::at(&path).replace(&format!("{HEAD}{text}"))?;
+        trusted.take(&[path])
     }
 }
 
 /// Which agent a coding agent is, by the nearest file at or above a directory that says so.
-pub(crate) fn find(directory: &Path, client: &str) -> Result<Option<(AgentHandle, PathBuf)>, Failure> {
+pub(crate) fn find(
+    around: &Surroundings,
+    directory: &Path,
+    client: &str,
+) -> Result<Option<(AgentHandle, PathBuf)>, Failure> {
     for ancestor in directory.ancestors() {
         let path = file_in(ancestor);
-        if let Some(mut clients) = read(&path)?
+        if let Some(mut clients) = read(around, &path)?
             && let Some(connected) = clients.0.remove(client)
         {
             return Ok(Some((connected.agent, path)));
@@ -102,17 +113,20 @@ fn unusable(path: &Path, why: &str) -> Failure {
     )
 }
 
-fn read(path: &Path) -> Result<Option<Clients>, Failure> {
-    match fs::read_to_string(path) {
-        Ok(text) => toml::from_str(&text).map(Some).map_err(|error| unusable(path, error.message())),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(unusable(path, &error.to_string())),
-    }
+fn read(around: &Surroundings, path: &Path) -> Result<Option<Clients>, Failure> {
+    let text = trusted::read(path).map_err(|error| unusable(path, &error.to_string()))?;
+    let Some(text) = text else { return Ok(None) };
+    Trusted::of(around)?.check(path, &text)?;
+    toml::from_str(&text).map(Some).map_err(|error| unusable(path, error.message()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn around(root: &Path) -> Surroundings {
+        Surroundings::of_test(root, &[("HOME", &root.join("home").display().to_string())])
+    }
 
     fn connected(agent: &str) -> Connected {
         Connected {
@@ -127,22 +141,22 @@ mod tests {
     #[test]
     fn two_coding_agents_of_a_directory_are_two_agents_there_and_below() {
         let root = crate::cli::Scratch::new("clients");
-        let inner = root.join("a/b");
+        let (inner, around) = (root.join("a/b"), around(&root));
         fs::create_dir_all(&inner).unwrap();
-        let mut clients = Clients::load(&root).unwrap();
+        let mut clients = Clients::load(&around, &root).unwrap();
         clients.0.insert("claude".into(), connected("@nick.claude-x"));
         clients.0.insert("codex".into(), connected("@nick.codex-x"));
-        clients.save(&root).unwrap();
-        assert_eq!(Clients::load(&root).unwrap(), clients);
-        assert_eq!(find(&inner, "codex").unwrap().unwrap().0.as_str(), "@nick.codex-x");
-        assert_eq!(find(&inner, "gemini").unwrap(), None);
+        clients.save(&around, &root).unwrap();
+        assert_eq!(Clients::load(&around, &root).unwrap(), clients);
+        assert_eq!(find(&around, &inner, "codex").unwrap().unwrap().0.as_str(), "@nick.codex-x");
+        assert_eq!(find(&around, &inner, "gemini").unwrap(), None);
         assert_eq!(fs::read_to_string(root.join(".plenary/.gitignore")).unwrap(), "*\n");
         let mut nearer = Clients::default();
         nearer.0.insert("codex".into(), connected("@nick.nearer"));
-        nearer.save(&inner).unwrap();
-        assert_eq!(find(&inner, "codex").unwrap().unwrap().0.as_str(), "@nick.nearer");
-        assert_eq!(find(&inner, "claude").unwrap().unwrap().0.as_str(), "@nick.claude-x");
-        Clients::default().save(&root).unwrap();
+        nearer.save(&around, &inner).unwrap();
+        assert_eq!(find(&around, &inner, "codex").unwrap().unwrap().0.as_str(), "@nick.nearer");
+        assert_eq!(find(&around, &inner, "claude").unwrap().unwrap().0.as_str(), "@nick.claude-x");
+        Clients::default().save(&around, &root).unwrap();
         assert!(!root.join(".plenary").exists());
     }
 
@@ -151,7 +165,12 @@ mod tests {
         let root = crate::cli::Scratch::new("clients-broken");
         fs::create_dir_all(root.join(".plenary")).unwrap();
         fs::write(file_in(&root), "claude = 1").unwrap();
-        let Err(Failure::Usage { what, .. }) = find(&root, "claude") else { panic!() };
+        assert!(
+            matches!(find(&around(&root), &root, "claude"), Err(Failure::Auth { .. })),
+            "it came with the directory"
+        );
+        Trusted::of(&around(&root)).unwrap().take(&[file_in(&root)]).unwrap();
+        let Err(Failure::Usage { what, .. }) = find(&around(&root), &root, "claude") else { panic!() };
         assert!(what.contains("clients.toml"), "{what}");
     }
 }

@@ -12,6 +12,9 @@ use crate::{
     paths,
 };
 
+/// The variable with the operator's token.
+const OPERATOR_VARIABLE: &str = "PLENARY_OPERATOR_TOKEN";
+
 /// Where a token came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TokenSource {
@@ -23,6 +26,18 @@ pub(crate) enum TokenSource {
     Saved(Holder, PathBuf),
     /// The file the server wrote in its data directory on this machine.
     DataDir(PathBuf),
+}
+
+impl TokenSource {
+    /// Whether it was given with the command or its environment, for the server that was meant: a person's word. All others
+    /// are looked up, and must not go to whoever listens where the server was.
+    pub(crate) fn is_given(&self) -> bool {
+        match self {
+            Self::Flag => true,
+            Self::Environment(name) => *name != OPERATOR_VARIABLE,
+            Self::Saved(..) | Self::DataDir(_) => false,
+        }
+    }
 }
 
 impl fmt::Display for TokenSource {
@@ -95,7 +110,8 @@ pub(crate) fn agent_credential(
     }
 }
 
-fn saved(
+/// The saved token of a holder for a server.
+pub(crate) fn saved(
     file: Option<&TokensFile>,
     server: &BaseUrl,
     holder: &Holder,
@@ -136,8 +152,8 @@ pub(crate) fn configuring_credential(
     if let Some(given) = given.filter(configures) {
         return Ok(given);
     }
-    if let Some(text) = around.var("PLENARY_OPERATOR_TOKEN") {
-        return credential(&text, TokenSource::Environment("PLENARY_OPERATOR_TOKEN"));
+    if let Some(text) = around.var(OPERATOR_VARIABLE) {
+        return credential(&text, TokenSource::Environment(OPERATOR_VARIABLE));
     }
     if let Some(found) = saved(file, server, &Holder::Operator)? {
         return Ok(found);

@@ -6,15 +6,17 @@ mod credential;
 mod project;
 mod tokens;
 mod tokens_file;
+mod trusted;
 
 pub(crate) use clients::{Clients, Connected};
 pub(crate) use credential::{
     Credential, Realm, TokenSource, agent_credential, configuring_credential, given_token,
-    only_owner_credential, remote_credential,
+    only_owner_credential, remote_credential, saved,
 };
 pub(crate) use project::{Setting, find as find_in_project_file, write as write_project_file};
 pub(crate) use tokens::Holder;
 pub(crate) use tokens_file::TokensFile;
+pub(crate) use trusted::Trusted;
 
 use std::path::{Path, PathBuf};
 
@@ -46,6 +48,11 @@ impl std::fmt::Display for Source {
             Self::Argument => f.write_str("the argument"),
         }
     }
+}
+
+/// The files by which a directory says who speaks there, and for which project.
+pub(crate) fn files_of(directory: &Path) -> [PathBuf; 2] {
+    [directory.join(project::FILE), clients::file_in(directory)]
 }
 
 /// The agent a command speaks as.
@@ -83,7 +90,7 @@ pub(crate) fn resolve(
         (Some(client), Some(directory)) => resolve_client(flag, around, &client, directory),
         (Some(_) | None, _) => {
             let directory = around.directory().map(PathBuf::as_path);
-            named(flag, around)?.map_or_else(|| of(directory), |named| Ok(Some(named)))
+            named(flag, around)?.map_or_else(|| of(around, directory), |named| Ok(Some(named)))
         }
     }
 }
@@ -98,9 +105,9 @@ pub(crate) fn resolve_client(
     if let Some(named) = named(flag, around)? {
         return Ok(Some(named));
     }
-    match clients::find(directory, client)? {
+    match clients::find(around, directory, client)? {
         Some((handle, path)) => Ok(Some(Identity { handle, source: Source::Client(path) })),
-        None => of(Some(directory)),
+        None => of(around, Some(directory)),
     }
 }
 
@@ -117,8 +124,9 @@ fn named(flag: Option<&AgentHandle>, around: &Surroundings) -> Result<Option<Ide
 }
 
 /// Whoever speaks in a directory.
-fn of(directory: Option<&Path>) -> Result<Option<Identity>, Failure> {
-    let found = directory.map(|directory| project::find(directory, Setting::Agent)).transpose()?.flatten();
+fn of(around: &Surroundings, directory: Option<&Path>) -> Result<Option<Identity>, Failure> {
+    let found = directory.map(|directory| project::find(around, directory, Setting::Agent));
+    let found = found.transpose()?.flatten();
     let Some((text, path)) = found else { return Ok(None) };
     let handle = text.parse().map_err(|error| project::unusable(&path, &format!("its agent: {error}")))?;
     Ok(Some(Identity { handle, source: Source::Project(path) }))
@@ -134,11 +142,17 @@ mod tests {
         let root = crate::cli::Scratch::new("identity");
         let (outer, inner) = (root.join("a"), root.join("a/b/c"));
         std::fs::create_dir_all(&inner).unwrap();
-        std::fs::write(outer.join(PROJECT_FILE), "agent = \"@nick.file\"\n").unwrap();
+        let home = root.join("home").display().to_string();
+        let written = |directory: &Path, agent: &str| {
+            let around = Surroundings::of_test(directory, &[("HOME", &home)]);
+            write_project_file(&around, directory, Setting::Agent, agent).unwrap();
+        };
+        written(&outer, "@nick.file");
         let handle = |text: &str| text.parse::<AgentHandle>().unwrap();
         let resolved = |flag: Option<&str>, vars: &[(&str, &str)]| {
             let flag = flag.map(handle);
-            resolve(flag.as_ref(), &Surroundings::of_test(&inner, vars)).unwrap().unwrap()
+            let vars = [vars, &[("HOME", home.as_str())]].concat();
+            resolve(flag.as_ref(), &Surroundings::of_test(&inner, &vars)).unwrap().unwrap()
         };
 
         assert_eq!(resolved(Some("@nick.flag"), &[("PLENARY_AS", "@nick.env")]).source, Source::Flag);
@@ -150,7 +164,7 @@ mod tests {
             (handle("@nick.file"), Source::Project(outer.join(PROJECT_FILE)))
         );
 
-        std::fs::write(root.join("a/b").join(PROJECT_FILE), "agent = \"@nick.nearer\"\n").unwrap();
+        written(&root.join("a/b"), "@nick.nearer");
         assert_eq!(resolved(None, &[]).handle, handle("@nick.nearer"));
     }
 

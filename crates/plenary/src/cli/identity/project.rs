@@ -6,7 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::cli::failure::Failure;
+use super::trusted::{self, Trusted};
+use crate::cli::{failure::Failure, surroundings::Surroundings};
 
 /// The file's name.
 pub(crate) const FILE: &str = ".plenary.toml";
@@ -29,15 +30,19 @@ impl Setting {
     }
 }
 
-/// What the nearest file at or above a directory that settles this says, and which file it is.
-pub(crate) fn find(directory: &Path, setting: Setting) -> Result<Option<(String, PathBuf)>, Failure> {
+/// What the nearest file at or above a directory that settles this says, and which file it is. A file that the user has
+/// neither written nor trusted says nothing: it is named, and refused.
+pub(crate) fn find(
+    around: &Surroundings,
+    directory: &Path,
+    setting: Setting,
+) -> Result<Option<(String, PathBuf)>, Failure> {
     for ancestor in directory.ancestors() {
         let path = ancestor.join(FILE);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
-            Err(error) => return Err(unusable(&path, &error.to_string())),
+        let Some(text) = trusted::read(&path).map_err(|error| unusable(&path, &error.to_string()))? else {
+            continue;
         };
+        Trusted::of(around)?.check(&path, &text)?;
         let table: toml::Table = toml::from_str(&text).map_err(|error| unusable(&path, error.message()))?;
         match table.get(setting.key()) {
             Some(toml::Value::String(text)) => return Ok(Some((text.clone(), path))),
@@ -59,8 +64,14 @@ pub(super) fn unusable(path: &Path, why: &str) -> Failure {
 }
 
 /// Settles something for this directory; whatever else the file holds stays.
-pub(crate) fn write(directory: &Path, setting: Setting, value: &str) -> Result<PathBuf, Failure> {
-    let path = directory.join(FILE);
+pub(crate) fn write(
+    around: &Surroundings,
+    directory: &Path,
+    setting: Setting,
+    value: &str,
+) -> Result<PathBuf, Failure> {
+    let (trusted, path) = (Trusted::of(around)?, directory.join(FILE));
+    trusted.check_writable(&path)?;
     let failed = |why: String| Failure::local(format!("{} cannot be written: {why}", path.display()));
     let mut table: toml::Table = match std::fs::read_to_string(&path) {
         Ok(text) => toml::from_str(&text)
@@ -71,6 +82,7 @@ pub(crate) fn write(directory: &Path, setting: Setting, value: &str) -> Result<P
     table.insert(setting.key().into(), value.into());
     let text = toml::to_string(&table).map_err(|e| failed(e.to_string()))?;
     std::fs::write(&path, text).map_err(|e| failed(e.to_string()))?;
+    trusted.take(std::slice::from_ref(&path))?;
     Ok(path)
 }
 
@@ -78,33 +90,59 @@ pub(crate) fn write(directory: &Path, setting: Setting, value: &str) -> Result<P
 mod tests {
     use super::*;
 
+    fn around(root: &Path) -> Surroundings {
+        Surroundings::of_test(root, &[("HOME", &root.join("home").display().to_string())])
+    }
+
+    /// A file that the user wrote by hand, and trusts.
+    fn by_hand(root: &Path, text: &str) {
+        std::fs::write(root.join(FILE), text).unwrap();
+        Trusted::of(&around(root)).unwrap().take(&[root.join(FILE)]).unwrap();
+    }
+
     #[test]
     fn what_is_written_is_found_and_the_rest_of_the_file_stays() {
         let root = crate::cli::Scratch::new("project");
-        std::fs::write(root.join(FILE), "colour = \"blue\"\nagent = \"@old.one\"\n").unwrap();
-        let path = write(&root, Setting::Agent, "@nick.assistant").unwrap();
-        assert_eq!(find(&root, Setting::Agent).unwrap(), Some(("@nick.assistant".into(), path.clone())));
+        by_hand(&root, "colour = \"blue\"\nagent = \"@old.one\"\n");
+        let path = write(&around(&root), &root, Setting::Agent, "@nick.assistant").unwrap();
+        let found = find(&around(&root), &root, Setting::Agent).unwrap();
+        assert_eq!(found, Some(("@nick.assistant".into(), path.clone())));
         assert!(std::fs::read_to_string(path).unwrap().contains("colour = \"blue\""));
     }
 
     #[test]
     fn each_setting_is_found_in_the_nearest_file_that_has_it() {
         let root = crate::cli::Scratch::new("project-nearest");
-        let inner = root.join("a/b");
+        let (inner, around) = (root.join("a/b"), around(&root));
         std::fs::create_dir_all(&inner).unwrap();
-        let outer = write(&root, Setting::Agent, "@nick.assistant").unwrap();
-        let nearer = write(&inner, Setting::Project, "parser").unwrap();
-        assert_eq!(find(&inner, Setting::Agent).unwrap(), Some(("@nick.assistant".into(), outer)));
-        assert_eq!(find(&inner, Setting::Project).unwrap(), Some(("parser".into(), nearer)));
-        assert_eq!(find(&root, Setting::Project).unwrap(), None);
+        let outer = write(&around, &root, Setting::Agent, "@nick.assistant").unwrap();
+        let nearer = write(&around, &inner, Setting::Project, "parser").unwrap();
+        let found = |directory: &Path, setting| find(&around, directory, setting).unwrap();
+        assert_eq!(found(&inner, Setting::Agent), Some(("@nick.assistant".into(), outer)));
+        assert_eq!(found(&inner, Setting::Project), Some(("parser".into(), nearer)));
+        assert_eq!(found(&root, Setting::Project), None);
+    }
+
+    #[test]
+    fn a_file_that_came_with_the_directory_says_nothing() {
+        let root = crate::cli::Scratch::new("project-foreign");
+        std::fs::write(root.join(FILE), "project = \"theirs\"\n").unwrap();
+        for setting in [Setting::Agent, Setting::Project] {
+            let Err(Failure::Auth { next, .. }) = find(&around(&root), &root, setting) else { panic!() };
+            assert!(next.contains("plenary trust"), "{next}");
+        }
+        // What is written into it would be trusted together with what was there.
+        assert!(write(&around(&root), &root, Setting::Agent, "@nick.a").is_err());
     }
 
     #[test]
     fn a_broken_file_is_named_and_not_passed_over() {
         let root = crate::cli::Scratch::new("broken");
         for text in ["agent", "", "agent = 7"] {
-            std::fs::write(root.join(FILE), text).unwrap();
-            let Err(Failure::Usage { what, .. }) = find(&root, Setting::Agent) else { panic!("{text}") };
+            by_hand(&root, text);
+            let Err(Failure::Usage { what, .. }) = find(&around(&root), &root, Setting::Agent) else {
+                panic!("{text}")
+            };
             assert!(what.contains(FILE), "{what}");
         }
     }

@@ -96,6 +96,7 @@ impl Message {
                 "lost",
             ),
             Error::Network(fault) if fault.kind == FaultKind::Lost => (failed.to_string(), "lost"),
+            Error::Network(fault) if fault.kind == FaultKind::Unproved => (failed.to_string(), "unproved"),
             Error::Network(_) => {
                 (format!("{failed}; is it running? `plenary serve` starts it"), "unreachable")
             }

@@ -152,7 +152,7 @@ fn may_repeat(error: &Error, is_repeatable: bool) -> bool {
         Error::Network(fault) => match fault.kind {
             FaultKind::Refused | FaultKind::Unreachable | FaultKind::Resolve => true,
             FaultKind::TimedOut | FaultKind::Lost => is_repeatable,
-            FaultKind::Tls => false,
+            FaultKind::Tls | FaultKind::Unproved => false,
         },
         Error::Refused(_) | Error::Unreadable(_) | Error::Invalid(_) => false,
     }

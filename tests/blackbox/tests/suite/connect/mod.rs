@@ -250,7 +250,7 @@ async fn the_path_is_proven_link_by_link_and_a_broken_one_is_named() {
     let text = std::fs::read_to_string(&hooks).expect("it is there");
     std::fs::write(&hooks, text.replace(" hook UserPromptSubmit", " hook Nothing")).expect("a file");
     let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
-    assert!(ran.code == 1 && ran.out.contains("did not show a message"), "{ran:?}");
+    assert!(ran.code == 1 && ran.out.contains("what is not run here"), "{ran:?}");
     let text = std::fs::read_to_string(&hooks).expect("it is there");
     std::fs::write(&hooks, text.replace("--client codex", "--client other")).expect("a file");
     let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
@@ -323,7 +323,7 @@ async fn broken_settings_are_named_with_what_mends_them() {
         (".mcp.json", "{", "mend it or move it away"),
         (".mcp.json", "{\"mcpServers\": {}}", "`plenary connect claude`"),
         (".claude/settings.local.json", "{}", "`plenary connect claude`"),
-        (".plenary/clients.toml", "[", "run `plenary connect` anew"),
+        (".plenary/clients.toml", "[", "plenary trust"),
     ] {
         let path = directory.join(name);
         let kept = std::fs::read_to_string(&path).expect("it is there");

@@ -84,7 +84,7 @@ fn decimal(value: f64) -> String {
 }
 
 /// FIPS 180-4, in hexadecimal.
-pub(super) fn sha256(message: &[u8]) -> String {
+pub(crate) fn sha256(message: &[u8]) -> String {
     let constants: Vec<u32> = (2..).filter(|n| is_prime(*n)).take(64).map(|prime| root(prime, 3)).collect();
     let mut state: Vec<u32> = (2..).filter(|n| is_prime(*n)).take(8).map(|prime| root(prime, 2)).collect();
     let mut padded = message.to_vec();

@@ -7,7 +7,7 @@ mod attribution;
 mod bench;
 mod blobrules;
 mod blobs;
-mod canonical;
+pub(crate) mod canonical;
 mod cluster;
 mod conversations;
 mod deposits;

@@ -31,7 +31,7 @@ async fn sc_1_an_agent_is_made_at_its_first_use() {
     // On another machine the agent is there, and its token is not.
     let elsewhere = Cli::new(&[("PLENARY_URL", &url), ("PLENARY_OPERATOR_TOKEN", operator.token())]);
     let ran = elsewhere.run(&["agent", "host", HANDLE, "--", "true"]).await;
-    assert!(ran.code == 1 && ran.err.contains("plenary agent rotate-token"), "{ran:?}");
+    assert!(ran.code == 1 && ran.err.contains("plenary token add"), "{ran:?}");
     // Whoever may not make it is told what to do.
     let nobody = Cli::new(&[("PLENARY_URL", &url)]);
     let ran = nobody.run(&["agent", "host", HANDLE, "--", "true"]).await;

@@ -1,0 +1,182 @@
+//! The server's proof that it knows the token, on a fresh connection and before anything else is said on it.
+//! Must not know: what the connection is for.
+
+use std::io;
+
+use plenary_kernel::proof::{Challenge, NONCE_DIGITS};
+use serde::Deserialize;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+use super::ConnectFault;
+use crate::{BaseUrl, FaultKind, Token};
+
+/// An answer to a challenge is never larger, head and body.
+const ANSWER_OCTETS_MAX: usize = 16 << 10;
+/// What ends a head.
+const END: &[u8] = b"\r\n\r\n";
+
+/// What a server must prove, and how it is asked.
+pub(crate) struct Proving {
+    token: Token,
+    authority: String,
+    prefix: String,
+    port: u16,
+}
+
+/// As much of the answer as is needed.
+#[derive(Debug, Deserialize)]
+struct Health {
+    #[serde(default)]
+    proof: Option<String>,
+}
+
+impl Proving {
+    pub(crate) fn new(base: &BaseUrl, token: Token) -> Self {
+        Self { token, authority: base.authority(), prefix: base.prefix().to_owned(), port: base.port() }
+    }
+
+    /// Asks, and goes on only with a server that has proved it. The connection can be used for requests afterwards.
+    pub(super) async fn have_proved<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: &mut S,
+    ) -> Result<(), ConnectFault> {
+        let fault = |kind, detail: String| ConnectFault { kind, detail };
+        let lost = |error: io::Error| fault(FaultKind::Lost, error.to_string());
+        let mut nonce = [0; NONCE_DIGITS / 2];
+        getrandom::fill(&mut nonce).map_err(|error| fault(FaultKind::Unproved, error.to_string()))?;
+        let challenge = Challenge::of(self.token.reveal(), nonce, self.port);
+        stream.write_all(self.question(&challenge).as_bytes()).await.map_err(lost)?;
+        let body = answer(stream).await.map_err(lost)?;
+        let no = |why: &str| fault(FaultKind::Unproved, why.to_owned());
+        let body = body.ok_or_else(|| no("it is no Plenary server, or an older one"))?;
+        let health: Health =
+            serde_json::from_slice(&body).map_err(|_| no("it is no Plenary server, or an older one"))?;
+        match health.proof {
+            Some(proof) if challenge.is_answered_by(self.token.reveal(), &proof) => Ok(()),
+            Some(_) => Err(no("its proof is wrong")),
+            None => Err(no("it does not know the token, or listens at another port")),
+        }
+    }
+
+    fn question(&self, challenge: &Challenge) -> String {
+        let Challenge { nonce, key, port } = challenge;
+        format!(
+            "GET {}/healthz?challenge={nonce}&key={key}&port={port} HTTP/1.1\r\nhost: {}\r\naccept: \
+             application/json\r\n\r\n",
+            self.prefix, self.authority
+        )
+    }
+}
+
+/// The body of the one answer that comes; none where it is no 200 with a length.
+async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<Vec<u8>>> {
+    let mut octets = Vec::new();
+    let head = loop {
+        if let Some(at) = octets.windows(END.len()).position(|window| window == END) {
+            break at + END.len();
+        }
+        if octets.len() > ANSWER_OCTETS_MAX {
+            return Ok(None);
+        }
+        if stream.read_buf(&mut octets).await? == 0 {
+            return Ok(None);
+        }
+    };
+    let Some(length) = length(&octets[..head]).filter(|length| head + length <= ANSWER_OCTETS_MAX) else {
+        return Ok(None);
+    };
+    while octets.len() < head + length {
+        if stream.read_buf(&mut octets).await? == 0 {
+            return Ok(None);
+        }
+    }
+    // Nothing else was asked for, so nothing else may come.
+    Ok((octets.len() == head + length).then(|| octets.split_off(head)))
+}
+
+/// How long the body is, of a success that leaves the connection open.
+fn length(head: &[u8]) -> Option<usize> {
+    let head = std::str::from_utf8(head).ok()?;
+    let mut lines = head.split("\r\n");
+    if !lines.next()?.starts_with("HTTP/1.1 200 ") {
+        return None;
+    }
+    let mut length = None;
+    for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+        let value = value.trim();
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.parse().ok();
+        } else if name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close") {
+            return None;
+        }
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::json::digest;
+    use tokio::io::duplex;
+
+    use super::*;
+
+    const TOKEN: &str = "pla_0000000000000000";
+
+    fn proving() -> Proving {
+        Proving::new(&"http://127.0.0.1:7420/x".parse().unwrap(), Token::new(TOKEN).unwrap())
+    }
+
+    /// What becomes of it when the server makes this of the request's first line.
+    async fn asked(server: impl FnOnce(&str) -> String) -> Result<(), ConnectFault> {
+        let (mut near, mut far) = duplex(1 << 16);
+        let serving = async {
+            let mut heard = Vec::new();
+            while !heard.ends_with(END) {
+                far.read_buf(&mut heard).await.unwrap();
+            }
+            let heard = String::from_utf8(heard).unwrap();
+            assert!(!heard.contains(TOKEN), "{heard}");
+            far.write_all(server(&heard).as_bytes()).await.unwrap();
+            drop(far);
+        };
+        tokio::join!(proving().have_proved(&mut near), serving).0
+    }
+
+    fn json(body: &str) -> String {
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    }
+
+    fn honest(question: &str, port: u16) -> String {
+        let part = |name: &str| {
+            let rest = question.split_once(name).unwrap().1;
+            rest[..rest.find(['&', ' ']).unwrap()].to_owned()
+        };
+        let challenge = Challenge { nonce: part("challenge="), key: part("key="), port };
+        assert!(question.starts_with("GET /x/healthz?") && challenge.is_well_formed());
+        json(&format!("{{\"ok\":true,\"proof\":\"{}\"}}", challenge.answer(&digest(TOKEN.as_bytes()))))
+    }
+
+    #[tokio::test]
+    async fn a_server_that_knows_the_token_is_taken_and_no_other() {
+        asked(|question| honest(question, 7420)).await.unwrap();
+        for answer in [
+            json("{\"ok\":true}"),
+            json("{\"proof\":\"00\"}"),
+            json("<html>"),
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_owned(),
+            "HTTP/1.1 200 OK\r\n\r\n{}".to_owned(),
+            "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n".to_owned(),
+            "nonsense".to_owned(),
+            "x".repeat(ANSWER_OCTETS_MAX + 1),
+        ] {
+            let fault = asked(|_| answer.clone()).await.unwrap_err();
+            assert_eq!(fault.kind, FaultKind::Unproved, "{answer:.40} {fault}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_proof_for_another_port_is_none() {
+        let fault = asked(|question| honest(question, 7421)).await.unwrap_err();
+        assert_eq!(fault.kind, FaultKind::Unproved);
+    }
+}

@@ -1,0 +1,117 @@
+//! How a server proves that it knows a token before the token is sent to it: it answers a challenge with a MAC that only
+//! who knows the token, or its digest, can make. The MAC names the port, so that a listener that passes challenges on to
+//! the true server gets no answer it can use.
+//! Must not know: HTTP, whose a token is, randomness.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use crate::json::digest;
+
+/// Hex digits of a token's digest by which a challenge names the token. They let the server find it, and tell nobody
+/// what it is.
+pub const KEY_DIGITS: usize = 16;
+/// Hex digits of a challenge's random part.
+pub const NONCE_DIGITS: usize = 64;
+/// What the MAC is for, so that it is never one for something else.
+const PURPOSE: &[u8] = b"plenary token proof 1\0";
+
+/// What a client asks a server to prove.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Challenge {
+    /// [`NONCE_DIGITS`] random hex digits.
+    pub nonce: String,
+    /// The first [`KEY_DIGITS`] hex digits of the token's digest.
+    pub key: String,
+    /// The port that the client is connected to.
+    pub port: u16,
+}
+
+impl Challenge {
+    /// A challenge for a token, at a port.
+    #[must_use]
+    pub fn of(token: &str, nonce: [u8; NONCE_DIGITS / 2], port: u16) -> Self {
+        let mut key = hex::encode(digest(token.as_bytes()));
+        key.truncate(KEY_DIGITS);
+        Self { nonce: hex::encode(nonce), key, port }
+    }
+
+    /// Whether its parts have their form.
+    #[must_use]
+    pub fn is_well_formed(&self) -> bool {
+        let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let Self { nonce, key, port: _ } = self;
+        nonce.len() == NONCE_DIGITS && key.len() == KEY_DIGITS && is_hex(nonce) && is_hex(key)
+    }
+
+    /// The answer of a server that has the token's digest, in hex.
+    #[must_use]
+    pub fn answer(&self, digest: &[u8; 32]) -> String {
+        hex::encode(self.mac(digest).finalize().into_bytes())
+    }
+
+    /// Whether an answer proves that its maker knows this token. Takes the same time wherever the two differ.
+    #[must_use]
+    pub fn is_answered_by(&self, token: &str, answer: &str) -> bool {
+        let Ok(answer) = hex::decode(answer) else { return false };
+        self.mac(&digest(token.as_bytes())).verify_slice(&answer).is_ok()
+    }
+
+    fn mac(&self, digest: &[u8; 32]) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(digest).expect("a key of any length will do");
+        mac.update(PURPOSE);
+        mac.update(self.nonce.as_bytes());
+        mac.update(&self.port.to_be_bytes());
+        mac
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "pla_0000000000000000";
+
+    #[test]
+    fn who_has_the_digest_answers_and_nobody_else() {
+        let challenge = Challenge::of(TOKEN, [7; 32], 7420);
+        assert!(challenge.is_well_formed());
+        let answer = challenge.answer(&digest(TOKEN.as_bytes()));
+        assert_eq!(answer.len(), 64);
+        assert!(challenge.is_answered_by(TOKEN, &answer));
+        assert!(!challenge.is_answered_by("pla_another", &answer));
+        assert!(!challenge.is_answered_by(TOKEN, &challenge.answer(&digest(b"pla_another"))));
+        for bad in ["", "zz", &answer[..62], &format!("{answer}00")] {
+            assert!(!challenge.is_answered_by(TOKEN, bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_for_one_challenge_at_one_port() {
+        let answer = Challenge::of(TOKEN, [7; 32], 7420).answer(&digest(TOKEN.as_bytes()));
+        assert!(!Challenge::of(TOKEN, [8; 32], 7420).is_answered_by(TOKEN, &answer));
+        assert!(!Challenge::of(TOKEN, [7; 32], 7421).is_answered_by(TOKEN, &answer));
+    }
+
+    #[test]
+    fn a_challenge_of_another_form_is_none() {
+        let good = Challenge::of(TOKEN, [7; 32], 1);
+        for bad in [
+            Challenge { nonce: "0".into(), ..good.clone() },
+            Challenge { nonce: "A".repeat(NONCE_DIGITS), ..good.clone() },
+            Challenge { key: String::new(), ..good.clone() },
+            Challenge { key: "%".repeat(KEY_DIGITS), ..good },
+        ] {
+            assert!(!bad.is_well_formed(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_answer_is_the_same_for_ever() {
+        // Clients and servers of different versions must agree.
+        let answer = Challenge::of("token", [0; 32], 7420).answer(&digest(b"token"));
+        assert_eq!(answer, GOLDEN);
+    }
+
+    const GOLDEN: &str = "";
+}

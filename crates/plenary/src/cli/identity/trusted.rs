@@ -1,0 +1,195 @@
+//! Which files of directories the user has written or looked at: `directories.toml` under the user's configuration, each
+//! with a digest of what was in it. A repository may bring a `.plenary.toml` of its own; until it stands here, it says
+//! nothing.
+//! Must not know: what is in the files.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, DirBuilder, OpenOptions},
+    io::{self, ErrorKind, Read as _, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use plenary_kernel::json::digest;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    cli::{failure::Failure, surroundings::Surroundings},
+    paths,
+};
+
+/// Most files that are remembered.
+const FILES_MAX: usize = 10_000;
+/// A larger list is something else, and so is a larger file of a directory.
+const BYTES_MAX: u64 = 4 << 20;
+
+/// The list, which need not exist.
+#[derive(Debug, Clone)]
+pub(crate) struct Trusted {
+    path: PathBuf,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct List {
+    /// SHA-256 of each file's text, in hex, by its path.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+impl Trusted {
+    /// The user's own list.
+    pub(crate) fn of(around: &Surroundings) -> Result<Self, Failure> {
+        let directory = paths::config_dir(&|name| around.var(name)).ok_or_else(|| {
+            Failure::local_with(
+                "there is no place for what you trust: no home directory",
+                "set HOME or XDG_CONFIG_HOME",
+            )
+        })?;
+        Ok(Self { path: directory.join("directories.toml") })
+    }
+
+    /// Refuses a file of a directory that does not stand here as it is now.
+    pub(crate) fn check(&self, file: &Path, text: &str) -> Result<(), Failure> {
+        if self.load()?.files.get(&name(file)).is_some_and(|known| *known == mark(text)) {
+            return Ok(());
+        }
+        let directory = file.parent().unwrap_or(file);
+        let directory = if directory.file_name().is_some_and(|name| name == super::clients::DIRECTORY) {
+            directory.parent()
+        } else {
+            None
+        }
+        .unwrap_or(directory);
+        Err(Failure::auth(
+            format!(
+                "{} is not used: you did not write it as it is now, and it may have come with the directory",
+                file.display()
+            ),
+            format!(
+                "look at it, then `plenary trust {}`; or say --as and --project yourself",
+                crate::cli::shell::quoted(&directory.to_string_lossy())
+            ),
+        ))
+    }
+
+    /// Takes files as they are now; those that are not there are forgotten.
+    pub(crate) fn take(&self, files: &[PathBuf]) -> Result<(), Failure> {
+        let failed = |error: io::Error| self.unusable(&error.to_string());
+        let directory = self.path.parent().unwrap_or(Path::new("/"));
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+        let mut private = OpenOptions::new();
+        private.write(true).create(true).mode(0o600);
+        let lock = private.clone().truncate(false).open(self.path.with_extension("lock")).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        let mut list = self.load()?;
+        for file in files {
+            match read(file).map_err(failed)? {
+                Some(text) => drop(list.files.insert(name(file), mark(&text))),
+                None => drop(list.files.remove(&name(file))),
+            }
+        }
+        if list.files.len() > FILES_MAX {
+            list.files.retain(|file, _| Path::new(file).exists());
+        }
+        if list.files.len() > FILES_MAX {
+            return Err(self.unusable(&format!("it names more than {FILES_MAX} files")));
+        }
+        let text = toml::to_string(&list).map_err(|error| self.unusable(&error.to_string()))?;
+        let fresh = self.path.with_extension("new");
+        let mut file = private.truncate(true).open(&fresh).map_err(failed)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        fs::rename(&fresh, &self.path).map_err(failed)
+    }
+
+    /// Refuses to write into a file that is there and is not trusted, or that leads elsewhere.
+    pub(crate) fn check_writable(&self, file: &Path) -> Result<(), Failure> {
+        if fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(Failure::local_with(
+                format!("{} is a link, and is not followed", file.display()),
+                "remove it, and run this again",
+            ));
+        }
+        match read(file).map_err(|error| self.unusable(&error.to_string()))? {
+            Some(text) => self.check(file, &text),
+            None => Ok(()),
+        }
+    }
+
+    fn load(&self) -> Result<List, Failure> {
+        let text = read(&self.path).map_err(|error| self.unusable(&error.to_string()))?.unwrap_or_default();
+        toml::from_str(&text).map_err(|error| self.unusable(error.message()))
+    }
+
+    fn unusable(&self, why: &str) -> Failure {
+        Failure::local_with(
+            format!("{} cannot be used: {why}", self.path.display()),
+            "move it away, and `plenary trust` each directory again",
+        )
+    }
+}
+
+/// A file's text; none where it is not there.
+pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
+    let mut text = String::new();
+    match fs::File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text)) {
+        Ok(read) if read as u64 > BYTES_MAX => Err(io::Error::other("it is too large")),
+        Ok(_) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// One directory has one name, whatever links lead to it.
+fn name(file: &Path) -> String {
+    let real = file.parent().and_then(|directory| directory.canonicalize().ok());
+    let path = real.zip(file.file_name()).map(|(directory, name)| directory.join(name));
+    path.as_deref().unwrap_or(file).display().to_string()
+}
+
+fn mark(text: &str) -> String {
+    digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+    use crate::cli::Scratch;
+
+    fn of(root: &Path) -> Trusted {
+        let home = root.join("home").display().to_string();
+        Trusted::of(&Surroundings::of_test(root, &[("HOME", &home)])).unwrap()
+    }
+
+    #[test]
+    fn a_file_is_trusted_as_it_was_when_it_was_taken() {
+        let root = Scratch::new("trusted");
+        let (trusted, file) = (of(&root), root.join(".plenary.toml"));
+        fs::write(&file, "a").unwrap();
+        let Err(Failure::Auth { what, next }) = trusted.check(&file, "a") else { panic!() };
+        assert!(what.contains(".plenary.toml") && next.contains("plenary trust"), "{what} {next}");
+        trusted.take(std::slice::from_ref(&file)).unwrap();
+        trusted.check(&file, "a").unwrap();
+        assert!(trusted.check(&file, "b").is_err(), "it was changed");
+        assert_eq!(fs::metadata(&trusted.path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::remove_file(&file).unwrap();
+        trusted.take(std::slice::from_ref(&file)).unwrap();
+        assert!(trusted.check(&file, "a").is_err(), "it was forgotten");
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_or_into_what_is_not_trusted() {
+        let root = Scratch::new("trusted-writing");
+        let (trusted, file) = (of(&root), root.join(".plenary.toml"));
+        trusted.check_writable(&file).unwrap();
+        symlink(root.join("elsewhere"), &file).unwrap();
+        assert!(trusted.check_writable(&file).is_err());
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, "project = \"theirs\"").unwrap();
+        assert!(trusted.check_writable(&file).is_err());
+        trusted.take(std::slice::from_ref(&file)).unwrap();
+        trusted.check_writable(&file).unwrap();
+    }
+}

@@ -1,0 +1,6 @@
+//! What a stranger's repository and a stranger at a port can't do: run, send or redirect anything.
+
+mod directory;
+mod kept;
+mod port;
+mod streams;

@@ -1,0 +1,142 @@
+//! A stranger that listens at the port of a server of this machine: it gets no token before it has proved that it knows it.
+
+use std::sync::{Arc, Mutex};
+
+use blackbox::{Cli, Relay, Server};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use crate::connect::{home, server};
+
+/// Answers everything as a server might, and keeps what it heard.
+struct Stranger {
+    url: String,
+    heard: Arc<Mutex<String>>,
+}
+
+impl Stranger {
+    async fn listens() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let heard = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&heard);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let kept = Arc::clone(&kept);
+                tokio::spawn(async move {
+                    let mut octets = [0; 4096];
+                    while let Ok(1..) = stream.read(&mut octets).await.inspect(|read| {
+                        let text = String::from_utf8_lossy(&octets[..*read]).into_owned();
+                        kept.lock().expect("nobody panics with it").push_str(&text);
+                    }) {
+                        let body = r#"{"ok":true,"status":"ok","version":"0","uptime_ms":1,"proof":"00"}"#;
+                        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+                        let _gone = stream.write_all(format!("{head}{body}").as_bytes()).await;
+                    }
+                });
+            }
+        });
+        Self { url, heard }
+    }
+
+    fn heard(&self) -> String {
+        self.heard.lock().expect("nobody panics with it").clone()
+    }
+}
+
+#[tokio::test]
+async fn the_operators_token_goes_to_no_stranger() {
+    let server = server().await;
+    let home = home(&server);
+    let token = std::fs::read_to_string(server.data().join("operator-token")).expect("a token");
+    let stranger = Stranger::listens().await;
+    let ran = home.run(&["--url", &stranger.url, "agent", "list"]).await;
+    assert!(ran.code == 4 && ran.err.contains("got no token"), "{ran:?}");
+    // Nor does the one of the environment; one that is given by hand is a person's word.
+    let named = Cli::new(&[("PLENARY_URL", &stranger.url), ("PLENARY_OPERATOR_TOKEN", token.trim())]);
+    assert_eq!(named.run(&["agent", "list"]).await.code, 4);
+    assert!(stranger.heard().contains("/healthz?challenge="), "{}", stranger.heard());
+    assert!(!stranger.heard().contains(token.trim()), "{}", stranger.heard());
+    home.run(&["--url", &stranger.url, "--token", token.trim(), "agent", "list"]).await;
+    assert!(stranger.heard().contains(token.trim()), "{}", stranger.heard());
+    home.done(&["agent", "list"]).await;
+}
+
+#[tokio::test]
+async fn a_saved_token_goes_to_the_server_that_made_it_and_to_nobody_between() {
+    let server = server().await;
+    let home = home(&server);
+    home.done(&["agent", "add", "@nick.a"]).await;
+    let tokens = home.dir().join(".config/plenary/tokens.toml");
+    let saved = std::fs::read_to_string(&tokens).expect("saved");
+    let secret = saved.split('"').find(|word| word.starts_with("pla_")).expect("a token").to_owned();
+    let stranger = Stranger::listens().await;
+    std::fs::write(&tokens, saved.replace(&server.url(), &stranger.url)).expect("a file");
+    let ran = home.run(&["--url", &stranger.url, "--as", "@nick.a", "me"]).await;
+    assert!(ran.code == 4 && ran.err.contains("got no token"), "{ran:?}");
+    assert!(!stranger.heard().contains(&secret), "{}", stranger.heard());
+    // Passing the challenge on to the true server does not help: its answer is for its own port.
+    let relay = Relay::to(&server).await;
+    std::fs::write(&tokens, saved.replace(&server.url(), &relay.url())).expect("a file");
+    let ran = home.run(&["--url", &relay.url(), "--as", "@nick.a", "me"]).await;
+    assert_eq!(ran.code, 4, "{ran:?}");
+    std::fs::write(&tokens, saved).expect("a file");
+    home.done(&["--as", "@nick.a", "me"]).await;
+}
+
+/// The first digits of a token's SHA-256, by which a challenge names it.
+fn token_key(token: &str) -> String {
+    let digest = crate::context::canonical::sha256(token.as_bytes());
+    digest.trim_start_matches("sha256:").chars().take(16).collect()
+}
+
+#[tokio::test]
+async fn only_who_knows_a_token_gets_an_answer_to_a_challenge() {
+    let server = Server::start().await;
+    let port = server.address().get().port();
+    let nonce = "ab".repeat(32);
+    let asked = async |key: &str, port: u16| {
+        let path = format!("/healthz?challenge={nonce}&key={key}&port={port}");
+        server.stranger().get(&path).await.ok(200).get("proof").cloned()
+    };
+    // The first digits of the SHA-256 of the operator's token.
+    let key = token_key(server.operator().token());
+    let proof = asked(&key, port).await.expect("a proof");
+    assert_eq!(proof.as_str().map(str::len), Some(64), "{proof}");
+    assert_eq!(asked(&key, port).await, Some(proof), "the same for the same challenge");
+    assert_eq!(asked(&key, port ^ 1).await, None, "another port");
+    assert_eq!(asked("0000000000000000", port).await, None, "a token of nobody");
+    assert_eq!(asked("", port).await, None);
+    assert_eq!(asked("%00", port).await, None);
+    let agent = server.agent("@nick.a").await;
+    let key = token_key(agent.token());
+    assert!(asked(&key, port).await.is_some());
+    server.operator().post_empty("/_admin/agents/@nick.a/rotate-token").await.ok(200);
+    assert_eq!(asked(&key, port).await, None, "it holds no more");
+}
+
+#[tokio::test]
+async fn a_chosen_token_is_long_enough_and_fits_a_header() {
+    let server = Server::start().await;
+    let make = async |token: &str| {
+        server.operator().post("/_admin/agents", json!({"handle": "@nick.a", "token": token})).await
+    };
+    for wrong in [
+        "",
+        " ",
+        "t\n",
+        "x",
+        "fifteen-letters",
+        "with a space in it",
+        "sixteen-letterß",
+        "sixteen-letters\u{7f}",
+    ] {
+        make(wrong).await.refused(400, "invalid_token");
+    }
+    make("sixteen-letters!").await.ok(201);
+    server.bearer("sixteen-letters!").get("/agents/me").await.ok(200);
+    let home = Cli::new(&[("PLENARY_OPERATOR_TOKEN", "too-short")]);
+    let refused = home.run(&["serve", "--listen", "127.0.0.1:0", "--data", ":memory:"]).await;
+    assert!(refused.code == 1 && refused.err.contains("PLENARY_OPERATOR_TOKEN must have 16"), "{refused:?}");
+}
