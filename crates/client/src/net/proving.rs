@@ -139,7 +139,8 @@ mod tests {
             far.write_all(server(&heard).as_bytes()).await.unwrap();
             drop(far);
         };
-        tokio::join!(proving().have_proved(&mut near), serving).0
+        let proving = proving();
+        tokio::join!(proving.have_proved(&mut near), serving).0
     }
 
     fn json(body: &str) -> String {
