@@ -14,7 +14,7 @@ use crate::{
     kind::{Kind, Kinds},
     marks::{Marks, State},
     merging::{Heard, Next, merged},
-    shelf::{Shelf, Stub},
+    shelf::{Gathered, Shelf, Stub},
     telling::{Reader, framed},
     wire::{Item, Page},
 };
@@ -166,8 +166,10 @@ impl Inbox {
             shelf.begin(from, self.streams(me, from).await?);
         }
         while let Some((stream, after)) = shelf.next() {
-            let gathered = self.gather(me, &stream, after).await?;
-            shelf.take(&stream, gathered, NEWS_KEPT_MAX);
+            let gathered = self.gather(me, &stream, after).await;
+            let gathered = Fault::past_damage(gathered, "a damaged stream is left out of an inbox")?;
+            let nothing = || Gathered { read: after, ..Gathered::default() };
+            shelf.take(&stream, gathered.unwrap_or_else(nothing), NEWS_KEPT_MAX);
         }
         Ok(())
     }
