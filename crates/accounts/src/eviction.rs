@@ -80,7 +80,10 @@ impl Accounts {
                     Ok(()) => finished += 1,
                     Err(fault) => {
                         tracing::warn!(%fault, row = %name, "an eviction waits for the next sweep");
-                        failed = Some(fault);
+                        // What is damaged stays so, and holds no start up.
+                        if !matches!(fault, Fault::Corrupt(_)) {
+                            failed = Some(fault);
+                        }
                     }
                 }
             }

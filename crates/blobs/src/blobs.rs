@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Octets that are written at once where nothing else is prescribed.
-const PART_OCTETS: usize = 256 << 10;
+pub(crate) const PART_OCTETS: usize = 256 << 10;
 
 /// Contents by their SHA-256. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -100,7 +100,16 @@ impl Blobs {
     fn key(&self, id: &BlobId) -> Key {
         let name = id.to_string();
         let (shelf, rest) = name.split_at(2);
-        Key::from_iter(self.prefix.split('/').filter(|part| !part.is_empty()).chain(["sha256", shelf, rest]))
+        self.shelves().join(shelf).join(rest)
+    }
+
+    /// What every content stands below.
+    pub(crate) fn shelves(&self) -> Key {
+        Key::from_iter(self.prefix.split('/').filter(|part| !part.is_empty()).chain(["sha256"]))
+    }
+
+    pub(crate) fn store(&self) -> &dyn ObjectStore {
+        &*self.store
     }
 
     async fn turn<E>(&self) -> Result<OwnedSemaphorePermit, PutError<E>> {

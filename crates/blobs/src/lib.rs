@@ -2,6 +2,7 @@
 //! Must not know: whose a content is, what it holds, or HTTP.
 
 mod blobs;
+mod checking;
 mod fault;
 mod id;
 mod place;
@@ -14,6 +15,7 @@ mod verified;
 mod writing;
 
 pub use blobs::{Blobs, Content};
+pub use checking::Checked;
 pub use fault::{Fault, OpenFault, PutError};
 pub use id::{BlobId, NotABlobId};
 pub use place::{NotAPlace, Place};

@@ -146,7 +146,9 @@ impl Inbox {
         stream: &StreamName,
         after: Version,
     ) -> Result<(), Fault> {
-        let mut gathered = self.gather(me, stream, after).await?;
+        let gathered = self.gather(me, stream, after).await;
+        let gathered = Fault::past_damage(gathered, "a damaged stream is left out of an inbox")?;
+        let mut gathered = gathered.unwrap_or_else(|| Gathered { read: after, ..Gathered::default() });
         gathered.stubs.retain(|(_, stub)| (stub.kind == Kind::SessionOffered) == (on == On::Offered));
         shelf.take(stream, gathered, NEWS_KEPT_MAX);
         Ok(())

@@ -1,6 +1,7 @@
 //! The log on PostgreSQL. Several processes may write to one store: every append holds the head row locked until its
 //! commit, so position order is commit order. Must not know: any protocol.
 
+mod audit;
 mod backoff;
 mod lead;
 mod listen;
@@ -12,6 +13,7 @@ mod signals;
 mod tail;
 mod target;
 mod text;
+mod tls;
 mod trouble;
 mod vectors;
 mod write;
@@ -28,6 +30,7 @@ use plenary_kernel::Position;
 use plenary_log::Opened;
 use tokio::sync::{mpsc, watch};
 
+pub use self::{audit::audit, search::open_index, target::OpenError, vectors::open_archive};
 use self::{
     pool::Pool,
     reads::Postgres,
@@ -35,10 +38,13 @@ use self::{
     target::{Purpose, Target},
     write::{WriteSession, Writer},
 };
-pub use self::{search::open_index, target::OpenError, vectors::open_archive};
 
 /// Most own commits that wait for the feed at hand; past it the feed reads them back.
 const COMMITS_AT_HAND_MAX: usize = 256;
+
+/// How long an opening waits for a server that starts, unless it is said otherwise. One that was killed under load replays
+/// its log for a minute or so.
+const START_WAIT: Duration = Duration::from_secs(120);
 
 /// How a store on PostgreSQL is used.
 #[derive(Debug, Clone)]
@@ -47,13 +53,20 @@ pub struct Options {
     pub schema: String,
     /// How often the feed looks for commits that nobody told it of.
     pub poll: Duration,
+    /// How long an opening waits for a server that starts: refuses connections, or recovers from a crash.
+    pub start_wait: Duration,
     /// How many connections serve reads, at least 1. Reads share them.
     pub read_connections: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { schema: "plenary".into(), poll: Duration::from_millis(500), read_connections: 3 }
+        Self {
+            schema: "plenary".into(),
+            poll: Duration::from_millis(500),
+            start_wait: START_WAIT,
+            read_connections: 3,
+        }
     }
 }
 
@@ -63,7 +76,7 @@ impl Default for Options {
 /// `Fault::OutcomeUnknown` for a commit that was under way, until it is back.
 pub async fn open(url: &str, options: Options) -> Result<Opened, OpenError> {
     let target = Arc::new(Target::new(url, &options)?);
-    let client = target.connect(Purpose::Migrating).await?;
+    let client = ready(&target, options.start_wait).await?;
     target.set_epoch(migrate::migrate(&client, &target).await?);
     drop(client);
     let (session, head) = WriteSession::connect(&target).await?;
@@ -85,6 +98,26 @@ pub async fn open(url: &str, options: Options) -> Result<Opened, OpenError> {
     let signals = signals::signals(shared.target.clone()).await;
     tokio::spawn(Writer::new(shared, feeder, committed, session, head).run(jobs));
     Ok(channel.open_with(reads, signals, true))
+}
+
+/// The first connection, as soon as the server takes one.
+async fn ready(target: &Target, wait: Duration) -> Result<tokio_postgres::Client, OpenError> {
+    let until = tokio::time::Instant::now() + wait;
+    let (mut backoff, mut said) = (backoff::Backoff::default(), false);
+    loop {
+        let starting = match target.connect(Purpose::Migrating).await {
+            Err(starting @ OpenError::Starting(_)) => starting,
+            answer => return answer,
+        };
+        let next = tokio::time::Instant::now() + backoff.pause();
+        if next > until {
+            return Err(starting);
+        }
+        if !std::mem::replace(&mut said, true) {
+            tracing::warn!(reason = %starting, seconds_max = wait.as_secs(), "waiting for PostgreSQL");
+        }
+        tokio::time::sleep_until(next).await;
+    }
 }
 
 /// What the tasks of one open store share.

@@ -66,8 +66,13 @@ async fn step(client: &Client, target: &Target) -> Result<Option<String>, OpenEr
     Ok(if next.is_some() { None } else { Some(meta.try_get(1).map_err(Trouble::from)?) })
 }
 
+/// The version that this program makes.
+pub(crate) fn known_here() -> i32 {
+    i32::try_from(STEPS.len()).unwrap_or(i32::MAX)
+}
+
 /// The version, unless it is newer than ours.
 pub(crate) fn known(version: i32) -> Result<i32, OpenError> {
-    let known = i32::try_from(STEPS.len()).unwrap_or(i32::MAX);
+    let known = known_here();
     if version > known { Err(OpenError::Newer { found: version, known }) } else { Ok(version) }
 }

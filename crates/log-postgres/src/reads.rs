@@ -234,8 +234,17 @@ fn decoded<T>(
 
 /// An event, from its first eight columns.
 fn event(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
+    let event = unchecked(record, stream)?;
+    undamaged(Digest::event(&event), record.try_get(7)?, || {
+        format!("position {} (version {} of {})", event.position, event.version, event.stream)
+    })?;
+    Ok(event)
+}
+
+/// The same, whatever its checksum says.
+pub(crate) fn unchecked(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
     let form: i32 = record.try_get(3)?;
-    let event = StoredEvent {
+    Ok(StoredEvent {
         position: Position(place(record.try_get(0)?)?),
         stream,
         version: Version(place(record.try_get(1)?)?),
@@ -244,11 +253,7 @@ fn event(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
         at: TimestampMs(place(record.try_get(4)?)?),
         envelope: octets(record, 5)?,
         payload: octets(record, 6)?,
-    };
-    undamaged(Digest::event(&event), record.try_get(7)?, || {
-        format!("position {} (version {} of {})", event.position, event.version, event.stream)
-    })?;
-    Ok(event)
+    })
 }
 
 fn undamaged(digest: Digest, stored: Option<i32>, what: impl FnOnce() -> String) -> Result<(), Trouble> {

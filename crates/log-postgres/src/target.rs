@@ -5,13 +5,12 @@ use std::{future::Future, sync::OnceLock, time::Duration};
 
 use plenary_kernel::Position;
 use tokio_postgres::{
-    Client, Config, Connection, Row, Socket, Statement,
-    config::{SslMode, TargetSessionAttrs},
-    tls::NoTlsStream,
+    Client, Config, Connection, Row, Socket, Statement, config::TargetSessionAttrs, error::SqlState,
 };
 
 use crate::{
     Options, migrate,
+    tls::{self, Encrypted, Tls},
     trouble::{Trouble, described},
 };
 
@@ -41,6 +40,9 @@ pub enum OpenError {
     /// The server can't be reached, or does not let us in.
     #[error("PostgreSQL can't be reached: {0}")]
     Unreachable(String),
+    /// The server is not there yet: it refuses connections, or recovers from a crash.
+    #[error("PostgreSQL is not ready: {0}")]
+    Starting(String),
     /// The server would not keep what it acknowledges, or is too old.
     #[error("PostgreSQL is not fit for the log: {0}")]
     Unfit(String),
@@ -50,6 +52,16 @@ pub enum OpenError {
         /// The version found.
         found: i32,
         /// The newest version known here.
+        known: i32,
+    },
+    /// The tables were made by an older Plenary, and are only looked at.
+    #[error(
+        "the schema is at version {found}, and version {known} can be checked: start this program on it once"
+    )]
+    Older {
+        /// The version found.
+        found: i32,
+        /// The version of this program.
         known: i32,
     },
     /// The tables can't be made, or are not what they should be.
@@ -70,15 +82,15 @@ impl OpenError {
     /// What it means for a store that was open already.
     pub(crate) fn trouble(self) -> Trouble {
         match self {
-            Self::Unreachable(text) => Trouble::Lost(text),
+            Self::Unreachable(text) | Self::Starting(text) => Trouble::Lost(text),
             Self::Options(_) | Self::Unfit(_) => Trouble::Lost(self.to_string()),
-            Self::Newer { .. } | Self::Schema(_) => Trouble::Broken(self.to_string()),
+            Self::Newer { .. } | Self::Older { .. } | Self::Schema(_) => Trouble::Broken(self.to_string()),
         }
     }
 }
 
 /// The raw connection, to be driven by somebody.
-pub(crate) type Wire = Connection<Socket, NoTlsStream>;
+pub(crate) type Wire = Connection<Socket, Encrypted<Socket>>;
 
 /// What a connection is for; operators see it as the application's name.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +103,7 @@ pub(crate) enum Purpose {
     Searching,
     Indexing,
     Keeping,
+    Looking,
 }
 
 impl Purpose {
@@ -98,7 +111,12 @@ impl Purpose {
     /// looked up in bitmaps; an index that is lost in a crash is made again from the log.
     fn settings(self) -> &'static str {
         match self {
-            Self::Migrating | Self::Writing | Self::Reading | Self::Listening | Self::Signalling => "",
+            Self::Migrating
+            | Self::Writing
+            | Self::Reading
+            | Self::Listening
+            | Self::Signalling
+            | Self::Looking => "",
             Self::Searching => "SET enable_bitmapscan = on; SET plan_cache_mode = force_custom_plan",
             Self::Indexing | Self::Keeping => "SET synchronous_commit = off",
         }
@@ -114,6 +132,7 @@ impl Purpose {
             Self::Searching => "search",
             Self::Indexing => "index",
             Self::Keeping => "vectors",
+            Self::Looking => "fsck",
         }
     }
 }
@@ -122,6 +141,7 @@ impl Purpose {
 #[derive(Debug)]
 pub(crate) struct Target {
     config: Config,
+    tls: Tls,
     schema: String,
     channel: String,
     /// Drawn when the tables were made; known once the store was opened.
@@ -130,16 +150,10 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn new(url: &str, options: &Options) -> Result<Self, OpenError> {
+        let (url, tls) = tls::asked(url)?;
         let mut config: Config = url
             .parse()
             .map_err(|error| OpenError::Options(format!("the database URL: {}", described(&error))))?;
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(OpenError::Options(
-                "sslmode=require: TLS to PostgreSQL is not built in; use a Unix socket, a private network \
-                 or a TLS tunnel, and sslmode=disable"
-                    .into(),
-            ));
-        }
         let schema = options.schema.clone();
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if schema.is_empty() || schema.len() > SCHEMA_OCTETS_MAX || !schema.chars().all(plain) {
@@ -155,7 +169,7 @@ impl Target {
             config.connect_timeout(Duration::from_millis(CONNECT_MS_MAX));
         }
         let channel = format!("plenary_{schema}");
-        Ok(Self { config, schema, channel, epoch: OnceLock::new() })
+        Ok(Self { config, tls, schema, channel, epoch: OnceLock::new() })
     }
 
     pub(crate) fn schema(&self) -> &str {
@@ -192,8 +206,14 @@ impl Target {
     pub(crate) async fn dial(&self, purpose: Purpose) -> Result<(Client, Wire), OpenError> {
         let mut config = self.config.clone();
         config.application_name(format!("plenary {} {}", purpose.name(), self.schema));
-        let dialled = config.connect(tokio_postgres::NoTls);
-        Ok(within(CONNECT_MS_MAX, dialled).await?)
+        let dialled =
+            tokio::time::timeout(Duration::from_millis(CONNECT_MS_MAX), config.connect(self.tls.clone()));
+        match dialled.await {
+            Ok(Ok(dialled)) => Ok(dialled),
+            Ok(Err(error)) if is_starting(&error) => Err(OpenError::Starting(described(&error))),
+            Ok(Err(error)) => Err(Trouble::from(error).into()),
+            Err(_) => Err(OpenError::Unreachable(format!("no answer within {CONNECT_MS_MAX} ms"))),
+        }
     }
 
     /// A session with our settings on a server that is fit, driven by a task of its own.
@@ -262,6 +282,16 @@ impl Target {
             self.schema
         )
     }
+}
+
+/// Whether it may be worth waiting for: nothing listens there, or what does is not ready to serve.
+fn is_starting(error: &tokio_postgres::Error) -> bool {
+    use std::io::ErrorKind::{ConnectionRefused, NotFound};
+    if let Some(code) = error.code() {
+        return *code == SqlState::CANNOT_CONNECT_NOW;
+    }
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    cause.is_some_and(|cause| matches!(cause.kind(), ConnectionRefused | NotFound))
 }
 
 /// A session with its prepared statements.

@@ -203,7 +203,10 @@ fn in_database(name: &str) -> String {
 #[tokio::test]
 async fn what_makes_no_sense_is_refused_before_the_server_is_asked() {
     for (url, schema, why) in [
-        ("postgres://127.0.0.1:1/x?sslmode=require", "plenary", "TLS"),
+        ("postgres://127.0.0.1:1/x?sslmode=allow", "plenary", "sslmode"),
+        ("postgres://127.0.0.1:1/x?sslmode=verify-ca", "plenary", "sslrootcert"),
+        ("host=127.0.0.1 port=1 sslmode=verify-full", "plenary", "sslmode"),
+        ("postgres://127.0.0.1:1/x?sslcert=a", "plenary", "sslcert"),
         ("postgres://127.0.0.1:1/x", "Robert'); --", "schema"),
         ("postgres://127.0.0.1:1/x", "", "schema"),
         ("mysql://127.0.0.1", "plenary", "URL"),
@@ -212,6 +215,7 @@ async fn what_makes_no_sense_is_refused_before_the_server_is_asked() {
         let refused = open(url, options).await.err();
         assert!(matches!(&refused, Some(OpenError::Options(text)) if text.contains(why)), "{refused:?}");
     }
-    let refused = open("postgres://nobody@127.0.0.1:1/x", Options::default()).await.err();
-    assert!(matches!(refused, Some(OpenError::Unreachable(_))), "{refused:?}");
+    let options = Options { start_wait: Duration::ZERO, ..Options::default() };
+    let refused = open("postgres://nobody@127.0.0.1:1/x", options).await.err();
+    assert!(matches!(refused, Some(OpenError::Starting(_))), "{refused:?}");
 }

@@ -33,6 +33,14 @@ pub enum OpenError {
         /// The newest known format.
         known: i64,
     },
+    /// The store was written by an older release, and is only looked at.
+    #[error("the store has format {found}, and format {known} can be checked; start this release on it once")]
+    OlderFormat {
+        /// The format of the store.
+        found: i64,
+        /// The format of this release.
+        known: usize,
+    },
     /// The file is a database of another program.
     #[error("{} is not a store of this program: {detail}", .file.display())]
     Foreign {
@@ -77,7 +85,12 @@ pub(crate) fn fault(error: Error) -> Fault {
         return Fault::Full(error.to_string());
     }
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Fault::Corrupt(error.to_string()),
+        // SQLite says this too of a page that the disk does not give, which may work again later. What is damaged for
+        // good is found by its checksum, or by an audit.
+        Some(ErrorCode::DatabaseCorrupt) => {
+            Fault::Unavailable(format!("{error}: a page is damaged or can't be read; `plenary fsck` looks"))
+        }
+        Some(ErrorCode::NotADatabase) => Fault::Corrupt(error.to_string()),
         Some(_) => Fault::Unavailable(error.to_string()),
         // Not from the database itself: what it holds is not of the kind that was written.
         None => Fault::Corrupt(error.to_string()),
@@ -116,5 +129,25 @@ impl From<ReadError> for Fault {
             ReadError::Database(error) => fault(error),
             ReadError::Corrupt(what) => Self::Corrupt(what),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    /// What SQLite makes of EIO on a read: `SQLITE_IOERR_CORRUPTFS` where it opens a file, `SQLITE_CORRUPT` in a query.
+    #[test]
+    fn a_disk_that_does_not_give_a_page_is_unavailable() {
+        for code in
+            [ffi::SQLITE_IOERR, ffi::SQLITE_IOERR_READ, ffi::SQLITE_IOERR | 33 << 8, ffi::SQLITE_CORRUPT]
+        {
+            let fault = fault(Error::SqliteFailure(ffi::Error::new(code), None));
+            assert!(matches!(fault, Fault::Unavailable(_)), "{code}: {fault:?}");
+        }
+        let foreign = fault(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_NOTADB), None));
+        assert!(matches!(foreign, Fault::Corrupt(_)), "{foreign:?}");
     }
 }

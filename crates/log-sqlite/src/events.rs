@@ -42,6 +42,13 @@ const BY_POSITION: &str = concat!(
 const LOG: &str =
     concat!("SELECT ", event_columns!(), " FROM events e WHERE e.position > ?1 ORDER BY e.position LIMIT ?2");
 
+pub(crate) use event_columns;
+
+/// Every event, in the order of the log.
+pub(crate) const ALL: &str = concat!("SELECT ", event_columns!(), " FROM events e ORDER BY e.position");
+/// The column of the checksum.
+pub(crate) const SUM: usize = 8;
+
 fn limit(max: usize) -> i64 {
     i64::try_from(max).unwrap_or(i64::MAX)
 }
@@ -52,8 +59,22 @@ pub(crate) fn position(place: Position) -> i64 {
 
 /// The row of an event, but for the stream's name.
 fn event(row: &Row<'_>, stream: StreamName, kinds: &mut Vec<&'static str>) -> Result<StoredEvent, ReadError> {
+    let event = unchecked(row, stream, kinds)?;
+    if Digest::event(&event).agrees(row.get(SUM)?) {
+        return Ok(event);
+    }
+    let StoredEvent { position, stream, version, .. } = event;
+    Err(ReadError::Corrupt(format!("position {position} (version {version} of {stream}) is damaged")))
+}
+
+/// The same, whatever its checksum says.
+pub(crate) fn unchecked(
+    row: &Row<'_>,
+    stream: StreamName,
+    kinds: &mut Vec<&'static str>,
+) -> Result<StoredEvent, ReadError> {
     let form = u16::try_from(row.get_ref(3)?.as_i64()?);
-    let event = StoredEvent {
+    Ok(StoredEvent {
         position: Position(row.get_ref(0)?.as_i64()?.cast_unsigned()),
         stream,
         version: Version(row.get_ref(2)?.as_i64()?.cast_unsigned()),
@@ -62,12 +83,7 @@ fn event(row: &Row<'_>, stream: StreamName, kinds: &mut Vec<&'static str>) -> Re
         at: TimestampMs(row.get_ref(4)?.as_i64()?.cast_unsigned()),
         envelope: Bytes::copy_from_slice(row.get_ref(6)?.as_blob()?),
         payload: Bytes::copy_from_slice(row.get_ref(7)?.as_blob()?),
-    };
-    if Digest::event(&event).agrees(row.get(8)?) {
-        return Ok(event);
-    }
-    let StoredEvent { position, stream, version, .. } = event;
-    Err(ReadError::Corrupt(format!("position {position} (version {version} of {stream}) is damaged")))
+    })
 }
 
 /// There are few kinds, so each is kept for good and shared; among few, looking through all is quickest.

@@ -1,6 +1,7 @@
 //! The log in one SQLite file: one writer thread that commits in groups and flushes before it answers, and a few
 //! read-only connections beside it. The only crate that opens that file. Must not know: any protocol.
 
+mod audit;
 mod cache;
 mod checks;
 mod commit;
@@ -22,6 +23,7 @@ use std::{path::Path, sync::Arc};
 use plenary_log::{Opened, channel};
 use tokio::sync::oneshot;
 
+pub use audit::{add_digests, audit};
 pub use error::OpenError;
 
 /// The database, within the data directory.

@@ -122,6 +122,19 @@ pub(crate) fn reader(file: &Path) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
+/// A connection that only looks at a file of the newest format, which a server may have open.
+pub(crate) fn looking(file: &Path) -> Result<Connection, OpenError> {
+    // Told apart from a file that can't be opened.
+    std::fs::metadata(file).map_err(OpenError::Io)?;
+    let connection = reader(file)?;
+    let (found, known) = (format(&connection, file)?, STEPS.len());
+    if i64::try_from(known) == Ok(found) {
+        Ok(connection)
+    } else {
+        Err(OpenError::OlderFormat { found, known })
+    }
+}
+
 /// The format of the file, 0 of an empty one.
 fn format(connection: &Connection, file: &Path) -> Result<i64, OpenError> {
     let foreign = |detail: String| OpenError::Foreign { file: file.to_owned(), detail };

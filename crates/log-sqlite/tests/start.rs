@@ -203,3 +203,48 @@ async fn events_that_are_not_what_was_written_are_said_to_be_corrupt() {
         store.close().await;
     }
 }
+
+#[tokio::test]
+async fn an_audit_names_what_is_wrong_and_may_run_beside_a_server() {
+    let directory = Directory::new();
+    made(&directory).await;
+    let store = directory.open(Options::default()).expect("the store opens");
+    store.log.append(says(&stream("a"), "four")).await.expect("the store works");
+    let audit = plenary_log_sqlite::audit(directory.path()).expect("it is looked at");
+    assert!(audit.is_sound() && audit.events == 4 && audit.unchecked == 0, "{audit:?}");
+    store.close().await;
+    for (change, found) in [
+        ("UPDATE events SET payload = 'twp' WHERE position = 2", ("damaged", Some(2))),
+        ("DELETE FROM events WHERE position = 3", ("missing", Some(3))),
+        ("UPDATE events SET form = 70000 WHERE position = 1", ("damaged", Some(1))),
+        ("UPDATE stream_index SET position = 3 WHERE position = 2", ("misplaced", Some(2))),
+        ("DELETE FROM streams", ("damaged", Some(1))),
+    ] {
+        let change = change.replace("'twp'", "x'747770'");
+        directory.tamper(&format!("BEGIN; {change}; COMMIT"));
+        let audit = plenary_log_sqlite::audit(directory.path()).expect("it is looked at");
+        let kinds: Vec<_> =
+            audit.findings.iter().map(|found| (found.kind, found.position.map(|at| at.0))).collect();
+        assert!(kinds.contains(&found), "{change}: {audit:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_older_than_checksums_gets_them() {
+    let directory = Directory::new();
+    std::fs::create_dir_all(directory.path()).expect("a directory");
+    directory.tamper(FIRST);
+    assert!(matches!(
+        plenary_log_sqlite::audit(directory.path()),
+        Err(OpenError::OlderFormat { found: 1, known: 3 })
+    ));
+    directory.open(Options::default()).expect("the store opens").close().await;
+    let look = || plenary_log_sqlite::audit(directory.path()).expect("it is looked at");
+    assert_eq!((look().is_sound(), look().unchecked), (true, 3));
+    assert_eq!(plenary_log_sqlite::add_digests(directory.path()).expect("they are added"), 3);
+    assert_eq!((look().is_sound(), look().unchecked), (true, 0));
+    let store = directory.open(Options::default()).expect("the store opens");
+    assert!(matches!(plenary_log_sqlite::add_digests(directory.path()), Err(OpenError::Locked { .. })));
+    assert_eq!(index(&store.log).await, [("k".to_owned(), "v".to_owned())]);
+    store.close().await;
+}

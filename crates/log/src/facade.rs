@@ -4,7 +4,10 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -31,6 +34,28 @@ pub struct Job {
 pub struct Reply {
     to: Option<oneshot::Sender<Result<Outcome, Fault>>>,
     chain: Option<Chain>,
+    written: Arc<LastWrite>,
+}
+
+/// Whether the last write that was answered could be done.
+#[derive(Debug, Default)]
+struct LastWrite {
+    has_failed: AtomicBool,
+    fault: Mutex<Option<Fault>>,
+}
+
+impl LastWrite {
+    fn note(&self, outcome: &Result<Outcome, Fault>) {
+        let fault = match outcome {
+            // Of damaged data nothing can be said of the next write.
+            Ok(_) | Err(Fault::Corrupt(_)) => None,
+            Err(fault) => Some(fault.clone()),
+        };
+        if fault.is_some() || self.has_failed.load(Ordering::Acquire) {
+            self.has_failed.store(fault.is_some(), Ordering::Release);
+            *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+        }
+    }
 }
 
 impl Reply {
@@ -39,6 +64,7 @@ impl Reply {
         if matches!(outcome, Ok(Outcome::Appended(_))) {
             self.chain = None;
         }
+        self.written.note(&outcome);
         match self.to.take() {
             Some(to) => to.send(outcome),
             None => Err(outcome),
@@ -156,6 +182,7 @@ pub struct Log {
     fatal: watch::Receiver<Option<Fault>>,
     signals: Signals,
     shared: bool,
+    written: Arc<LastWrite>,
 }
 
 /// The ends of a log's channels, for a backend that is being opened.
@@ -188,21 +215,22 @@ impl Channel {
     /// The log with its reads and its way to other processes. `shared` says that they may write to the same store.
     #[must_use]
     pub fn open_with(self, reads: Arc<dyn Reads>, signals: Signals, shared: bool) -> Opened {
-        let log = Log { jobs: self.jobs, reads, fatal: self.fatal, signals, shared };
+        let written = Arc::default();
+        let log = Log { jobs: self.jobs, reads, fatal: self.fatal, signals, shared, written };
         Opened { log, feed: self.feed }
     }
 }
 
 /// A place in the writer's queue. Batches are decided in the order in which their slots are used.
 #[derive(Debug)]
-pub struct Slot(mpsc::OwnedPermit<Item>);
+pub struct Slot(mpsc::OwnedPermit<Item>, Arc<LastWrite>);
 
 impl Slot {
     /// Puts the batch in the queue, at once; the answer comes after the commit.
     #[must_use]
     pub fn submit(self, batch: Batch) -> Pending {
         let (to, outcome) = oneshot::channel();
-        let reply = Reply { to: Some(to), chain: batch.chain.clone() };
+        let reply = Reply { to: Some(to), chain: batch.chain.clone(), written: self.1 };
         self.0.send(Some(Job { batch, reply }));
         Pending(outcome)
     }
@@ -225,13 +253,21 @@ impl Log {
     /// Waits for a place in the writer's queue.
     pub async fn reserve(&self) -> Result<Slot, Fault> {
         match self.jobs.clone().reserve_owned().await {
-            Ok(permit) => Ok(Slot(permit)),
+            Ok(permit) => Ok(Slot(permit, self.written.clone())),
             Err(_) => Err(Fault::Unavailable("the writer has ended".into())),
         }
     }
     /// Appends, and answers after the commit.
     pub async fn append(&self, batch: Batch) -> Result<Outcome, Fault> {
         self.reserve().await?.submit(batch).await
+    }
+    /// Why the last write that was answered could not be done; `None` if it could, or there was none.
+    #[must_use]
+    pub fn last_write_fault(&self) -> Option<Fault> {
+        if !self.written.has_failed.load(Ordering::Acquire) {
+            return None;
+        }
+        self.written.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
     /// Takes nothing more in. What waits is still written; then the writer ends, and with it the feed and the signals,
     /// however many clones of the log there are.

@@ -19,3 +19,21 @@ pub enum Fault {
     #[error("stored data is corrupt: {0}")]
     Corrupt(String),
 }
+
+impl Fault {
+    /// For work on many things of which a damaged one must not hold the others up: that one is passed over, and the log
+    /// says so. `what` is what is left undone.
+    ///
+    /// # Errors
+    /// Every other fault.
+    pub fn past_damage<T>(answer: Result<T, Self>, what: &'static str) -> Result<Option<T>, Self> {
+        match answer {
+            Ok(answer) => Ok(Some(answer)),
+            Err(fault @ Self::Corrupt(_)) => {
+                tracing::error!(%fault, "{what}");
+                Ok(None)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The log: what can be asked of a store, whatever keeps it, and the rules of an append.
 //! It knows bytes, streams and versions. Must not know: any protocol, or any database.
 
+mod audit;
 mod batch;
 mod chain;
 #[cfg(feature = "conformance")]
@@ -17,6 +18,7 @@ mod reads;
 pub mod rigged;
 pub mod signals;
 
+pub use audit::{Audit, FINDINGS_MAX, Finding, Walk};
 pub use batch::{Appended, Batch, Condition, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp};
 pub use chain::Chain;
 pub use digest::Digest;

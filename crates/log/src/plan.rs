@@ -102,7 +102,12 @@ impl<L: Lookup> Plan<'_, L> {
         }
         self.writes.index.extend(batch.index);
         for op in batch.rows {
-            let revision = self.row(&op.name)?.map_or(1, |row| row.revision + 1);
+            let before = match self.row(&op.name) {
+                // Whatever is there is written over, and that mends it.
+                Err(Fault::Corrupt(_)) if op.expected.is_none() => None,
+                before => before?,
+            };
+            let revision = before.map_or(1, |row| row.revision + 1);
             self.writes.rows.insert(op.name, op.value.map(|value| Row { revision, value }));
         }
         if let Some(claim) = batch.key {
@@ -135,8 +140,9 @@ impl<L: Lookup> Plan<'_, L> {
             }
         }
         for RowOp { name, expected, .. } in &batch.rows {
+            let Some(expected) = expected else { continue };
             let actual = self.row(name)?.map_or(0, |row| row.revision);
-            if expected.is_some_and(|expected| expected != actual) {
+            if *expected != actual {
                 return Ok(Some(Outcome::RowConflict { name: name.clone(), actual }));
             }
         }

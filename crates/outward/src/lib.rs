@@ -7,4 +7,4 @@ mod roots;
 pub mod sse;
 
 pub use pool::{Pool, deepest, retry_after, within};
-pub use roots::{TlsFault, client_config};
+pub use roots::{TlsFault, client_config, roots};

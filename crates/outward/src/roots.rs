@@ -29,11 +29,19 @@ const SYSTEM_BUNDLES: [&str; 5] = [
 /// # Errors
 /// [`TlsFault`].
 pub fn client_config(secure: bool, file: Option<&Path>, hint: &str) -> Result<ClientConfig, TlsFault> {
-    let roots = if secure { read(&path(file, hint)?)? } else { RootCertStore::empty() };
+    let roots = if secure { roots(file, hint)? } else { RootCertStore::empty() };
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| TlsFault(format!("TLS cannot be set up: {error}")))?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// The authorities of `file`, else of the bundle that `SSL_CERT_FILE` names, else of the system.
+///
+/// # Errors
+/// [`TlsFault`]; where there is no bundle, it says to name one, with `hint`.
+pub fn roots(file: Option<&Path>, hint: &str) -> Result<RootCertStore, TlsFault> {
+    read(&path(file, hint)?)
 }
 
 fn path(file: Option<&Path>, hint: &str) -> Result<PathBuf, TlsFault> {

@@ -3,6 +3,7 @@
 
 mod cli;
 mod demo;
+mod fsck;
 mod guide;
 mod logs;
 mod out;
@@ -34,6 +35,8 @@ struct Plenary {
 enum Cli {
     /// Run the server
     Serve(serve::ServeArgs),
+    /// Look for damage in a store; a server may run on it meanwhile
+    Fsck(fsck::FsckArgs),
     /// Watch two agents hold a conversation, on a server made for it
     Demo(demo::DemoArgs),
     #[command(flatten)]
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
     }
     match command {
         Cli::Serve(args) => finish(&out, serve::run(&args, &out)),
+        Cli::Fsck(args) => fsck::run(&args, &out),
         Cli::Demo(args) => finish(&out, demo::run(&args, &out)),
         Cli::Client(command) => cli::run(global, command, out),
     }

@@ -46,7 +46,9 @@ impl Runs {
             let rows =
                 self.log().read_index(BUSY, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
             for row in &rows {
-                let queued = self.fresh(thread(&row.key)?).await?.queued().count();
+                let found = self.fresh(thread(&row.key)?).await;
+                let found = Fault::past_damage(found, "the queue of a damaged thread is not counted")?;
+                let queued = found.map_or(0, |found| found.queued().count());
                 self.0.gauges.queued.inc_by(i64::try_from(queued).unwrap_or(i64::MAX));
             }
             if rows.len() < READ_ROWS_MAX {
@@ -76,7 +78,9 @@ impl Runs {
                         let share = self.0.counted.run(&payer).ok();
                         self.follow(thread, done.reply, share);
                     }
-                    Err(ExecuteError::Fault(fault)) => return Err(fault),
+                    Err(ExecuteError::Fault(fault)) => {
+                        Fault::past_damage::<()>(Err(fault), "the runs of a damaged thread are not ended")?;
+                    }
                     // The room refuses itself nothing.
                     Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => {}
                 }

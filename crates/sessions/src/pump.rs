@@ -45,10 +45,15 @@ impl End {
     const REVOKED: Self = Self::Close(1008, "the token is not valid any more");
     const STALLED: Self = Self::Close(1013, "resume: connect again, nothing is lost");
     const FAULT: Self = Self::Close(1011, "events can't be read now; connect again");
+    const DAMAGED: Self = Self::Close(1011, "what is stored is damaged");
 }
 
 impl From<Fault> for End {
     fn from(fault: Fault) -> Self {
+        if matches!(fault, Fault::Corrupt(_)) {
+            tracing::error!(%fault, "a connection could not read on");
+            return Self::DAMAGED;
+        }
         tracing::warn!(%fault, "a connection could not read on");
         Self::FAULT
     }

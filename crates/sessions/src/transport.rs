@@ -135,7 +135,8 @@ impl Sessions {
             for row in &rows {
                 let Some((handle, id)) = row.key.split_once('/') else { continue };
                 let Ok(handle) = handle.parse() else { continue };
-                self.await_grace(&handle, id).await?;
+                let awaited = self.await_grace(&handle, id).await;
+                Fault::past_damage(awaited, "a damaged session's grace window is not kept")?;
             }
             if rows.len() < READ_ROWS_MAX {
                 return Ok(());
@@ -211,7 +212,7 @@ impl Sessions {
             let (count, last) = (ids.len(), ids.last().cloned());
             let mut told = stream::iter(ids).map(&does).buffer_unordered(TOLD_AT_ONCE);
             while let Some(answer) = told.next().await {
-                answer?;
+                Fault::past_damage(answer, "a damaged session is not told of a connection")?;
             }
             if count < READ_ROWS_MAX {
                 return Ok(());

@@ -186,7 +186,8 @@ impl Sessions {
         let (mut bytes, mut last) = (0, None);
         for id in ids {
             let named = id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
-            let session = self.shown(me, named).await?;
+            let session = self.shown(me, named).await;
+            let session = Fault::past_damage(session, "a damaged session is left out of a list")?.flatten();
             bytes += session.as_ref().map_or(0, bytes_of);
             if bytes > PAGE_BYTES_MAX && !sessions.is_empty() {
                 more = true;

@@ -49,6 +49,7 @@ pub(crate) const SERVERS: &[Server] = &[
 /// The variables under which tests find their servers.
 pub(crate) const SERVER_VARIABLES: &[&str] = &[
     postgres::VARIABLE,
+    postgres::AUTHORITY,
     phoenix::VARIABLE,
     moto::VARIABLE,
     model::VARIABLE,
@@ -63,6 +64,8 @@ pub(crate) struct Running {
     pub(crate) variable: &'static str,
     /// Its address, or the directory of the files.
     pub(crate) url: String,
+    /// What else tests must know of it, each under its variable.
+    pub(crate) more: Vec<(&'static str, String)>,
     /// Stops it; absent for a server that somebody else started.
     _guard: Option<Guard>,
 }

@@ -61,7 +61,7 @@ pub(super) fn start() -> Result<Running> {
         Some(directory) => directory,
         None => place()?.join(MODEL).into_os_string().into_string().ok().context("the path is not UTF-8")?,
     };
-    Ok(Running { variable: VARIABLE, url: directory, _guard: None })
+    Ok(Running { variable: VARIABLE, url: directory, more: Vec::new(), _guard: None })
 }
 
 fn given() -> Option<String> {

@@ -4,7 +4,7 @@
 use std::{
     io::Write,
     os::unix::{
-        fs::{DirBuilderExt, chown},
+        fs::{DirBuilderExt, OpenOptionsExt, chown},
         process::CommandExt,
     },
     path::{Path, PathBuf},
@@ -12,12 +12,16 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 use super::{Running, apt, guard::Guard, ports};
 use crate::{console, process};
 
 /// Where tests find it. When it is set already, that server is used and none is started.
 pub(super) const VARIABLE: &str = "PLENARY_TEST_POSTGRES";
+
+/// Where tests find the CA that has certified it to be `localhost`, a PEM file.
+pub(super) const AUTHORITY: &str = "PLENARY_TEST_POSTGRES_CA";
 
 /// Where Debian keeps the programs of the server, below a directory per version.
 const DEBIAN: &str = "/usr/lib/postgresql";
@@ -49,7 +53,7 @@ pub(super) fn ensure() -> Result<()> {
 pub(super) fn start() -> Result<Running> {
     if let Some(url) = given() {
         console::say(&format!("    {VARIABLE} is set: using that server"));
-        return Ok(Running { variable: VARIABLE, url, _guard: None });
+        return Ok(Running { variable: VARIABLE, url, more: Vec::new(), _guard: None });
     }
     let programs = programs().context("initdb and pg_ctl are absent")?;
     let account = Account::for_server()?;
@@ -64,9 +68,11 @@ pub(super) fn start() -> Result<Running> {
         }
     };
     let pg_ctl = programs.join("pg_ctl");
+    // The tests may run as somebody who can't enter the server's directory.
+    let authority = std::env::temp_dir().join(format!("plenary-postgres-ca-{}.pem", std::process::id()));
     let guard = Guard::set(
-        "\"$1\" stop -D \"$2\" -m immediate -w; rm -rf \"$3\"",
-        &[utf8(&pg_ctl)?, data_text, place_text],
+        "\"$1\" stop -D \"$2\" -m immediate -w; rm -rf \"$3\" \"$4\"",
+        &[utf8(&pg_ctl)?, data_text, place_text, utf8(&authority)?],
         run_as,
     )?;
     let mut initdb = Command::new(programs.join("initdb"));
@@ -74,6 +80,7 @@ pub(super) fn start() -> Result<Running> {
     run_as(&mut initdb);
     process::output(&mut initdb)?;
     configure(&data, &place)?;
+    std::fs::write(&authority, certify(&data, account.as_ref())?)?;
     let mut attempt = 1;
     loop {
         let port = ports::free()?;
@@ -85,7 +92,8 @@ pub(super) fn start() -> Result<Running> {
         match process::output(&mut start) {
             Ok(_) => {
                 let url = format!("postgres://{SUPERUSER}@127.0.0.1:{port}/postgres");
-                return Ok(Running { variable: VARIABLE, url, _guard: Some(guard) });
+                let more = vec![(AUTHORITY, utf8(&authority)?.to_owned())];
+                return Ok(Running { variable: VARIABLE, url, more, _guard: Some(guard) });
             }
             Err(error) if attempt == PORT_ATTEMPTS => {
                 let said = std::fs::read_to_string(&log).unwrap_or_default();
@@ -175,13 +183,32 @@ fn private_directory(account: Option<&Account>) -> Result<PathBuf> {
 fn configure(data: &Path, place: &Path) -> Result<()> {
     let settings = format!(
         "listen_addresses = '127.0.0.1'\nunix_socket_directories = '{}'\nfsync = on\nsynchronous_commit = on\n\
-         full_page_writes = on\nmax_connections = 300\nlog_line_prefix = '%m [%p] %d '\n",
+         full_page_writes = on\nssl = on\nmax_connections = 300\nlog_line_prefix = '%m [%p] %d '\n",
         utf8(place)?.replace('\'', "''")
     );
     let path = data.join("postgresql.conf");
     let mut file =
         std::fs::OpenOptions::new().append(true).open(&path).context("initdb left no postgresql.conf")?;
     file.write_all(settings.as_bytes()).with_context(|| format!("could not write {}", path.display()))
+}
+
+/// TLS for who asks for it, by a CA of its own; the CA's certificate.
+fn certify(data: &Path, account: Option<&Account>) -> Result<String> {
+    let mut params = CertificateParams::new(Vec::new())?;
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+    let key = KeyPair::generate()?;
+    let certificate = CertificateParams::new(vec!["localhost".to_owned()])?.signed_by(&key, &authority)?;
+    let files = [("server.crt", certificate.pem()), ("server.key", key.serialize_pem())];
+    for (name, text) in files {
+        let path = data.join(name);
+        let mut file = std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(&path)?;
+        file.write_all(text.as_bytes())?;
+        if let Some(account) = account {
+            chown(&path, Some(account.user), Some(account.group))?;
+        }
+    }
+    Ok(authority.pem())
 }
 
 fn utf8(path: &Path) -> Result<&str> {

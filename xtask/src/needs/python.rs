@@ -127,7 +127,7 @@ impl Program {
         let (Packages { name, variable, directory, .. }, start_max) = (self.packages, self.start_max);
         if let Some(url) = self.packages.given() {
             console::say(&format!("    {variable} is set: using that server"));
-            return Ok(Running { variable, url, _guard: None });
+            return Ok(Running { variable, url, more: Vec::new(), _guard: None });
         }
         let python = self.packages.python()?;
         let directory = std::env::temp_dir().join(format!("plenary-{directory}-{}", std::process::id()));
@@ -145,7 +145,7 @@ impl Program {
             match receiver.recv_timeout(start_max) {
                 Ok(Ok(())) => {
                     let url = format!("http://127.0.0.1:{port}");
-                    return Ok(Running { variable, url, _guard: Some(guard) });
+                    return Ok(Running { variable, url, more: Vec::new(), _guard: Some(guard) });
                 }
                 // Its port was taken in between.
                 Ok(Err(last)) if last.to_lowercase().contains("address already in use") => drop(guard),

@@ -180,7 +180,7 @@ fn environment(command: &mut Command, run: &Run) {
         command.env(BINARY, binary);
     }
     for server in &run.servers {
-        command.env(server.variable, &server.url);
+        command.env(server.variable, &server.url).envs(server.more.iter().cloned());
     }
 }
 

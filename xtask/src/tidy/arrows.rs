@@ -30,7 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("kernel", &[]),
     ("log", &["kernel"]),
     ("log-sqlite", &["kernel", "log"]),
-    ("log-postgres", &["kernel", "log", "retrieval"]),
+    ("log-postgres", &["kernel", "log", "outward", "retrieval"]),
     ("retrieval", &["kernel"]),
     ("retrieval-tantivy", &["kernel", "retrieval"]),
     ("embeddings", &["outward"]),

@@ -82,18 +82,28 @@ pub(crate) fn key_record(
     (scope, key): (&str, &str),
 ) -> Result<Checked<KeyRecord>, Trouble> {
     let what = || format!("the key {key} of {scope}");
-    let digest: &[u8] = record.try_get(column)?;
-    let Ok(digest) = digest.try_into() else { return Ok(Err(damaged(what()))) };
-    let kept = KeyRecord { digest, outcome: octets(record, column + 1)? };
+    let Some(kept) = key_as_stored(record, column)? else { return Ok(Err(damaged(what()))) };
     let digest = Digest::key(scope, key, &kept);
     Ok(checked(kept, digest, record.try_get(column + 2)?, what))
 }
 
+/// Digest and outcome, from a column on, whatever the checksum says; `None` if the digest is none.
+pub(crate) fn key_as_stored(record: &Record, column: usize) -> Result<Option<KeyRecord>, Trouble> {
+    let digest: &[u8] = record.try_get(column)?;
+    let Ok(digest) = digest.try_into() else { return Ok(None) };
+    Ok(Some(KeyRecord { digest, outcome: octets(record, column + 1)? }))
+}
+
 /// Revision, value and checksum, from a column on.
 pub(crate) fn row(record: &Record, column: usize, name: &str) -> Result<Checked<Row>, Trouble> {
-    let row = Row { revision: place(record.try_get(column)?)?, value: octets(record, column + 1)? };
+    let row = row_as_stored(record, column)?;
     let digest = Digest::row(name, &row);
     Ok(checked(row, digest, record.try_get(column + 2)?, || format!("the row {name}")))
+}
+
+/// Revision and value, from a column on, whatever the checksum says.
+pub(crate) fn row_as_stored(record: &Record, column: usize) -> Result<Row, Trouble> {
+    Ok(Row { revision: place(record.try_get(column)?)?, value: octets(record, column + 1)? })
 }
 
 /// What was read, if it is what was written.

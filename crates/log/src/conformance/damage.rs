@@ -115,4 +115,6 @@ pub async fn a_damaged_record_fails_its_batch_alone<S: Damageable>() {
     let again = batch().add(&a, "x").key("other", 1, "x");
     assert_eq!(answered(&log, again).await, Outcome::AlreadyDone { outcome: "done".into() });
     assert!(matches!(outcomes[2], Err(Fault::Corrupt(_))), "{outcomes:?}");
+    accepted(&log, batch().row("r", None, Some("mended"))).await;
+    assert_eq!(sound(log.read_row("r").await).map(|row| row.revision), Some(1), "it begins again");
 }

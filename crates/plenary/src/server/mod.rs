@@ -8,6 +8,7 @@ mod model;
 mod operator;
 mod privacy;
 mod private_file;
+mod probe;
 mod rooms;
 mod settings;
 mod store;

@@ -32,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     OwnTools, Parts,
     described::{ROOMS, in_room},
+    probe::Probe,
 };
 
 /// Of the text for agents.
@@ -52,6 +53,7 @@ struct Inner {
     log: Log,
     id: OnceLock<String>,
     metrics: Metrics,
+    probe: Probe,
     stop: CancellationToken,
     accounts: Accounts,
     /// Whether metrics are for everybody.
@@ -99,7 +101,8 @@ struct Challenging {
 struct Readiness {
     /// Whether requests can be served now.
     ok: bool,
-    /// `ready`, `stopping` or `store_unavailable`.
+    /// `ready`; else what is in the way: `stopping`, or what the store does not write for: `store_full`,
+    /// `store_silent`, `store_overloaded`, `store_unavailable`.
     status: &'static str,
 }
 
@@ -126,6 +129,7 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
         log: parts.log.clone(),
         id: OnceLock::new(),
         metrics: metrics.clone(),
+        probe: Probe::new(parts.log.clone()),
         stop: stop.clone(),
         accounts: parts.accounts.clone(),
         metrics_open,
@@ -278,13 +282,7 @@ async fn guide() -> Response {
 }
 
 async fn ready(State(Surface(inner)): State<Surface>) -> Response {
-    let status = if inner.stop.is_cancelled() {
-        "stopping"
-    } else if inner.log.head().await.is_err() {
-        "store_unavailable"
-    } else {
-        "ready"
-    };
+    let status = if inner.stop.is_cancelled() { "stopping" } else { inner.probe.look().await };
     let ok = status == "ready";
     let code = if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (code, Json(Readiness { ok, status })).into_response()

@@ -34,10 +34,15 @@ impl<S: Socket> Pump<'_, S> {
         let mut shown = false;
         for (stream, first) in marks {
             left -= 1;
-            shown |= if stream.category() == INBOX {
-                self.read_inbox(&stream, first).await?
+            let read = if stream.category() == INBOX {
+                self.read_inbox(&stream, first).await
             } else {
-                self.read_session(&stream, first, left == 0, until).await?
+                self.read_session(&stream, first, left == 0, until).await
+            };
+            shown |= match read {
+                // What is damaged can't be had; everything else goes on.
+                Err(End::DAMAGED) => true,
+                read => read?,
             };
         }
         if shown {

@@ -1,6 +1,7 @@
 //! The server as a service: health, readiness, metrics, its own description, and its limits at start (D.1, D.2).
 
-use blackbox::{Server, assert_keys};
+use blackbox::{Asked, Database, Server, assert_keys};
+use tokio_postgres::NoTls;
 
 /// Both names answer the union that the published clients expect.
 #[tokio::test]
@@ -18,6 +19,32 @@ async fn health_answers_on_both_names() {
     }
     let ready = server.stranger().get("/readyz").await;
     assert_eq!(ready.status, 200, "{ready}");
+}
+
+/// Who can read and can't write is not ready, says so while the store is silent, and is ready by itself once it writes.
+#[tokio::test]
+async fn a_server_that_cannot_write_is_not_ready() {
+    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let database = Database::create(&admin).await;
+    let server = Server::builder().database(database.url()).start().await;
+    server.agent("@nick.bot").await;
+    let (holder, connection) =
+        tokio_postgres::connect(database.url(), NoTls).await.expect("the database is there");
+    tokio::spawn(connection);
+    holder
+        .batch_execute("BEGIN; SELECT last FROM plenary.head FOR UPDATE")
+        .await
+        .expect("the head can be held");
+    let silent = server.stranger().get("/readyz").await;
+    assert_eq!(silent.status, 503, "{silent}");
+    let status = silent.json()["status"].clone();
+    assert!(status == "store_silent" || status == "store_overloaded", "{silent}");
+    holder.batch_execute("ROLLBACK").await.expect("the head is let go");
+    while server.stranger().get("/readyz").await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+    drop((server, holder));
+    database.remove().await;
 }
 
 /// The id is of what is on the log, so an address and a start are no matter to it, and another server has another one.

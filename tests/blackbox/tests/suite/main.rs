@@ -14,6 +14,7 @@ mod content;
 mod context;
 mod context_cli;
 mod create;
+mod damage;
 mod delivery;
 mod edge;
 mod ending;

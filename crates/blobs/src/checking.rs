@@ -1,0 +1,107 @@
+//! A look at every content of a place: whether it is what its name says.
+//! Must not know: which contents ought to be there.
+
+use futures_util::TryStreamExt;
+use object_store::{local::LocalFileSystem, path::Path as Key};
+
+use crate::{BlobId, Blobs, Fault, OpenFault, Place, blobs::PART_OCTETS, verified::verify};
+
+/// What was looked at, and what is wrong with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Contents that were read.
+    pub contents: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Those that are not what their names say, and those that can't be read.
+    pub damaged: Vec<String>,
+}
+
+impl Blobs {
+    /// Contents at a place to be looked at: nothing is made there, and nothing is swept.
+    ///
+    /// # Errors
+    /// When the place can't be opened; a directory that is not there has no contents, and is `None`.
+    pub fn look_at(place: &Place) -> Result<Option<Self>, OpenFault> {
+        match place {
+            Place::Own(path) | Place::Directory(path) => {
+                if !path.exists() {
+                    return Ok(None);
+                }
+                let store = LocalFileSystem::new_with_prefix(path).map_err(|e| OpenFault(e.to_string()))?;
+                Ok(Some(Self::over(std::sync::Arc::new(store), String::new(), PART_OCTETS)))
+            }
+            Place::Memory | Place::Bucket { .. } => Self::open(place).map(Some),
+        }
+    }
+
+    /// Reads every content to its end.
+    ///
+    /// # Errors
+    /// When the place fails altogether.
+    pub async fn check(&self) -> Result<Checked, Fault> {
+        let mut checked = Checked::default();
+        let below = self.shelves();
+        let mut names = self.store().list(Some(&below));
+        while let Some(found) = names.try_next().await? {
+            let Some(id) = named(&found.location, &below) else { continue };
+            checked.contents += 1;
+            checked.bytes += found.size;
+            if let Err(fault) = self.whole(&found.location, &id).await {
+                checked.damaged.push(format!("{id}: {fault}"));
+            }
+        }
+        Ok(checked)
+    }
+
+    async fn whole(&self, key: &Key, id: &BlobId) -> Result<(), Fault> {
+        let content = self.store().get_opts(key, object_store::GetOptions::default()).await?;
+        if content.meta.size == 0 {
+            // Nothing passes by that could be verified.
+            return if BlobId::of(b"") == *id { Ok(()) } else { Err(Fault::Damaged(*id)) };
+        }
+        verify(Box::pin(content.into_stream().map_err(Fault::from)), id).await
+    }
+}
+
+/// The content that a key is of: `sha256/ab/cdef…`, below the prefix.
+fn named(key: &Key, below: &Key) -> Option<BlobId> {
+    let rest: Vec<_> = key.prefix_match(below)?.collect();
+    let [shelf, rest] = rest.as_slice() else { return None };
+    format!("{}{}", shelf.as_ref(), rest.as_ref()).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_not_what_its_name_says_is_named_and_nothing_is_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::Own(directory.path().join("blobs"));
+        assert!(Blobs::look_at(&place).unwrap().is_none());
+        let blobs = Blobs::open(&place).unwrap();
+        let mut files = Vec::new();
+        for content in ["one", "two", ""] {
+            let id = BlobId::of(content.as_bytes());
+            let pieces = stream::iter([Ok::<_, std::io::Error>(bytes::Bytes::from(content))]);
+            blobs.put(&id, pieces, 10).await.unwrap();
+            let name = id.to_string();
+            files.push((id, directory.path().join("blobs/sha256").join(&name[..2]).join(&name[2..])));
+        }
+        let staged = files[0].1.with_file_name(format!("{}#1", "f".repeat(62)));
+        std::fs::write(&staged, "x").unwrap();
+        let looked = Blobs::look_at(&place).unwrap().unwrap();
+        let checked = looked.check().await.unwrap();
+        assert_eq!((checked.contents, checked.bytes, checked.damaged.len()), (3, 6, 0), "{checked:?}");
+        std::fs::write(&files[1].1, "twp").unwrap();
+        let checked = looked.check().await.unwrap();
+        assert_eq!(checked.damaged.len(), 1, "{checked:?}");
+        assert!(checked.damaged[0].starts_with(&files[1].0.to_string()), "{checked:?}");
+        std::fs::write(&files[1].1, "").unwrap();
+        assert_eq!(looked.check().await.unwrap().damaged.len(), 1, "cut to nothing");
+        assert!(staged.exists(), "an upload under way is left alone");
+    }
+}

@@ -1,0 +1,191 @@
+//! A walk over everything that the store holds, in pages, while other processes may write to it; and checksums for what
+//! is older than they are. Must not know: what is wrong with a log; `plenary_log::Walk` does.
+
+use plenary_kernel::{Position, limits::READ_ROWS_MAX};
+use plenary_log::{Audit, Digest, StreamName, Walk};
+use tokio_postgres::{Client, Row as Record, types::ToSql};
+
+use crate::{
+    Options, migrate,
+    reads::unchecked,
+    target::{ANSWER_MS_MAX, OpenError, Purpose, Target, place, stored, within},
+    text::plain,
+    trouble::Trouble,
+    write::known::{key_as_stored, row_as_stored},
+};
+
+const EVENTS: &str = "SELECT e.position, e.version, e.kind, e.form, e.at, e.envelope, e.payload, e.sum, e.stream, s.name \
+    FROM (SELECT * FROM events WHERE position > $1 AND position <= $2 ORDER BY position LIMIT $3) e \
+    LEFT JOIN streams s ON s.id = e.stream ORDER BY e.position";
+const INDEXES: &str =
+    "SELECT name, key, value, sum FROM idx WHERE (name, key) > ($1, $2) ORDER BY name, key LIMIT $3";
+const ROWS: &str = "SELECT name, revision, value, sum FROM rows WHERE name > $1 ORDER BY name LIMIT $2";
+const KEYS: &str = "SELECT scope, key, digest, outcome, sum FROM keys WHERE (scope, key) > ($1, $2) \
+    ORDER BY scope, key LIMIT $3";
+const EVENT: &str = "UPDATE events SET sum = $2 WHERE position = $1 AND sum IS NULL";
+const INDEX: &str = "UPDATE idx SET sum = $4 WHERE name = $1 AND key = $2 AND value = $3 AND sum IS NULL";
+const ROW: &str = "UPDATE rows SET sum = $3 WHERE name = $1 AND revision = $2 AND sum IS NULL";
+const KEY: &str = "UPDATE keys SET sum = $3 WHERE scope = $1 AND key = $2 AND sum IS NULL";
+
+/// Looks through the store at `url`. With `add`, what has no checksum gets one, and is taken as it is; how many that were.
+pub async fn audit(url: &str, options: &Options, add: bool) -> Result<(Audit, u64), OpenError> {
+    let target = Target::new(url, options)?;
+    let client = target.connect(Purpose::Looking).await?;
+    let meta = within(ANSWER_MS_MAX, client.query_one("SELECT version, last FROM meta, head", &[])).await?;
+    let (found, head): (i32, i64) =
+        (meta.try_get(0).map_err(Trouble::from)?, meta.try_get(1).map_err(Trouble::from)?);
+    if migrate::known(found)? < migrate::known_here() {
+        return Err(OpenError::Older { found, known: migrate::known_here() });
+    }
+    let mut looking = Looking { client, audit: Audit::default(), add, added: 0 };
+    let walked = looking.log(Position(place(head)?)).await;
+    looking.survived(walked)?;
+    let walked = looking.indexes().await;
+    looking.survived(walked)?;
+    let walked = looking.rows().await;
+    looking.survived(walked)?;
+    let walked = looking.keys().await;
+    looking.survived(walked)?;
+    Ok((looking.audit, looking.added))
+}
+
+struct Looking {
+    client: Client,
+    audit: Audit,
+    add: bool,
+    added: u64,
+}
+
+/// A page of rows.
+const PAGE: usize = READ_ROWS_MAX;
+
+impl Looking {
+    async fn query(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Record>, Trouble> {
+        within(ANSWER_MS_MAX, self.client.query(sql, params)).await
+    }
+
+    /// What the server can't read ends one walk. What the others find is worth having.
+    fn survived(&mut self, walked: Result<(), Trouble>) -> Result<(), Trouble> {
+        if let Err(Trouble::Broken(text)) = walked {
+            self.audit.find("database", None, text);
+            return Ok(());
+        }
+        walked
+    }
+
+    /// Adds a checksum where there is none and it is asked for.
+    async fn complete(
+        &mut self,
+        sum: Option<i32>,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<(), Trouble> {
+        if self.add && sum.is_none() {
+            self.added += within(ANSWER_MS_MAX, self.client.execute(sql, params)).await?;
+        }
+        Ok(())
+    }
+
+    async fn log(&mut self, head: Position) -> Result<(), Trouble> {
+        let mut walk = Walk::default();
+        loop {
+            let page = [stored(walk.last.0), stored(head.0)];
+            let records = self.query(EVENTS, &[&page[0], &page[1], &limit()]).await?;
+            for record in &records {
+                let (position, sum): (i64, Option<i32>) = (record.try_get(0)?, record.try_get(7)?);
+                match named(record) {
+                    Ok(stream) => {
+                        let event = unchecked(record, stream)?;
+                        walk.event(&event, sum, &mut self.audit);
+                        let digest = Digest::event(&event).stored();
+                        self.complete(sum, EVENT, &[&position, &digest]).await?;
+                    }
+                    Err(text) => {
+                        let at = Position(place(position)?);
+                        self.audit.find("damaged", Some(at), format!("position {at}: {text}"));
+                        walk.last = at;
+                    }
+                }
+            }
+            if records.len() < PAGE {
+                walk.end(head, &mut self.audit);
+                return Ok(());
+            }
+        }
+    }
+
+    async fn indexes(&mut self) -> Result<(), Trouble> {
+        let mut after = (String::new(), String::new());
+        loop {
+            let records = self.query(INDEXES, &[&after.0, &after.1, &limit()]).await?;
+            for record in &records {
+                let (name, key): (&str, &str) = (record.try_get(0)?, record.try_get(1)?);
+                let (value, sum): (&[u8], Option<i32>) = (record.try_get(2)?, record.try_get(3)?);
+                let digest = Digest::index(name, &plain(key), value);
+                self.audit.index_rows += 1;
+                self.audit.check(digest, sum, None, || format!("the key {key} of the index {name}"));
+                self.complete(sum, INDEX, &[&name, &key, &value, &digest.stored()]).await?;
+            }
+            match records.last() {
+                Some(last) if records.len() == PAGE => after = (last.try_get(0)?, last.try_get(1)?),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    async fn rows(&mut self) -> Result<(), Trouble> {
+        let mut after = String::new();
+        loop {
+            let records = self.query(ROWS, &[&after, &limit()]).await?;
+            for record in &records {
+                let (name, sum): (&str, Option<i32>) = (record.try_get(0)?, record.try_get(3)?);
+                let row = row_as_stored(record, 1)?;
+                let digest = Digest::row(&plain(name), &row);
+                self.audit.rows += 1;
+                self.audit.check(digest, sum, None, || format!("the row {name}"));
+                let revision = stored(row.revision);
+                self.complete(sum, ROW, &[&name, &revision, &digest.stored()]).await?;
+            }
+            match records.last() {
+                Some(last) if records.len() == PAGE => after = last.try_get(0)?,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    async fn keys(&mut self) -> Result<(), Trouble> {
+        let mut after = (String::new(), String::new());
+        loop {
+            let records = self.query(KEYS, &[&after.0, &after.1, &limit()]).await?;
+            for record in &records {
+                let (scope, key): (&str, &str) = (record.try_get(0)?, record.try_get(1)?);
+                let sum: Option<i32> = record.try_get(4)?;
+                self.audit.keys += 1;
+                let Some(kept) = key_as_stored(record, 2)? else {
+                    self.audit.find("damaged", None, format!("the key {key} of {scope} is damaged"));
+                    continue;
+                };
+                let digest = Digest::key(&plain(scope), &plain(key), &kept);
+                self.audit.check(digest, sum, None, || format!("the key {key} of {scope}"));
+                self.complete(sum, KEY, &[&scope, &key, &digest.stored()]).await?;
+            }
+            match records.last() {
+                Some(last) if records.len() == PAGE => after = (last.try_get(0)?, last.try_get(1)?),
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+fn limit() -> i64 {
+    i64::try_from(PAGE).unwrap_or(i64::MAX)
+}
+
+/// The name of an event's stream.
+fn named(record: &Record) -> Result<StreamName, String> {
+    match record.try_get::<_, Option<&str>>(9) {
+        Ok(Some(name)) => Ok(StreamName::stored(&plain(name))),
+        Ok(None) => Err("its stream has no name".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}

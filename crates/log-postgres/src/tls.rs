@@ -1,0 +1,320 @@
+//! TLS to the server, as libpq has it: what `sslmode` and `sslrootcert` of the URL ask for, and the connections.
+//! Must not know: what is said over them.
+
+use std::{
+    future::Future,
+    io,
+    path::PathBuf,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use percent_encoding::percent_decode_str;
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime},
+};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect};
+use tokio_rustls::TlsConnector;
+
+use crate::target::OpenError;
+
+/// What a server that is told directly asks for.
+const PROTOCOL: &[u8] = b"postgresql";
+
+/// How much of the server is proven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// No TLS.
+    Disable,
+    /// TLS where the server has it, with whoever answers.
+    Prefer,
+    /// TLS, with whoever answers; with authorities, as `VerifyCa`.
+    Require,
+    /// TLS with a server that one of the authorities has certified.
+    VerifyCa,
+    /// The same, and the certificate names the host of the URL.
+    VerifyFull,
+}
+
+impl Mode {
+    fn of(text: &str) -> Result<Self, OpenError> {
+        Ok(match text {
+            "disable" => Self::Disable,
+            "prefer" => Self::Prefer,
+            "require" => Self::Require,
+            "verify-ca" => Self::VerifyCa,
+            "verify-full" => Self::VerifyFull,
+            _ => {
+                let known = "disable, prefer, require, verify-ca or verify-full";
+                return Err(OpenError::Options(format!("sslmode={text}: it is {known}")));
+            }
+        })
+    }
+
+    /// As the driver has it, which knows nothing of certificates.
+    fn of_driver(self) -> &'static str {
+        match self {
+            Self::Disable => "disable",
+            Self::Prefer => "prefer",
+            Self::Require | Self::VerifyCa | Self::VerifyFull => "require",
+        }
+    }
+}
+
+/// What a URL asks for, and the URL that the driver understands.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    mode: Mode,
+    roots: Option<PathBuf>,
+    url: String,
+}
+
+impl Asked {
+    fn of(url: &str) -> Result<Self, OpenError> {
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            // `name=value`, of which the driver knows all but certificates; what it does not know, it refuses.
+            return Ok(Self { mode: Mode::Prefer, roots: None, url: url.to_owned() });
+        }
+        let (place, options) = url.split_once('?').unwrap_or((url, ""));
+        let (mut mode, mut roots, mut others) = (Mode::Prefer, None, Vec::new());
+        for option in options.split('&').filter(|option| !option.is_empty()) {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            let value = percent_decode_str(value).decode_utf8_lossy();
+            match name {
+                "sslmode" => mode = Mode::of(&value)?,
+                "sslrootcert" => roots = Some(PathBuf::from(&*value)).filter(|path| *path != *"system"),
+                _ => others.push(option.to_owned()),
+            }
+        }
+        if mode == Mode::VerifyCa && roots.is_none() {
+            // Any certificate of a public authority would do, of whatever host.
+            let text = "sslmode=verify-ca needs sslrootcert=FILE; with public authorities use verify-full";
+            return Err(OpenError::Options(text.into()));
+        }
+        others.push(format!("sslmode={}", mode.of_driver()));
+        Ok(Self { mode, roots, url: format!("{place}?{}", others.join("&")) })
+    }
+}
+
+/// The URL that the driver understands, and how it connects.
+pub(crate) fn asked(url: &str) -> Result<(String, Tls), OpenError> {
+    let asked = Asked::of(url)?;
+    let tls = Tls(Arc::new(config(&asked)?));
+    Ok((asked.url, tls))
+}
+
+fn config(asked: &Asked) -> Result<ClientConfig, OpenError> {
+    let bad = |error: String| OpenError::Options(format!("TLS to PostgreSQL: {error}"));
+    let provider = Arc::new(ring::default_provider());
+    let certified = |roots: RootCertStore| {
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+            .build()
+            .map_err(|error| bad(error.to_string()))
+    };
+    let roots = || {
+        plenary_outward::roots(asked.roots.as_deref(), "with sslrootcert=FILE")
+            .map_err(|fault| bad(fault.to_string()))
+    };
+    let verifier: Arc<dyn ServerCertVerifier> = match (asked.mode, &asked.roots) {
+        (Mode::VerifyFull, _) => certified(roots()?)?,
+        (Mode::VerifyCa, _) | (Mode::Require, Some(_)) => Arc::new(Certified(certified(roots()?)?)),
+        (Mode::Disable | Mode::Prefer | Mode::Require, _) => Arc::new(Anybody(provider.clone())),
+    };
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| bad(error.to_string()))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![PROTOCOL.to_vec()];
+    Ok(config)
+}
+
+/// A server that one of the authorities has certified, whatever its name.
+#[derive(Debug)]
+struct Certified(Arc<WebPkiServerVerifier>);
+
+impl ServerCertVerifier for Certified {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        match self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+            // The name is looked at last.
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            verified => verified,
+        }
+    }
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls12_signature(message, cert, dss)
+    }
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls13_signature(message, cert, dss)
+    }
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+/// Whoever answers, as libpq takes it with `require`: nobody listens in, but who it is nobody knows.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// How connections are encrypted. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Tls(Arc<ClientConfig>);
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {
+    type Stream = Encrypted<S>;
+    type TlsConnect = To;
+    type Error = rustls::pki_types::InvalidDnsNameError;
+
+    fn make_tls_connect(&mut self, host: &str) -> Result<To, Self::Error> {
+        // A Unix socket has no name, and its server no TLS.
+        let host = if host.is_empty() { "localhost" } else { host };
+        Ok(To { connector: TlsConnector::from(self.0.clone()), host: ServerName::try_from(host.to_owned())? })
+    }
+}
+
+/// A connection to a host that is about to be encrypted.
+pub(crate) struct To {
+    connector: TlsConnector,
+    host: ServerName<'static>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for To {
+    type Stream = Encrypted<S>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted<S>>> + Send>>;
+
+    fn connect(self, stream: S) -> Self::Future {
+        Box::pin(async move { Ok(Encrypted(Box::new(self.connector.connect(self.host, stream).await?))) })
+    }
+}
+
+/// A connection that is encrypted.
+pub(crate) struct Encrypted<S>(Box<tokio_rustls::client::TlsStream<S>>);
+
+impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for Encrypted<S> {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, into)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Encrypted<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_of_tls_are_taken_out_and_all_others_stay() {
+        let asked = |options: &str| Asked::of(&format!("postgres://a@h:1/x{options}")).expect("an option");
+        for (options, mode, roots, left) in [
+            ("", Mode::Prefer, None, "?sslmode=prefer"),
+            ("?sslmode=disable", Mode::Disable, None, "?sslmode=disable"),
+            ("?sslmode=require&a=b", Mode::Require, None, "?a=b&sslmode=require"),
+            (
+                "?sslrootcert=/a%20b.pem&sslmode=verify-ca",
+                Mode::VerifyCa,
+                Some("/a b.pem"),
+                "?sslmode=require",
+            ),
+            ("?c&sslmode=verify-full", Mode::VerifyFull, None, "?c&sslmode=require"),
+            ("?sslmode=verify-full&sslrootcert=system", Mode::VerifyFull, None, "?sslmode=require"),
+        ] {
+            let found = asked(options);
+            assert_eq!((found.mode, found.roots), (mode, roots.map(PathBuf::from)), "{options}");
+            assert_eq!(found.url, format!("postgres://a@h:1/x{left}"), "{options}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_or_proves_nothing_is_refused() {
+        for (url, says) in [
+            ("postgres://h/x?sslmode=allow", "verify-full"),
+            ("postgres://h/x?sslmode=", "verify-full"),
+            ("postgres://h/x?sslmode=verify-ca", "sslrootcert=FILE"),
+            ("postgres://h/x?sslmode=verify-full&sslrootcert=/nowhere.pem", "/nowhere.pem"),
+        ] {
+            let refused = asked(url).map(drop).expect_err(url).to_string();
+            assert!(refused.contains(says), "{url}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! A walk over everything that the file holds, on a connection of its own that only reads, so that a server may have the
+//! file open meanwhile; and checksums for what is older than they are.
+//! Must not know: what is wrong with a log; `plenary_log::Walk` does.
+
+use std::{collections::HashMap, path::Path};
+
+use bytes::Bytes;
+use plenary_kernel::Position;
+use plenary_log::{Audit, Digest, KeyRecord, Row, Walk};
+use rusqlite::{Connection, Error, Row as Found, params, params_from_iter, types::Value};
+
+use crate::{
+    DATABASE_FILE, OpenError, Options, checks,
+    error::ReadError,
+    events::{self, event_columns},
+    schema,
+    unindexed::Salt,
+};
+
+/// Most complaints of the database itself that are asked for.
+const COMPLAINTS_MAX: usize = 100;
+/// How many rows get their checksums in one transaction.
+const ROWS_AT_ONCE: i64 = 1_024;
+
+impl From<ReadError> for OpenError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Database(error) => Self::Database(error),
+            ReadError::Corrupt(what) => Self::Corrupt(what),
+        }
+    }
+}
+
+/// Looks through the store in a data directory. It sees one moment; while it looks, the write-ahead log of a server
+/// that runs on it is not cut.
+pub fn audit(directory: &Path) -> Result<Audit, OpenError> {
+    checks::library()?;
+    let connection = schema::looking(&directory.join(DATABASE_FILE))?;
+    connection.execute_batch("BEGIN")?;
+    let mut audit = Audit::default();
+    complaints(&connection, &mut audit)?;
+    // A damaged page ends a walk early. What the others find is worth having.
+    for walk in [log, positions, indexes, rows, keys] {
+        if let Err(error) = walk(&connection, &mut audit) {
+            audit.find("database", None, OpenError::from(error).to_string());
+        }
+    }
+    Ok(audit)
+}
+
+fn complaints(connection: &Connection, audit: &mut Audit) -> Result<(), Error> {
+    let mut check = connection.prepare(&format!("PRAGMA integrity_check({COMPLAINTS_MAX})"))?;
+    let mut complaints = check.query([])?;
+    while let Some(complaint) = complaints.next()? {
+        let text: String = complaint.get(0)?;
+        if text != "ok" {
+            audit.find("database", None, text);
+        }
+    }
+    Ok(())
+}
+
+fn log(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
+    let (mut walk, mut names, mut kinds) = (Walk::default(), HashMap::new(), Vec::new());
+    let mut statement = connection.prepare(events::ALL)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let position = Position(row.get_ref(0)?.as_i64()?.cast_unsigned());
+        let event = crate::streams::name(connection, &mut names, row.get_ref(1)?.as_i64()?)
+            .and_then(|stream| Ok((events::unchecked(row, stream, &mut kinds)?, row.get(events::SUM)?)));
+        match event {
+            Ok((event, sum)) => walk.event(&event, sum, audit),
+            Err(ReadError::Corrupt(text)) => {
+                audit.find("damaged", Some(position), format!("position {position}: {text}"));
+                walk.last = position;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The index of streams says where each event is that it covers.
+fn positions(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
+    let mut statement = connection.prepare(
+        "SELECT e.position, e.stream, e.version FROM events e LEFT JOIN stream_index i ON i.slot = e.stream << 32 | e.version
+         WHERE e.position <= (SELECT value FROM meta WHERE name = 'events_indexed') AND i.position IS NOT e.position",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (position, stream, version): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let text =
+            format!("the index does not lead to position {position}, version {version} of stream {stream}");
+        audit.find("misplaced", Some(Position(position.cast_unsigned())), text);
+    }
+    let spare: i64 = connection.query_row(
+        "SELECT (SELECT count(*) FROM stream_index) - (SELECT value FROM meta WHERE name = 'events_indexed')",
+        [],
+        |row| row.get(0),
+    )?;
+    if spare > 0 {
+        audit.find(
+            "misplaced",
+            None,
+            format!("the index of streams leads to {spare} events that are not there"),
+        );
+    }
+    Ok(())
+}
+
+fn indexes(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
+    for table in ["idx", "index_log"] {
+        let sql = format!("SELECT name, key, value, sum FROM {table} WHERE value IS NOT NULL");
+        each(connection, &sql, |row| {
+            audit.index_rows += 1;
+            let (name, key) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+            let digest = Digest::index(name, key, row.get_ref(2)?.as_blob()?);
+            audit.check(digest, row.get(3)?, None, || format!("the key {key} of the index {name}"));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn rows(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
+    each(connection, "SELECT name, revision, value, sum FROM rows", |row| {
+        audit.rows += 1;
+        let name = row.get_ref(0)?.as_str()?;
+        audit.check(digest_of_row(row)?, row.get(3)?, None, || format!("the row {name}"));
+        Ok(())
+    })
+}
+
+fn keys(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
+    let salt: Vec<u8> =
+        connection.query_row("SELECT value FROM meta WHERE name = 'salt'", [], |row| row.get(0))?;
+    let salt = Salt::of(&salt).ok_or_else(|| ReadError::Corrupt("the salt has another length".to_owned()))?;
+    let indexed: i64 =
+        connection.query_row("SELECT value FROM meta WHERE name = 'keys_indexed'", [], |row| row.get(0))?;
+    let mut is_there = connection.prepare("SELECT 1 FROM key_index WHERE hash = ?1 AND claim = ?2")?;
+    each(connection, "SELECT claim, scope, key, digest, outcome, sum FROM keys", |row| {
+        audit.keys += 1;
+        let claim = row.get_ref(0)?.as_i64()?;
+        let (scope, key) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+        audit.check(digest_of_key(row)?, row.get(5)?, None, || format!("claim {claim} of a key"));
+        if claim <= indexed && !is_there.exists(params![salt.hash(scope, key), claim])? {
+            audit.find("misplaced", None, format!("the index of keys does not lead to claim {claim}"));
+        }
+        Ok(())
+    })
+}
+
+fn each(
+    connection: &Connection,
+    sql: &str,
+    mut see: impl FnMut(&Found<'_>) -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        see(row)?;
+    }
+    Ok(())
+}
+
+/// `name, revision, value`.
+fn digest_of_row(row: &Found<'_>) -> Result<Digest, ReadError> {
+    let value = Bytes::copy_from_slice(row.get_ref(2)?.as_blob()?);
+    let revision = row.get_ref(1)?.as_i64()?.cast_unsigned();
+    Ok(Digest::row(row.get_ref(0)?.as_str()?, &Row { revision, value }))
+}
+
+/// `claim, scope, key, digest, outcome`.
+fn digest_of_key(row: &Found<'_>) -> Result<Digest, ReadError> {
+    let outcome = Bytes::copy_from_slice(row.get_ref(4)?.as_blob()?);
+    let record = KeyRecord { digest: row.get(3)?, outcome };
+    Ok(Digest::key(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?, &record))
+}
+
+/// Gives everything a checksum that has none; how much that was. Nobody else may have the store open. What is there is
+/// taken as it is, so the store is looked through first.
+pub fn add_digests(directory: &Path) -> Result<u64, OpenError> {
+    checks::library()?;
+    let _lock = checks::directory(directory)?;
+    let mut connection = schema::writer(&directory.join(DATABASE_FILE), Options::default())?;
+    // Puts in place what is gathered, so that every row of an index is in its table.
+    schema::load(&mut connection)?;
+    let mut added = 0;
+    for table in [EVENTS, KEYS, INDEXES, ROWS] {
+        added += table.add(&mut connection)?;
+    }
+    Ok(added)
+}
+
+/// A table whose rows get checksums, in the order of its key.
+struct Table {
+    /// Rows behind a key that have none, at most so many: the columns of the key are the first parameters.
+    select: &'static str,
+    /// Sets one: the checksum, then the key.
+    update: &'static str,
+    /// What is before every key.
+    first: fn() -> Vec<Value>,
+    sum: fn(&Connection, &Found<'_>) -> Result<Summed, ReadError>,
+}
+
+/// A checksum, and the key of its row.
+type Summed = (Digest, Vec<Value>);
+
+const EVENTS: Table = Table {
+    select: concat!(
+        "SELECT ",
+        event_columns!(),
+        " FROM events e WHERE e.position > ?1 AND e.sum IS NULL ORDER BY e.position LIMIT ?2"
+    ),
+    update: "UPDATE events SET sum = ?1 WHERE position = ?2",
+    first: || vec![Value::Integer(0)],
+    sum: |connection, row| {
+        let stream = crate::streams::name(connection, &mut HashMap::new(), row.get_ref(1)?.as_i64()?)?;
+        let event = events::unchecked(row, stream, &mut Vec::new())?;
+        Ok((Digest::event(&event), vec![row.get(0)?]))
+    },
+};
+
+const KEYS: Table = Table {
+    select: "SELECT claim, scope, key, digest, outcome FROM keys WHERE claim > ?1 AND sum IS NULL \
+        ORDER BY claim LIMIT ?2",
+    update: "UPDATE keys SET sum = ?1 WHERE claim = ?2",
+    first: || vec![Value::Integer(0)],
+    sum: |_, row| Ok((digest_of_key(row)?, vec![row.get(0)?])),
+};
+
+const INDEXES: Table = Table {
+    select: "SELECT name, key, value FROM idx WHERE (name, key) > (?1, ?2) AND sum IS NULL \
+        ORDER BY name, key LIMIT ?3",
+    update: "UPDATE idx SET sum = ?1 WHERE name = ?2 AND key = ?3",
+    first: || vec![Value::Text(String::new()), Value::Text(String::new())],
+    sum: |_, row| {
+        let (name, key) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+        Ok((Digest::index(name, key, row.get_ref(2)?.as_blob()?), vec![row.get(0)?, row.get(1)?]))
+    },
+};
+
+const ROWS: Table = Table {
+    select: "SELECT name, revision, value FROM rows WHERE name > ?1 AND sum IS NULL ORDER BY name LIMIT ?2",
+    update: "UPDATE rows SET sum = ?1 WHERE name = ?2",
+    first: || vec![Value::Text(String::new())],
+    sum: |_, row| Ok((digest_of_row(row)?, vec![row.get(0)?])),
+};
+
+impl Table {
+    /// A few rows a transaction, so that the write-ahead log stays short.
+    fn add(&self, connection: &mut Connection) -> Result<u64, OpenError> {
+        let (mut added, mut after) = (0, (self.first)());
+        loop {
+            let transaction = connection.transaction()?;
+            let mut found = Vec::new();
+            {
+                let mut select = transaction.prepare_cached(self.select)?;
+                let limit = Value::Integer(ROWS_AT_ONCE);
+                let mut rows = select.query(params_from_iter(after.iter().chain([&limit])))?;
+                while let Some(row) = rows.next()? {
+                    found.push((self.sum)(&transaction, row)?);
+                }
+                let mut update = transaction.prepare_cached(self.update)?;
+                for (digest, key) in &found {
+                    let sum = Value::Integer(digest.stored().into());
+                    update.execute(params_from_iter([&sum].into_iter().chain(key)))?;
+                }
+            }
+            transaction.commit()?;
+            added += found.len() as u64;
+            match found.pop() {
+                Some((_, last)) => after = last,
+                None => return Ok(added),
+            }
+        }
+    }
+}

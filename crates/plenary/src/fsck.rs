@@ -1,0 +1,182 @@
+//! `plenary fsck`: a look through a whole store, which changes nothing unless it is asked to add checksums.
+//! Must not know: what is looked for in a log, or in contents.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Context as _;
+use clap::Args;
+use plenary_blobs::{Blobs, Checked, Place};
+use plenary_log::{Audit, Finding};
+use serde_json::{Value, json};
+
+use crate::{
+    out::{Out, clean},
+    paths,
+};
+
+/// Nothing is wrong.
+const SOUND: u8 = 0;
+/// Something is.
+const DAMAGED: u8 = 1;
+/// The store could not be looked at.
+const NOT_LOOKED: u8 = 2;
+
+/// Shown under `--help`.
+const EXIT_CODES_HELP: &str = "\
+Exit codes:
+  0  nothing is wrong
+  1  something is damaged, missing or out of place
+  2  the store could not be looked at";
+
+/// Which store, and whether anything is changed.
+#[derive(Args)]
+#[command(after_help = EXIT_CODES_HELP)]
+pub(crate) struct FsckArgs {
+    /// Directory of the SQLite store [default: the XDG data directory]
+    #[arg(long, env = "PLENARY_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// PostgreSQL store, postgres://…; wins over --data
+    #[arg(long, env = "PLENARY_DATABASE", value_name = "URL", hide_env_values = true)]
+    database: Option<String>,
+    /// Where contents of deliverables are kept: file:///DIR, or s3://BUCKET/PREFIX [default: `blobs` in --data; with
+    /// --database none are looked at]
+    #[arg(long, env = "PLENARY_BLOBS", value_name = "URL")]
+    blobs: Option<Place>,
+    /// Give a checksum to everything that is older than checksums, if nothing is wrong; a server on --data must be
+    /// stopped for it
+    #[arg(long)]
+    add_digests: bool,
+}
+
+/// What was found.
+struct Looked {
+    audit: Audit,
+    blobs: Option<Checked>,
+    added: Option<u64>,
+}
+
+impl Looked {
+    fn is_sound(&self) -> bool {
+        self.audit.is_sound() && self.blobs.as_ref().is_none_or(|blobs| blobs.damaged.is_empty())
+    }
+}
+
+/// Looks, says what was found, and answers the exit code.
+pub(crate) fn run(args: &FsckArgs, out: &Out) -> ExitCode {
+    crate::serve::init_logs("warn");
+    let looked = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(look(args)));
+    let told = looked.and_then(|looked| {
+        let code = if looked.is_sound() { SOUND } else { DAMAGED };
+        tell(&looked, out)?;
+        Ok(code)
+    });
+    ExitCode::from(told.unwrap_or_else(|error| {
+        out.error(&format!("{error:#}"), None);
+        NOT_LOOKED
+    }))
+}
+
+async fn look(args: &FsckArgs) -> anyhow::Result<Looked> {
+    let directory = match (&args.database, &args.data) {
+        (Some(_), data) => data.clone(),
+        (None, Some(data)) => Some(data.clone()),
+        (None, None) => Some(
+            paths::default_data_dir(&|name| std::env::var(name).ok())
+                .context("there is no home directory; say where the data is with --data DIR")?,
+        ),
+    };
+    let blobs = match (&args.blobs, &args.database, &directory) {
+        (Some(place), _, _) => Blobs::look_at(place)?,
+        (None, None, Some(directory)) => Blobs::look_at(&Place::Own(directory.join("blobs")))?,
+        (None, _, _) => None,
+    };
+    let blobs = match blobs {
+        Some(blobs) => Some(blobs.check().await.context("looking at the contents of deliverables")?),
+        None => None,
+    };
+    let (audit, added) = match (&args.database, directory) {
+        (Some(url), _) => in_postgres(url, args.add_digests).await?,
+        (None, Some(directory)) => {
+            let add = args.add_digests;
+            tokio::task::spawn_blocking(move || in_sqlite(&directory, add)).await??
+        }
+        (None, None) => anyhow::bail!("say where the data is with --data DIR"),
+    };
+    Ok(Looked { audit, blobs, added })
+}
+
+async fn in_postgres(url: &str, add: bool) -> anyhow::Result<(Audit, Option<u64>)> {
+    let options = plenary_log_postgres::Options::default();
+    let (audit, _) = plenary_log_postgres::audit(url, &options, false).await?;
+    if !add || !audit.is_sound() {
+        return Ok((audit, None));
+    }
+    let (_, added) = plenary_log_postgres::audit(url, &options, true).await.context("adding checksums")?;
+    Ok((audit, Some(added)))
+}
+
+fn in_sqlite(directory: &std::path::Path, add: bool) -> anyhow::Result<(Audit, Option<u64>)> {
+    let audit = plenary_log_sqlite::audit(directory)
+        .with_context(|| format!("looking at the store in {}", directory.display()))?;
+    if !add || !audit.is_sound() {
+        return Ok((audit, None));
+    }
+    let added = plenary_log_sqlite::add_digests(directory).context("adding checksums")?;
+    Ok((audit, Some(added)))
+}
+
+fn tell(looked: &Looked, out: &Out) -> std::io::Result<()> {
+    if out.is_json() {
+        return out.line(&as_json(looked).to_string());
+    }
+    let Looked { audit, blobs, added } = looked;
+    for Finding { kind, text, .. } in &audit.findings {
+        out.line(&format!("{kind}: {}", clean(text)))?;
+    }
+    if audit.more > 0 {
+        out.line(&format!("… and {} more", audit.more))?;
+    }
+    for text in blobs.iter().flat_map(|blobs| &blobs.damaged) {
+        out.line(&format!("damaged: content {}", clean(text)))?;
+    }
+    let Audit { events, index_rows, rows, keys, unchecked, .. } = audit;
+    out.line(&format!("{events} events, {index_rows} index rows, {rows} rows, {keys} keys"))?;
+    if let Some(blobs) = blobs {
+        out.line(&format!("{} contents of {} bytes", blobs.contents, blobs.bytes))?;
+    }
+    match added {
+        Some(added) => out.line(&format!("{added} checksums added"))?,
+        None if *unchecked > 0 => {
+            out.line(&format!("{unchecked} of these are older than checksums and were not compared"))?;
+        }
+        None => {}
+    }
+    out.line(if looked.is_sound() { "nothing is wrong" } else { "the store is damaged" })
+}
+
+fn as_json(looked: &Looked) -> Value {
+    let Looked { audit, blobs, added } = looked;
+    let finding = |found: &Finding| {
+        let position = found.position.map(|position| position.0);
+        json!({"kind": found.kind, "position": position, "text": found.text})
+    };
+    let blobs = blobs
+        .as_ref()
+        .map(|blobs| json!({"contents": blobs.contents, "bytes": blobs.bytes, "damaged": blobs.damaged}));
+    json!({
+        "ok": looked.is_sound(),
+        "events": audit.events,
+        "index_rows": audit.index_rows,
+        "rows": audit.rows,
+        "keys": audit.keys,
+        "unchecked": audit.unchecked,
+        "added": added,
+        "findings": audit.findings.iter().map(finding).collect::<Vec<_>>(),
+        "more": audit.more,
+        "blobs": blobs,
+    })
+}

@@ -1,0 +1,164 @@
+//! A disk that flips a bit of what was stored: what is damaged is answered 500 `corrupt`, everything else as ever, and
+//! `plenary fsck` names the place.
+
+use std::path::Path;
+
+use blackbox::{Agent, Asked, Cli, Database, Server, pair};
+use serde_json::{Value, json};
+use tokio_postgres::NoTls;
+
+/// A text that stands nowhere else in a store.
+const MARK: &str = "the mark of what is to be damaged";
+
+/// Changes one byte of the file wherever the mark stands; how often that is.
+fn flip(file: &Path) -> usize {
+    let mut bytes = std::fs::read(file).expect("the file is there");
+    let places: Vec<_> =
+        bytes.windows(MARK.len()).enumerate().filter(|(_, window)| *window == MARK.as_bytes()).collect();
+    let places: Vec<usize> = places.into_iter().map(|(at, _)| at).collect();
+    for at in &places {
+        bytes[*at] ^= 1;
+    }
+    std::fs::write(file, bytes).expect("the file can be changed");
+    places.len()
+}
+
+/// What `fsck` says, and its exit code.
+async fn fsck(args: &[&str]) -> (i32, Value) {
+    let ran = Cli::new(&[]).run(&[&["fsck", "--json"], args].concat()).await;
+    (ran.code, serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}")))
+}
+
+/// The one place that it names.
+fn place(report: &Value) -> i64 {
+    let findings = report["findings"].as_array().expect("findings are listed");
+    assert_eq!(findings.len(), 1, "{report}");
+    assert_eq!(findings[0]["kind"], "damaged", "{report}");
+    findings[0]["position"].as_i64().unwrap_or_else(|| panic!("{report}"))
+}
+
+/// A session with a message that is to be damaged, and one that is not.
+async fn two_sessions(server: &Server) -> (Agent, Agent, String, String) {
+    let (alice, bob, id) = pair(server).await;
+    let sound = alice.create(&[&bob]).await;
+    alice.say(&id, "before").await;
+    alice.say(&id, MARK).await;
+    alice.say(&sound, "elsewhere").await;
+    (alice, bob, id, sound)
+}
+
+/// The damaged session is refused, and the other one goes on.
+async fn assert_apart(server: &Server, (alice, bob, id, sound): (&Agent, &Agent, &str, &str)) {
+    for path in [format!("/sessions/{id}/events"), format!("/sessions/{id}")] {
+        let answer = bob.get(&path).await;
+        answer.refused(500, "corrupt");
+        assert!(!answer.text().contains("the mark"), "{answer}");
+    }
+    let listed = bob.get("/sessions").await.ok(200);
+    let listed: Vec<_> =
+        listed["sessions"].as_array().expect("a list").iter().map(|one| one["id"].clone()).collect();
+    assert_eq!(listed, [json!(sound)], "a list goes on without what is damaged");
+    bob.get("/inbox").await.ok(200);
+    let more = alice.post(&format!("/sessions/{id}/messages"), json!({"content": "more"})).await;
+    more.refused(500, "corrupt");
+    let mut live = bob.connect().await;
+    bob.join(sound).await;
+    alice.say(sound, "live").await;
+    live.until_text("live").await;
+    let history = bob.history(sound).await;
+    assert!(history.iter().any(|event| event["payload"]["content"] == "elsewhere"), "{history:?}");
+    assert!(server.logged().contains("is damaged"), "the log names the place");
+}
+
+#[tokio::test]
+async fn a_flipped_bit_is_not_served_and_others_are() {
+    let mut server = Server::start().await;
+    let (alice, bob, id, sound) = two_sessions(&server).await;
+    let data = server.data().display().to_string();
+    let (code, report) = fsck(&["--data", &data]).await;
+    assert_eq!((code, &report["ok"], &report["unchecked"]), (0, &json!(true), &json!(0)), "{report}");
+    server.stop().await;
+    assert!(flip(&server.data().join("plenary.db")) > 0, "the message stands in the file");
+
+    // Started again with a grace window of a participant in the damaged session to be taken up.
+    server.start_again().await;
+    let (alice, bob) = (alice.at(&server), bob.at(&server));
+    assert_apart(&server, (&alice, &bob, &id, &sound)).await;
+    let (code, report) = fsck(&["--data", &data]).await;
+    assert_eq!((code, &report["ok"]), (1, &json!(false)), "{report}");
+    let named = format!("position {} ", place(&report));
+    assert!(server.logged().contains(&named), "the log has {named:?} too");
+}
+
+#[tokio::test]
+async fn a_flipped_bit_in_postgres_is_not_served_and_others_are() {
+    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let database = Database::create(&admin).await;
+    let mut server = Server::builder().database(database.url()).start().await;
+    let (alice, bob, id, sound) = two_sessions(&server).await;
+    assert_eq!(fsck(&["--database", database.url()]).await.0, 0);
+    server.stop().await;
+    let (client, connection) =
+        tokio_postgres::connect(database.url(), NoTls).await.expect("the database is there");
+    tokio::spawn(connection);
+    // As a disk does it: past every trigger.
+    client.batch_execute("SET session_replication_role = replica").await.expect("a superuser");
+    let flip = "UPDATE plenary.events SET payload = set_byte(payload, position($1 in payload) + 3, \
+        get_byte(payload, position($1 in payload) + 3) # 1) WHERE position($1 in payload) > 0 RETURNING position";
+    let flipped = client.query(flip, &[&MARK.as_bytes()]).await.expect("the row is changed");
+    assert_eq!(flipped.len(), 1);
+    let position: i64 = flipped[0].get(0);
+
+    server.start_again().await;
+    let (alice, bob) = (alice.at(&server), bob.at(&server));
+    assert_apart(&server, (&alice, &bob, &id, &sound)).await;
+    let (code, report) = fsck(&["--database", database.url()]).await;
+    assert_eq!((code, place(&report)), (1, position), "{report}");
+    server.stop().await;
+    drop(client);
+    database.remove().await;
+}
+
+/// What is older than checksums is served, counted, and given checksums when that is asked for.
+#[tokio::test]
+async fn what_has_no_checksum_is_counted_and_gets_one() {
+    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let database = Database::create(&admin).await;
+    let mut server = Server::builder().database(database.url()).start().await;
+    let (_, bob, id, _) = two_sessions(&server).await;
+    server.stop().await;
+    let (client, connection) =
+        tokio_postgres::connect(database.url(), NoTls).await.expect("the database is there");
+    tokio::spawn(connection);
+    let forget = "UPDATE plenary.events SET sum = NULL; UPDATE plenary.idx SET sum = NULL; \
+        UPDATE plenary.rows SET sum = NULL; UPDATE plenary.keys SET sum = NULL";
+    client.batch_execute(forget).await.expect("checksums can be taken away");
+    server.start_again().await;
+    bob.at(&server).get(&format!("/sessions/{id}")).await.ok(200);
+    server.stop().await;
+    let (code, report) = fsck(&["--database", database.url()]).await;
+    let unchecked = report["unchecked"].as_i64().unwrap_or_default();
+    assert!(code == 0 && unchecked > report["events"].as_i64().unwrap_or_default(), "{report}");
+    let (code, report) = fsck(&["--database", database.url(), "--add-digests"]).await;
+    assert_eq!((code, report["added"].as_i64()), (0, Some(unchecked)), "{report}");
+    let (code, report) = fsck(&["--database", database.url()]).await;
+    assert_eq!((code, &report["unchecked"]), (0, &json!(0)), "{report}");
+    drop(client);
+    database.remove().await;
+}
+
+/// A content of a deliverable is looked at as well, and a store that is not there is no sound one.
+#[tokio::test]
+async fn contents_are_looked_at_and_what_is_not_there_is_said() {
+    let server = Server::start().await;
+    server.agent("@nick.bot").await;
+    let data = server.data().display().to_string();
+    let shelf = server.data().join("blobs/sha256/ab");
+    std::fs::create_dir_all(&shelf).expect("a directory can be made");
+    std::fs::write(shelf.join("c".repeat(62)), "not what its name says").expect("a file can be written");
+    let (code, report) = fsck(&["--data", &data]).await;
+    assert_eq!((code, report["blobs"]["damaged"].as_array().map(Vec::len)), (1, Some(1)), "{report}");
+    let none = Cli::new(&[]).run(&["fsck", "--data", "/nowhere/at/all"]).await;
+    assert_eq!(none.code, 2, "{none:?}");
+    assert!(!none.err.is_empty(), "{none:?}");
+}
