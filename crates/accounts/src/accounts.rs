@@ -44,7 +44,7 @@ impl From<ExecuteError<Rejection>> for Failure {
     fn from(error: ExecuteError<Rejection>) -> Self {
         match error {
             ExecuteError::Rejected(rejection) => Self::Rejected(rejection),
-            ExecuteError::KeyReused => Self::Fault(Fault::Corrupt("no command here has a key".into())),
+            ExecuteError::KeyReused => Self::Rejected(Rejection::KeyReused),
             ExecuteError::Fault(fault) => Self::Fault(fault),
         }
     }

@@ -45,3 +45,7 @@ pub const HEARING_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
 /// Most pairs of an agent and an owner whose trust is remembered; past it the one that was idle longest is worked out
 /// again.
 pub const REACHES_CACHED_MAX: usize = 4_096;
+/// Longest idempotency key, in characters.
+pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
+/// Largest answer that is kept with its idempotency key, in octets; a larger one is made again.
+pub const ANSWER_KEPT_OCTETS_MAX: usize = 64 << 10;

@@ -52,6 +52,9 @@ pub enum Rejection {
     /// The request was answered the other way.
     #[error("the request was answered")]
     ContactAnswered,
+    /// The idempotency key was used by another request.
+    #[error("the idempotency key was used by another request")]
+    KeyReused,
 }
 
 impl From<Rejection> for Refusal {
@@ -104,6 +107,7 @@ impl From<Rejection> for Refusal {
             Rejection::ContactAnswered => {
                 Self::conflict("contact_answered", "The request was already answered the other way.")
             }
+            Rejection::KeyReused => crate::once::key_reused(),
         }
     }
 }

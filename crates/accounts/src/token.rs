@@ -116,7 +116,9 @@ impl Token {
             TokenKind::Owner => "plw_",
             TokenKind::Agent => "pla_",
         };
-        Self(format!("{prefix}{}", random_hex()))
+        // Where a request is sent again, its answer has the same token, and nothing but its digest was kept.
+        let bits = plenary_engine::secret_of_request().map_or_else(random_hex, hex::encode);
+        Self(format!("{prefix}{bits}"))
     }
     /// A token that somebody chose: `TOKEN_OCTETS_MIN` to `TOKEN_OCTETS_MAX` characters of printable ASCII without spaces.
     #[must_use]

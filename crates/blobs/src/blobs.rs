@@ -16,6 +16,7 @@ use tokio::{
 
 use crate::{
     BlobId, Fault, OpenFault, PUT_BUFFER_OCTETS_MAX, PUT_WAIT, Place, PutError, WHOLE_OCTETS_MAX,
+    marks::Marks,
     staging::{STAGING_AGE_MIN, sweep},
     verified::{Verified, verify},
     writing::Writing,
@@ -34,6 +35,7 @@ pub struct Blobs {
     /// One for each put that may be under way.
     turns: Arc<Semaphore>,
     put_wait: Duration,
+    marks: Marks,
 }
 
 /// A content, or a part of it, on its way out.
@@ -88,7 +90,7 @@ impl Blobs {
 
     pub(crate) fn over(store: Arc<dyn ObjectStore>, prefix: String, part_octets: usize) -> Self {
         let turns = Arc::new(Semaphore::new(PUT_BUFFER_OCTETS_MAX / part_octets));
-        Self { store, prefix, part_octets, turns, put_wait: PUT_WAIT }
+        Self { store, prefix, part_octets, turns, put_wait: PUT_WAIT, marks: Marks::default() }
     }
 
     /// The same, with another time that a put waits for its turn.
@@ -160,7 +162,8 @@ impl Blobs {
     }
 
     /// A content, or a range of it, which ends where the content ends; `None` where there is none. A small content is
-    /// verified before it is given out, and so is everything that a range is taken of; a large one while it is.
+    /// verified before it is given out; a large one while it is. What a range is taken of is verified first, unless this
+    /// process has done that since it was last written there.
     ///
     /// # Errors
     /// When the place fails, or the content is damaged.
@@ -171,7 +174,7 @@ impl Blobs {
             Err(object_store::Error::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let octets = found.meta.size;
+        let (octets, meta) = (found.meta.size, found.meta.clone());
         let cut =
             |range: &Range<u64>| range.start.min(octets)..range.end.min(octets).max(range.start.min(octets));
         let range = range.as_ref().map_or(0..octets, cut);
@@ -190,8 +193,14 @@ impl Blobs {
             let stream = Verified::new(whole, *id).into_stream().boxed();
             return Ok(Some(Content { octets, range, stream }));
         }
-        // A part says nothing of the whole, which its name is the digest of.
-        verify(whole, id).await?;
+        // A part says nothing of the whole, which its name is the digest of: that is verified once as it stands there.
+        if !self.marks.has(id, &meta) {
+            let _one = self.marks.verifying.lock().await;
+            if !self.marks.has(id, &meta) {
+                verify(whole, id).await?;
+                self.marks.add(id, &meta);
+            }
+        }
         let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
         let stream = if range.is_empty() {
             futures_util::stream::empty().boxed()

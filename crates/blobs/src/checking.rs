@@ -22,7 +22,10 @@ impl Blobs {
     ///
     /// # Errors
     /// When the place can't be opened; a directory that is not there has no contents, and is `None`.
-    pub fn look_at(place: &Place) -> Result<Option<Self>, OpenFault> {
+    pub fn look_at(
+        place: &Place,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Self>, OpenFault> {
         match place {
             Place::Own(path) | Place::Directory(path) => {
                 if !path.exists() {
@@ -31,7 +34,7 @@ impl Blobs {
                 let store = LocalFileSystem::new_with_prefix(path).map_err(|e| OpenFault(e.to_string()))?;
                 Ok(Some(Self::over(std::sync::Arc::new(store), String::new(), PART_OCTETS)))
             }
-            Place::Memory | Place::Bucket { .. } => Self::open(place).map(Some),
+            Place::Memory | Place::Bucket { .. } => Self::open(place, variable).map(Some),
         }
     }
 
@@ -81,8 +84,8 @@ mod tests {
     async fn what_is_not_what_its_name_says_is_named_and_nothing_is_changed() {
         let directory = tempfile::tempdir().unwrap();
         let place = Place::Own(directory.path().join("blobs"));
-        assert!(Blobs::look_at(&place).unwrap().is_none());
-        let blobs = Blobs::open(&place).unwrap();
+        assert!(Blobs::look_at(&place, |_| None).unwrap().is_none());
+        let blobs = Blobs::open(&place, |_| None).unwrap();
         let mut files = Vec::new();
         for content in ["one", "two", ""] {
             let id = BlobId::of(content.as_bytes());
@@ -93,7 +96,7 @@ mod tests {
         }
         let staged = files[0].1.with_file_name(format!("{}#1", "f".repeat(62)));
         std::fs::write(&staged, "x").unwrap();
-        let looked = Blobs::look_at(&place).unwrap().unwrap();
+        let looked = Blobs::look_at(&place, |_| None).unwrap().unwrap();
         let checked = looked.check().await.unwrap();
         assert_eq!((checked.contents, checked.bytes, checked.damaged.len()), (3, 6, 0), "{checked:?}");
         std::fs::write(&files[1].1, "twp").unwrap();

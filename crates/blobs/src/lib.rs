@@ -5,6 +5,7 @@ mod blobs;
 mod checking;
 mod fault;
 mod id;
+mod marks;
 mod place;
 #[cfg(feature = "s3")]
 mod s3;

@@ -24,13 +24,14 @@ use crate::{
     naming::Place,
     package::{
         command::{DepositPackage, MovePackage},
-        decide::Deposited,
+        decide::{Deposited, Moved},
         room::{Depositing, Moving, PackageRoom, deposit_of},
     },
     project::{
         command::{CreateProject, EditProject},
         room::{OnProject, ProjectRoom},
     },
+    quotas::{Quotas, UnderWay},
     rejection::Rejection,
     search::{Indexes, Meaning, Search},
     session::{
@@ -48,11 +49,18 @@ pub struct Config {
     pub attribution: Attribution,
     /// Largest content of a deliverable, in octets; past it 413.
     pub blob_octets_max: u64,
+    /// What one owner may have under way at a time.
+    pub quotas: Quotas,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { auto_create_projects: true, attribution: Attribution::Own, blob_octets_max: BLOB_OCTETS_MAX }
+        Self {
+            auto_create_projects: true,
+            attribution: Attribution::Own,
+            blob_octets_max: BLOB_OCTETS_MAX,
+            quotas: Quotas::default(),
+        }
     }
 }
 
@@ -77,7 +85,7 @@ impl From<ExecuteError<Rejection>> for Failure {
     fn from(error: ExecuteError<Rejection>) -> Self {
         match error {
             ExecuteError::Rejected(rejection) => Self::Rejected(rejection),
-            ExecuteError::KeyReused => Self::Fault(Fault::Corrupt("no command here has a key".into())),
+            ExecuteError::KeyReused => Self::Rejected(Rejection::KeyReused),
             ExecuteError::Fault(fault) => Self::Fault(fault),
         }
     }
@@ -100,6 +108,7 @@ struct Inner {
     blobs: Option<Blobs>,
     watchers: Watchers<TokenDigest>,
     config: Config,
+    under_way: UnderWay,
 }
 
 impl Context {
@@ -127,6 +136,7 @@ impl Context {
             watchers: Watchers::new(WATCHERS_PER_TOKEN_MAX),
             search: Search::new(lexical),
             meaning: semantic.map(Meaning::new),
+            under_way: UnderWay::new(config.quotas),
             config,
         }))
     }
@@ -191,6 +201,9 @@ impl Context {
         let (words, meaning) = tokio::join!(self.search().close(), meaning);
         words.and(meaning).map_err(|fault| Fault::Unavailable(fault.to_string()))
     }
+    pub(crate) fn under_way(&self) -> &UnderWay {
+        &self.0.under_way
+    }
     pub(crate) fn config(&self) -> &Config {
         &self.0.config
     }
@@ -220,10 +233,10 @@ impl Context {
         Ok(done.reply)
     }
 
-    /// Moves a package along its lifecycle. `id` is its stream's.
-    pub(crate) async fn move_package(&self, id: &str, command: &MovePackage) -> Result<(), Failure> {
-        self.0.packages.execute(id, &Moving { context: self, id, command }, None).await?;
-        Ok(())
+    /// Moves a package along its lifecycle. `id` is its stream's. The state that this step brought it to, whatever
+    /// others do meanwhile (AP-63, AP-86).
+    pub(crate) async fn move_package(&self, id: &str, command: &MovePackage) -> Result<Moved, Failure> {
+        Ok(self.0.packages.execute(id, &Moving { context: self, id, command }, None).await?.reply)
     }
 
     /// What a package has as its `created_by`, as it was sent, if there is one. At least everything that this process has committed.
@@ -264,11 +277,15 @@ impl Context {
         Ok(self.0.facts.execute(&id, &invalidating, None).await?.reply)
     }
 
-    /// Begins a session.
-    pub(crate) async fn start_session(&self, project: &str, command: &StartSession) -> Result<(), Failure> {
+    /// Begins a session; its id, which is that of the first time where the request is sent again.
+    pub(crate) async fn start_session(
+        &self,
+        project: &str,
+        command: &StartSession,
+    ) -> Result<String, Failure> {
         let id = key::join(&[project, &key::part(&command.session_id)]);
-        self.0.sessions.begin(&id, &OnSession { context: self, project, command }, None).await?;
-        Ok(())
+        let starting = OnSession { context: self, project, command };
+        Ok(self.0.sessions.begin(&id, &starting, None).await?.reply)
     }
 
     /// Ends a session, by the parts of its project and itself.

@@ -27,6 +27,7 @@ pub mod package;
 mod parameters;
 pub mod project;
 mod provenance;
+pub mod quotas;
 mod reading;
 mod refusals;
 pub mod rejection;

@@ -99,3 +99,9 @@ pub const EXPORT_PIECE_OCTETS: usize = 64 << 10;
 pub const EXPORT_WINDOW: u64 = 4_096;
 /// Most projects of one id that are looked at to tell whether a plain id means one; further ones change nothing.
 pub const NAMESAKES_MAX: usize = 16;
+/// How far ahead of this server's clock a fact of an import may begin or end, in milliseconds: clocks differ a little.
+pub const IMPORT_AHEAD_MS_MAX: u64 = 60_000;
+/// Most searches of all owners that go on or wait for their turn; past it 503.
+pub const SEARCHES_WAITING_MAX: usize = 256;
+/// Most exports of all owners at once; past it 503.
+pub const EXPORTS_AT_ONCE_MAX: usize = 64;

@@ -100,6 +100,12 @@ impl From<Rejection> for Refused {
                 let (class, code, text) = of_blob(rejection);
                 Self::new(class, code, text)
             }
+            Rejection::OverQuota { code, rule, most } => {
+                let text = format!(
+                    "The owner has as many under way as it may have ({rule}, {most}); try again when one has ended."
+                );
+                Self::new(Class::TooMany, code, text)
+            }
             Rejection::NotImplemented(capability) => {
                 let text = format!("This server has no {capability}.");
                 lacks(capability, Self::new(Class::NotImplemented, "not_implemented", text))
@@ -115,10 +121,13 @@ impl From<Rejection> for Refused {
             | Rejection::ProjectExists
             | Rejection::ProjectFull
             | Rejection::DuplicatePackageId
+            | Rejection::DuplicateFactId
             | Rejection::TooManySteps
             | Rejection::SessionEnded
             | Rejection::TooManyStreams
             | Rejection::Stopping
+            | Rejection::Busy
+            | Rejection::KeyReused
             | Rejection::SessionExists
             | Rejection::TooManyProjects
             | Rejection::TooManyRenames
@@ -166,6 +175,11 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
             "duplicate_package_id",
             "The package id is taken by other content; deposit a new package with parent_package_id.",
         ),
+        Rejection::DuplicateFactId => (
+            Class::Conflict,
+            "duplicate_fact_id",
+            "The fact id is taken by another fact of the project; give this one an id of its own.",
+        ),
         Rejection::TooManySteps => (
             Class::Conflict,
             "too_many_steps",
@@ -176,6 +190,14 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
             Class::TooMany,
             "too_many_streams",
             "The token has as many live streams as it may have; close one first.",
+        ),
+        Rejection::Busy => {
+            (Class::Unavailable, "overloaded", "Too much is under way; nothing was done. Retry.")
+        }
+        Rejection::KeyReused => (
+            Class::Conflict,
+            "idempotency_key_reused",
+            "This Idempotency-Key was used by another request; use a new one.",
         ),
         Rejection::Stopping => {
             (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
@@ -201,6 +223,7 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::InvalidTransition { .. }
         | Rejection::InvalidValidFrom(_)
         | Rejection::Blob(_)
+        | Rejection::OverQuota { .. }
         | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
     }
 }

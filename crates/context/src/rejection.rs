@@ -44,6 +44,8 @@ pub enum Rejection {
     },
     /// The package has gone as many steps as it may; only the last is left.
     TooManySteps,
+    /// Another fact of the project has the id (AP-41).
+    DuplicateFactId,
     /// The fact would overlap another one, or lies in the future (wire.md D.7).
     InvalidValidFrom(&'static str),
     /// The session has ended.
@@ -60,6 +62,19 @@ pub enum Rejection {
     Blob(BlobRejection),
     /// The token has as many live streams as it may have.
     TooManyStreams,
+    /// The idempotency key was used by another request.
+    KeyReused,
+    /// The owner has as many of something under way as it may have.
+    OverQuota {
+        /// The stable code.
+        code: &'static str,
+        /// The setting that says how many.
+        rule: &'static str,
+        /// How many.
+        most: usize,
+    },
+    /// All owners together have as many of something under way as there may be.
+    Busy,
     /// The server goes down; no live stream begins any more.
     Stopping,
     /// It needs what is not there; the capability's name (AP-79).

@@ -8,7 +8,7 @@ use plenary_log::{Batch, Condition, Outcome};
 use crate::{
     Command, Done, ExecuteError, Facts, KeyUse, Room, Streams, batch,
     entry::{Entry, Loaded},
-    snapshot,
+    once, snapshot,
     streams::{evolve, replayed},
 };
 
@@ -22,12 +22,14 @@ impl<R: Room> Streams<R> {
         command: &C,
         key: Option<&KeyUse>,
     ) -> Result<Done<C::Reply>, ExecuteError<C::Rejection>> {
+        let of_request = if key.is_none() { once::step::<R, C>() } else { None };
+        let key = key.or(of_request.as_ref());
         if self.is_unknown(id)
             && let Some(done) = self.begun(id, command, key).await?
         {
             return Ok(done);
         }
-        self.execute(id, command, key).await
+        self.carry_out(id, command, key).await
     }
 
     /// Whether nothing is in memory of a stream, and nobody is about to read it.

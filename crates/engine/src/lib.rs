@@ -5,6 +5,7 @@ mod batch;
 mod beginning;
 mod clock;
 mod entry;
+mod once;
 mod room;
 mod snapshot;
 mod streams;
@@ -13,6 +14,7 @@ mod tests;
 
 pub use clock::{Clock, SystemClock};
 pub use entry::LookedUp;
+pub use once::{Once, secret_of_request};
 pub use room::{Beside, Command, Decision, Done, ExecuteError, Facts, KeyUse, NoFacts, Room};
 pub use streams::Streams;
 

@@ -14,7 +14,7 @@ use crate::{
     ATTEMPTS_MAX, Clock, Command, Done, ExecuteError, Facts, KeyUse, Room, SNAPSHOT_EVERY, STATES_CACHED_MAX,
     batch,
     entry::{Entry, Loaded, LookedUp},
-    snapshot,
+    once, snapshot,
 };
 
 /// The streams of one room.
@@ -146,8 +146,19 @@ impl<R: Room> Streams<R> {
         }
     }
 
-    /// Carries out a command on the stream `id`.
+    /// Carries out a command on the stream `id`. Without a key it has the one that follows from its request's, if that
+    /// has one.
     pub async fn execute<C: Command<R>>(
+        &self,
+        id: &str,
+        command: &C,
+        key: Option<&KeyUse>,
+    ) -> Result<Done<C::Reply>, ExecuteError<C::Rejection>> {
+        let of_request = if key.is_none() { once::step::<R, C>() } else { None };
+        self.carry_out(id, command, key.or(of_request.as_ref())).await
+    }
+
+    pub(crate) async fn carry_out<C: Command<R>>(
         &self,
         id: &str,
         command: &C,

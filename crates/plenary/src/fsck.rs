@@ -10,8 +10,9 @@ use plenary_log::{Audit, Finding};
 use serde_json::{Value, json};
 
 use crate::{
+    logs,
     out::{Out, clean},
-    paths,
+    paths, secrets,
 };
 
 /// Nothing is wrong.
@@ -63,7 +64,7 @@ impl Looked {
 
 /// Looks, says what was found, and answers the exit code.
 pub(crate) fn run(args: &FsckArgs, out: &Out) -> ExitCode {
-    crate::serve::init_logs("warn");
+    logs::begin("warn", None);
     let looked = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -90,8 +91,10 @@ async fn look(args: &FsckArgs) -> anyhow::Result<Looked> {
         ),
     };
     let blobs = match (&args.blobs, &args.database, &directory) {
-        (Some(place), _, _) => Blobs::look_at(place)?,
-        (None, None, Some(directory)) => Blobs::look_at(&Place::Own(directory.join("blobs")))?,
+        (Some(place), _, _) => Blobs::look_at(place, secrets::variable)?,
+        (None, None, Some(directory)) => {
+            Blobs::look_at(&Place::Own(directory.join("blobs")), secrets::variable)?
+        }
         (None, _, _) => None,
     };
     let blobs = match blobs {

@@ -48,7 +48,7 @@ impl Cli {
     fn starts_programs(&self) -> bool {
         match self {
             Self::Serve(_) => true,
-            Self::Demo(_) => false,
+            Self::Fsck(_) | Self::Demo(_) => false,
             Self::Client(command) => command.is_host(),
         }
     }

@@ -25,6 +25,12 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Refused(pub(crate) Refusal);
 
+/// A refusal in the form of this protocol.
+#[must_use]
+pub fn refused_response(refusal: Refusal) -> Response {
+    Refused(refusal).into_response()
+}
+
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let Refusal { class, code, message } = &self.0;

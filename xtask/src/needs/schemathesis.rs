@@ -29,7 +29,7 @@ pub(super) fn start() -> Result<Running> {
         Some(python) => python,
         None => PACKAGES.python()?.into_os_string().into_string().ok().context("the path is not UTF-8")?,
     };
-    Ok(Running { variable: VARIABLE, url: python, _guard: None })
+    Ok(Running { variable: VARIABLE, url: python, more: Vec::new(), _guard: None })
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 use bytes::Bytes;
 use plenary_engine::{Beside, Command, Decision, Facts, Room};
 use plenary_kernel::{Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
+use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent, StreamName};
 
 use super::{
     command::{AssertFact, InvalidateFact, Source},
     decide::{self, Around, NewFact},
+    document::Asserted,
     event::FactEvent,
     state::FactState,
 };
@@ -17,6 +18,7 @@ use crate::{
     activity::{event::Activity, room::note},
     index::{CURRENT, FACT_TIMES, FACTS, ended},
     key,
+    members::Object,
     moment::Moment,
     project::{decide::InProject, room::made_beside},
     rejection::Rejection,
@@ -85,6 +87,11 @@ fn timed(id: &str, valid_from: Moment) -> Option<IndexOp> {
     Some(IndexOp::Put { name: FACT_TIMES, key, value: Bytes::new() })
 }
 
+/// The row that says which fact of a project has an id: ids are unique in a project (AP-41).
+pub(crate) fn id_row(project: &str, fact_id: &str) -> String {
+    format!("context.fact_id/{}", key::join(&[project, &key::part(fact_id)]))
+}
+
 /// The stream's id of a subject and predicate.
 pub(crate) fn stream_id(project: &str, subject: &str, predicate: &str) -> String {
     key::join(&[project, &key::part(subject), &key::part(predicate)])
@@ -96,6 +103,16 @@ pub(crate) struct OnFacts<'a, C> {
     /// The project's part of the stream's name.
     pub(crate) project: &'a str,
     pub(crate) command: &'a C,
+}
+
+impl OnFacts<'_, AssertFact> {
+    /// The row of a new fact's id.
+    fn claim(&self, fact: &NewFact, since: Moment) -> Option<RowOp> {
+        let id = serde_json::from_str::<String>(Object::parse(&fact.document)?.get("fact_id")?).ok()?;
+        let Asserted { subject, predicate, .. } = &self.command.fact;
+        let key = key::join(&[&stream_id(self.project, subject, predicate), since.as_str()]);
+        Some(RowOp { name: id_row(self.project, &id), expected: None, value: Some(key.into()) })
+    }
 }
 
 impl Command<FactRoom> for OnFacts<'_, AssertFact> {
@@ -123,10 +140,17 @@ impl Command<FactRoom> for OnFacts<'_, AssertFact> {
         decide::assert(state, around, self.command, stamp)
     }
     fn beside(&self, decided: &Decision<FactEvent, NewFact>, _: &Stamp) -> Beside {
-        if !decided.reply.makes_project {
-            return Beside::default();
-        }
-        made_beside(self.project, &self.command.home, &self.command.authority.by)
+        let mut beside = if decided.reply.makes_project {
+            made_beside(self.project, &self.command.home, &self.command.authority.by)
+        } else {
+            Beside::default()
+        };
+        let asserted = decided.events.iter().filter_map(|event| match event {
+            FactEvent::FactAsserted(event) => Some(event.valid_from),
+            FactEvent::FactInvalidated(_) => None,
+        });
+        beside.rows.extend(asserted.filter_map(|since| self.claim(&decided.reply, since)));
+        beside
     }
 }
 

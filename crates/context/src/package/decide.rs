@@ -10,8 +10,13 @@ use super::{
     state::{PackageState, Present},
 };
 use crate::{
-    attribution::speaks_as, document::Document, hash::ContentHash, lifecycle::Status, limits::STEPS_MAX,
-    project::decide::InProject, rejection::Rejection,
+    attribution::speaks_as,
+    document::Document,
+    hash::ContentHash,
+    lifecycle::{ReviewType, Status},
+    limits::STEPS_MAX,
+    project::decide::InProject,
+    rejection::Rejection,
 };
 
 /// What came of a deposit.
@@ -21,6 +26,17 @@ pub struct Deposited {
     pub is_new: bool,
     /// Whether the project is new.
     pub makes_project: bool,
+    /// Its content hash.
+    pub hash: ContentHash,
+}
+
+/// What a step brought a package to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Its state.
+    pub status: Status,
+    /// Who is to review it.
+    pub review_type: ReviewType,
     /// Its content hash.
     pub hash: ContentHash,
 }
@@ -91,7 +107,7 @@ pub fn go(
     facts: &InProject,
     deposited: &str,
     command: &MovePackage,
-) -> Result<Decision<PackageEvent, ()>, Rejection> {
+) -> Result<Decision<PackageEvent, Moved>, Rejection> {
     let by = &command.authority.by;
     enter(facts, by, false, |access| match command.step {
         Step::Flag(_) => access.flag,
@@ -115,12 +131,13 @@ pub fn go(
     }
     let Present { package_type, created_at, .. } = present.clone();
     let text = Document { deposited, status, review_type }.text();
+    let hash = ContentHash::of_text(&text).unwrap_or(present.hash);
     let event = PackageMoved {
         by: by.clone(),
         from: present.status,
         status,
         review_type,
-        hash: ContentHash::of_text(&text).unwrap_or(present.hash),
+        hash,
         note: command.note.clone(),
         package_type,
         created_at,
@@ -130,5 +147,5 @@ pub fn go(
         Step::Flag(_) => PackageEvent::PackageFlagged(event),
         Step::Review(_) => PackageEvent::PackageReviewed(event),
     };
-    Ok(Decision::new(vec![event], ()))
+    Ok(Decision::new(vec![event], Moved { status, review_type, hash }))
 }

@@ -8,7 +8,7 @@ use plenary_log::{Batch, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{
     command::{DepositPackage, MovePackage},
-    decide::{self, Deposited},
+    decide::{self, Deposited, Moved},
     event::{PackageDeposited, PackageEvent},
     state::PackageState,
 };
@@ -165,7 +165,7 @@ pub(crate) struct Moving<'a> {
 }
 
 impl Command<PackageRoom> for Moving<'_> {
-    type Reply = ();
+    type Reply = Moved;
     type Rejection = Rejection;
     /// The project, and the package as it was sent.
     type Facts = (InProject, String);
@@ -184,7 +184,7 @@ impl Command<PackageRoom> for Moving<'_> {
         _: Version,
         (project, deposited): &(InProject, String),
         _: &Stamp,
-    ) -> Result<Decision<PackageEvent, ()>, Rejection> {
+    ) -> Result<Decision<PackageEvent, Moved>, Rejection> {
         decide::go(state, project, deposited, self.command)
     }
 }

@@ -14,10 +14,10 @@ mod transfer;
 use axum::{
     Router,
     extract::{FromRef, FromRequestParts},
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
-use plenary_accounts::{Accounts, Authority, Credentials, identify};
+use plenary_accounts::{Accounts, AnsweredOnce, Authority, Credentials, identify, once};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
 use plenary_kernel::{Class, Refusal};
 use serde::de::DeserializeOwned;
@@ -33,8 +33,17 @@ impl FromRef<Context> for Accounts {
 
 /// The routes of this room.
 pub fn routes(context: Context, metrics: &Metrics) -> Result<Router, RegistryFault> {
-    Ok(plenary_edge::routes(operations(), metrics)?.with_state(context))
+    let accounts = context.accounts().clone();
+    let router = plenary_edge::routes(operations(), metrics)?.with_state(context);
+    Ok(once(router, accounts, ONCE))
 }
+
+/// Contents are named by what they are, and an import takes each record once: repeated, both change nothing.
+const ONCE: AnsweredOnce = AnsweredOnce {
+    form: |refusal| Refused::from(refusal).into_response(),
+    apart: &[(Method::PUT, "/v1/projects/{project_id}/blobs/{sha256}"), (Method::POST, "/v1/import")],
+    secret: &[],
+};
 
 /// The operations of this room.
 #[must_use]

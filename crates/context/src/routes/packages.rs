@@ -10,7 +10,7 @@ use super::{Bearer, Path, doc, in_project, is_known, json, list, relevant, text,
 use crate::{
     Context,
     cursor::is_by_time,
-    document::with_hash,
+    document::{Document, with_hash},
     hash::ContentHash,
     key,
     lifecycle::{ReviewType, Status},
@@ -18,7 +18,9 @@ use crate::{
     malformed::Malformed,
     package::{
         command::{DepositPackage, MovePackage, Step},
+        decide::Moved,
         event::PackageEvent,
+        room::deposit_of,
     },
     parameters::Parameters,
     reading::Listing,
@@ -35,7 +37,7 @@ fn one(id: &'static str, method: Method, path: &'static str, summary: &'static s
         .path_parameter::<String>("package_id", "The package, percent-encoded")
         .query::<OfProject>()
         .errors(Class::NotFound, &["package_not_found", "project_not_found"])
-        .errors(Class::Conflict, &["ambiguous_package_id"])
+        .errors(Class::Conflict, &["ambiguous_package_id", "ambiguous_project_id"])
 }
 
 const PACKAGES: &str = "/v1/projects/{project_id}/packages";
@@ -103,6 +105,7 @@ fn lists() -> Vec<Operation<Context>> {
         .reply::<Packages>()
         .answers_page()
         .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
+        .errors(Class::TooMany, &["too_many_searches"])
         .errors(Class::NotImplemented, &["not_implemented"]);
     let reviews_doc = in_project(
         "context.awaiting_review",
@@ -239,9 +242,14 @@ async fn step(
     (step, note): (Step, Option<String>),
 ) -> Result<Response, Refused> {
     let id = context.locate(package_id, parameters.one("project")?, &authority.by).await?;
-    context.move_package(&id, &MovePackage { authority, step, note }).await?;
-    let held = context.package(&id).await?;
-    Ok(shown(StatusCode::OK, &held.text, held.present.hash))
+    let Moved { status, review_type, hash } =
+        context.move_package(&id, &MovePackage { authority, step, note }).await?;
+    let deposited = deposit_of(context, &id).await?;
+    let text = Document { deposited: &deposited, status, review_type }.text();
+    if ContentHash::of_text(&text) != Some(hash) {
+        return Err(Rejection::Damaged.into());
+    }
+    Ok(shown(StatusCode::OK, &text, hash))
 }
 
 fn note(shape: &Shape<'_>) -> Result<Option<String>, Malformed> {

@@ -64,7 +64,9 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .reply::<Digest>()
         .answers_page()
         .errors(Class::Malformed, &["invalid_parameter"])
-        .errors(Class::NotFound, &["project_not_found"]);
+        .errors(Class::NotFound, &["project_not_found"])
+        .errors(Class::Conflict, &["ambiguous_project_id"])
+        .errors(Class::TooMany, &["too_many_searches"]);
     let conformance_doc = doc(
         "context.conformance",
         Method::GET,
@@ -105,6 +107,10 @@ async fn orchestrate(
     };
     let one = match parameters.one("project")? {
         Some(project_id) => Some(context.readable(project_id, &authority.by).await?),
+        None => None,
+    };
+    let _searching = match wanted.focus {
+        Some(_) => Some(context.under_way().search(&authority.by).await?),
         None => None,
     };
     Ok(Json(context.digest(one, &authority.by, &wanted).await?))

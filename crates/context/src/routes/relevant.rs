@@ -46,6 +46,7 @@ pub(super) async fn pull(
         package_type: parameters.one("package_type")?,
         ..Listing::default()
     };
+    let _searching = context.under_way().search(&authority.by).await?;
     let found = context.relevant(&project, (&query, ranking), &listing, limit).await?;
     let found: Vec<String> = found
         .into_iter()

@@ -115,8 +115,8 @@ async fn start(
         attribution: context.config().attribution,
     };
     let Place { key: project, .. } = context.place(&command.authority.by, &project_id, None).await?;
-    context.start_session(&project, &command).await?;
-    let session = context.session(&project, &key::part(&command.session_id)).await?;
+    let session_id = context.start_session(&project, &command).await?;
+    let session = context.session(&project, &key::part(&session_id)).await?;
     Ok((StatusCode::CREATED, Json(session.ok_or(Rejection::SessionNotFound)?)))
 }
 

@@ -10,7 +10,7 @@ use futures_util::stream::try_unfold;
 use http::{HeaderValue, Method, StatusCode, header};
 use plenary_accounts::Actor;
 use plenary_edge::{Line, Lines, Operation};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, Share};
 use schemars::JsonSchema;
 
 use super::{Bearer, Path, doc, in_project};
@@ -55,13 +55,15 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             )
             .query::<ExportQuery>()
             .reply_type(NDJSON)
-            .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
+            .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
+            .errors(Class::TooMany, &["too_many_exports"]);
     let all_doc = doc("context.export_all", Method::GET, "/v1/export", "Export every project one may read")
         .no_tool("whole projects, line by line, for programs")
         .answers_page()
         .query::<ExportQuery>()
         .reply_type(NDJSON)
         .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
+        .errors(Class::TooMany, &["too_many_exports"])
         .errors(Class::Conflict, &["too_many_projects"]);
     let import_doc = doc("context.import", Method::POST, "/v1/import", "Import what was exported")
         .no_tool("whole projects, line by line, for programs")
@@ -89,7 +91,8 @@ async fn export(
     parameters: Parameters,
 ) -> Result<Response, Refused> {
     let project = context.readable(&project_id, &authority.by).await?;
-    stream(context, vec![project], &parameters).await
+    let share = context.under_way().export(&authority.by)?;
+    stream(context, share, vec![project], &parameters).await
 }
 
 async fn export_all(
@@ -101,11 +104,13 @@ async fn export_all(
     if projects.len() > EXPORT_PROJECTS_MAX {
         return Err(Rejection::TooManyProjects.into());
     }
-    stream(context, projects, &parameters).await
+    let share = context.under_way().export(&authority.by)?;
+    stream(context, share, projects, &parameters).await
 }
 
 async fn stream(
     context: Context,
+    share: Share<String>,
     projects: Vec<(String, std::sync::Arc<crate::project::state::ProjectState>)>,
     parameters: &Parameters,
 ) -> Result<Response, Refused> {
@@ -115,9 +120,9 @@ async fn stream(
     };
     let after = parameters.one("after")?.map(Place::read).transpose()?;
     let exporter = Exporter::new(context, projects, since, after).await?;
-    let pieces = try_unfold(exporter, |mut exporter| async move {
+    let pieces = try_unfold((exporter, share), |(mut exporter, share)| async move {
         let next = exporter.next().await.inspect_err(|fault| tracing::error!(%fault, "an export was cut"))?;
-        Ok::<_, plenary_log::Fault>(next.map(|piece| (Bytes::from(piece), exporter)))
+        Ok::<_, plenary_log::Fault>(next.map(|piece| (Bytes::from(piece), (exporter, share))))
     });
     let mut response = Response::new(Body::from_stream(pieces));
     *response.status_mut() = StatusCode::OK;

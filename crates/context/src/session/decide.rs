@@ -23,7 +23,7 @@ pub fn start(
     project: &InProject,
     command: &StartSession,
     stamp: &Stamp,
-) -> Result<Decision<SessionEvent, ()>, Rejection> {
+) -> Result<Decision<SessionEvent, String>, Rejection> {
     let by = &command.authority.by;
     enter(project, by, false, |access| access.write)?;
     let itself = itself(by);
@@ -43,7 +43,7 @@ pub fn start(
         started_at: Moment::of(stamp.now),
         extensions: command.extensions.clone(),
     };
-    Ok(Decision::new(vec![SessionEvent::SessionStarted(event)], ()))
+    Ok(Decision::new(vec![SessionEvent::SessionStarted(event)], command.session_id.clone()))
 }
 
 /// Decides `EndSession`: for whoever it is, and once. The same end again is no error.
@@ -52,7 +52,7 @@ pub fn end(
     project: &InProject,
     command: &EndSession,
     stamp: &Stamp,
-) -> Result<Decision<SessionEvent, ()>, Rejection> {
+) -> Result<Decision<SessionEvent, String>, Rejection> {
     let by = &command.authority.by;
     enter(project, by, false, |access| access.write)?;
     let Some(started) = &state.started else { return Err(Rejection::SessionNotFound) };
@@ -61,12 +61,17 @@ pub fn end(
     }
     if let Some(ended_at) = state.ended_at {
         let is_same = command.ended_at.is_none_or(|asked| asked == ended_at);
-        return if is_same { Ok(Decision::unchanged(())) } else { Err(Rejection::SessionEnded) };
+        return if is_same {
+            Ok(Decision::unchanged(started.session_id.clone()))
+        } else {
+            Err(Rejection::SessionEnded)
+        };
     }
     let ended_at = command.ended_at.unwrap_or_else(|| Moment::of(stamp.now).max(started.started_at));
     if ended_at < started.started_at {
         return Err(Malformed::field("ended_at", "not before the session's start").into());
     }
     let event = SessionEnded { by: by.clone(), ended_at, extensions: command.extensions.clone() };
-    Ok(Decision::new(vec![SessionEvent::SessionEnded(event)], ()))
+    let session_id = started.session_id.clone();
+    Ok(Decision::new(vec![SessionEvent::SessionEnded(event)], session_id))
 }

@@ -70,7 +70,8 @@ pub(crate) struct OnSession<'a, C> {
 macro_rules! on_session {
     ($command:ty, |$state:ident, $project:ident, $c:ident, $stamp:ident| $decide:expr) => {
         impl Command<SessionRoom> for OnSession<'_, $command> {
-            type Reply = ();
+            /// The session's id.
+            type Reply = String;
             type Rejection = Rejection;
             type Facts = InProject;
 
@@ -86,7 +87,7 @@ macro_rules! on_session {
                 _: Version,
                 $project: &InProject,
                 $stamp: &Stamp,
-            ) -> Result<Decision<SessionEvent, ()>, Rejection> {
+            ) -> Result<Decision<SessionEvent, String>, Rejection> {
                 let $c = self.command;
                 $decide
             }

@@ -114,6 +114,7 @@ async fn ap_1_what_is_made_beside_an_old_project_is_another_one() {
     let place = context.place(&ann, "parser", None).await.unwrap();
     assert_eq!((place.key.as_str(), place.state.exists()), ("parser:ann", false));
     write::<ProjectRoom>(context.log(), &place.key, &[created("parser", Some("ann"))]).await;
+    context.catch_up(context.projects(), &place.key).await.unwrap();
     let place = context.place(&ann, "parser", None).await.unwrap();
     assert_eq!((place.key.as_str(), place.state.exists()), ("parser:ann", true));
     let of_operator = context.place(&Actor::Operator, "parser", None).await;

@@ -4,6 +4,7 @@
 
 use plenary_accounts::Authority;
 use plenary_engine::Decision;
+use plenary_kernel::TimestampMs;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
@@ -19,6 +20,8 @@ use crate::{
         state::FactState,
     },
     hash::ContentHash,
+    limits::IMPORT_AHEAD_MS_MAX,
+    malformed::Malformed,
     moment::Moment,
     naming::Home,
     package::{decide::enter, event::PackageEvent, state::PackageState},
@@ -108,14 +111,22 @@ impl Import<'_> {
         }
     }
 
-    /// A fact. `found` is what there is of the same subject and predicate since the same moment; `asserted_by` is for
-    /// one that does not say.
+    /// A fact, given what is around it.
     pub(crate) fn fact(
         &self,
         state: &FactState,
-        (project, found, asserted_by): (&InProject, Option<&FoundFact>, &str),
+        FactAround { project, found, asserted_by, taken }: FactAround<'_>,
         arriving: &ArrivingFact,
+        now: TimestampMs,
     ) -> Decided<FactEvent> {
+        // What begins or ends later than that would push whatever is asserted here behind it (wire.md D.7).
+        let latest = Moment::of(TimestampMs(now.0.saturating_add(IMPORT_AHEAD_MS_MAX)));
+        if arriving.valid_from > latest {
+            return Err(Rejection::InvalidValidFrom("not in the future"));
+        }
+        if arriving.ended.as_ref().is_some_and(|(ended, _)| *ended > latest) {
+            return Err(Malformed::field("valid_to", "not in the future").into());
+        }
         self.enter(
             project,
             arriving.asserted_by.as_ref().map(|actor| (actor.id.as_str(), "asserted_by.id")),
@@ -144,6 +155,9 @@ impl Import<'_> {
                 }
                 (Some(_), Some(_)) | (None, _) => nothing(Outcome::Same),
             };
+        }
+        if taken.is_some() {
+            return Err(Rejection::DuplicateFactId);
         }
         // AP-75: facts are added behind those that are there, so that none can overlap.
         if state.current.is_some() {
@@ -262,6 +276,18 @@ impl Import<'_> {
         let event = ProjectDescribed { by: by.clone(), about: about.clone() };
         Ok(Decision::new(vec![ProjectEvent::ProjectDescribed(event)], Outcome::Continued))
     }
+}
+
+/// What an arriving fact is held to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FactAround<'a> {
+    pub(crate) project: &'a InProject,
+    /// What there is of the same subject and predicate since the same moment.
+    pub(crate) found: Option<&'a FoundFact>,
+    /// Who asserts one that does not say.
+    pub(crate) asserted_by: &'a str,
+    /// The key of another fact of the project that has its id (AP-41).
+    pub(crate) taken: Option<&'a str>,
 }
 
 /// A fact that is there.

@@ -16,6 +16,7 @@ use crate::{
     Context, Failure,
     fact::{room::FactRoom, state::FactState},
     limits::FORETOLD_MAX,
+    moment::Moment,
     package::{room::PackageRoom, state::PackageState},
     project::{decide::InProject, room::ProjectRoom, state::ProjectState},
     rejection::Rejection,
@@ -29,6 +30,12 @@ pub(super) struct Foretold {
     packages: HashMap<String, PackageState>,
     facts: HashMap<String, FactState>,
     sessions: HashMap<String, SessionState>,
+    /// Which fact has an id, by the project's key and that id: the id of its stream, and since when it holds.
+    fact_ids: HashMap<(String, String), (String, Moment)>,
+}
+
+fn id_of(stream: &str, fact_id: &str) -> (String, String) {
+    (stream.split_once('/').map_or(stream, |(project, _)| project).to_owned(), fact_id.to_owned())
 }
 
 /// Decides a command on a state that it would meet, and folds what it would write.
@@ -91,10 +98,21 @@ impl Foretold {
     pub(super) async fn fact(&mut self, placing: &Placing<'_, ArrivingFact>) -> Result<Outcome, Failure> {
         let Placing { context, id, .. } = *placing;
         let mut states = std::mem::take(&mut self.facts);
-        let within = |facts: &mut (InProject, Option<_>, String)| self.within(id, &mut facts.0);
+        let holder = self.fact_ids.get(&id_of(id, &placing.record.fact_id)).cloned();
+        let key = (id.to_owned(), placing.record.valid_from);
+        let is_other = holder.as_ref().is_some_and(|holder| *holder != key);
+        let within = |facts: &mut (InProject, Option<_>, String, Option<String>)| {
+            self.within(id, &mut facts.0);
+            if is_other {
+                facts.3 = Some(id.to_owned());
+            }
+        };
         let met =
             meet::<FactRoom, _>(context, context.fact_states(), (id, &mut states), placing, within).await;
         self.facts = states;
+        if matches!(met, Ok(Outcome::New)) && self.fact_ids.len() < FORETOLD_MAX {
+            self.fact_ids.insert(id_of(id, &placing.record.fact_id), key);
+        }
         met
     }
 

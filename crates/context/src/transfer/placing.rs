@@ -1,19 +1,23 @@
 //! Records as commands of the engine: what each asks of other streams, and what is decided on it.
 //! Must not know: HTTP, or how many records there are.
 
-use plenary_engine::{Command, Decision, Facts};
+use plenary_engine::{Beside, Command, Decision, Facts};
 use plenary_kernel::{Stamp, Version};
-use plenary_log::{Batch, Condition, Fault, Order};
+use plenary_log::{Batch, Condition, Fault, Order, RowOp};
 
 use super::{
     arriving::{ArrivingPackage, ArrivingProject, ArrivingSession},
-    decide::{FoundFact, Import, Outcome},
+    decide::{FactAround, FoundFact, Import, Outcome},
     fact::ArrivingFact,
 };
 use crate::{
     Context,
     attribution::itself,
-    fact::{event::FactEvent, room::FactRoom, state::FactState},
+    fact::{
+        event::FactEvent,
+        room::{FactRoom, id_row},
+        state::FactState,
+    },
     hash::ContentHash,
     index::{FACTS, ended},
     key,
@@ -82,7 +86,7 @@ impl Command<PackageRoom> for Placing<'_, ArrivingPackage> {
 impl Placing<'_, ArrivingFact> {
     /// The fact since the same moment, if there is one.
     async fn found(&self, state: &FactState) -> Result<Option<FoundFact>, Fault> {
-        let key = key::join(&[self.id, self.record.valid_from.as_str()]);
+        let key = self.key();
         let mut found = self.read(&key).await?;
         let is_awaited =
             state.current.as_ref().is_some_and(|current| current.valid_from == self.record.valid_from);
@@ -105,6 +109,29 @@ impl Placing<'_, ArrivingFact> {
         Ok(Some(FoundFact { document: text(&row.value)?, ended }))
     }
 
+    /// The key under which it is kept.
+    fn key(&self) -> String {
+        key::join(&[self.id, self.record.valid_from.as_str()])
+    }
+
+    /// The row that says which fact of the project has its id.
+    fn id_row(&self) -> String {
+        let project = self.id.split_once('/').map_or(self.id, |(project, _)| project);
+        id_row(project, &self.record.fact_id)
+    }
+
+    /// The key of another fact that has its id.
+    async fn taken(&self) -> Result<Option<String>, Fault> {
+        let row = self.context.log().read_row(&self.id_row()).await?;
+        let holder = row.map(|row| String::from_utf8_lossy(&row.value).into_owned());
+        Ok(holder.filter(|holder| *holder != self.key()))
+    }
+
+    /// Takes the id; of two records that take it at once one is decided again.
+    fn claim(&self) -> RowOp {
+        RowOp { name: self.id_row(), expected: Some(0), value: Some(self.key().into()) }
+    }
+
     /// Who asserts it where it does not say (AP-45).
     async fn asserted_by(&self) -> Result<String, Fault> {
         let project = self.id.split_once('/').map_or(self.id, |(project, _)| project);
@@ -121,7 +148,7 @@ impl Placing<'_, ArrivingFact> {
 impl Command<FactRoom> for Placing<'_, ArrivingFact> {
     type Reply = Outcome;
     type Rejection = Rejection;
-    type Facts = (InProject, Option<FoundFact>, String);
+    type Facts = (InProject, Option<FoundFact>, String, Option<String>);
 
     async fn facts(&self, state: &FactState) -> Result<Facts<Self::Facts>, Fault> {
         let mut conditions = Vec::new();
@@ -130,16 +157,26 @@ impl Command<FactRoom> for Placing<'_, ArrivingFact> {
             Some(_) => String::new(),
             None => self.asserted_by().await?,
         };
-        Ok(Facts { value: (project, self.found(state).await?, asserted_by), conditions })
+        let (found, taken) = (self.found(state).await?, self.taken().await?);
+        Ok(Facts { value: (project, found, asserted_by, taken), conditions })
     }
     fn decide(
         &self,
         state: &FactState,
         _: Version,
-        (project, found, asserted_by): &Self::Facts,
-        _: &Stamp,
+        (project, found, asserted_by, taken): &Self::Facts,
+        stamp: &Stamp,
     ) -> Result<Decision<FactEvent, Outcome>, Rejection> {
-        self.import.fact(state, (project, found.as_ref(), asserted_by), self.record)
+        let (found, taken) = (found.as_ref(), taken.as_deref());
+        let around = FactAround { project, found, asserted_by, taken };
+        self.import.fact(state, around, self.record, stamp.now)
+    }
+    fn beside(&self, decided: &Decision<FactEvent, Outcome>, _: &Stamp) -> Beside {
+        let rows = match decided.reply {
+            Outcome::New => vec![self.claim()],
+            Outcome::Same | Outcome::Continued | Outcome::Differs | Outcome::Renamed => Vec::new(),
+        };
+        Beside { rows, ..Beside::default() }
     }
 }
 

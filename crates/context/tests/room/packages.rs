@@ -165,7 +165,7 @@ async fn ap_9_ap_10_two_packages_of_one_parent_are_siblings() {
 async fn ap_38_ap_39_ap_99_a_damaged_package_is_reported_and_quarantined() {
     let house = House::new().await;
     house.deposit(&package("a", 0, &json!({}))).await.ok(201);
-    let stream = StreamName::new("context.package", "p/a");
+    let stream = StreamName::new("context.package", "p:nick/a");
     let good = house.log.read_stream(&stream, plenary_kernel::Version::ZERO, 1);
     let good = good.await.unwrap().remove(0);
     let envelope = String::from_utf8(good.envelope.to_vec()).unwrap().replace("\"a\"", "\"b\"");
@@ -178,10 +178,10 @@ async fn ap_38_ap_39_ap_99_a_damaged_package_is_reported_and_quarantined() {
         value: value.into(),
     };
     let index = vec![
-        put("context.packages", "p/2026-04-18T21:00:00.000000000/b", "complete standard"),
-        put("context.package_ids", "b/p", ""),
+        put("context.packages", "p:nick/2026-04-18T21:00:00.000000000/b", "complete standard"),
+        put("context.package_ids", "b/p:nick", ""),
     ];
-    let events = vec![(StreamName::new("context.package", "p/b"), event)];
+    let events = vec![(StreamName::new("context.package", "p:nick/b"), event)];
     house.log.append(Batch { events, index, ..Batch::default() }).await.unwrap();
     house.get(&house.nick, "/v1/packages/b").await.refused(500, "content_damaged", "-");
     assert_eq!(house.ids(&house.nick, "/v1/projects/p/packages").await, ["a"]);

@@ -21,7 +21,7 @@ async fn a_project_is_made_by_hand_or_by_its_first_package() {
     ] {
         assert_eq!(made[name], value, "{name}");
     }
-    let taken = house.post(&house.acme, "/v1/projects", &json!({"project_id": "p"})).await;
+    let taken = house.post(&house.nick, "/v1/projects", &json!({"project_id": "p"})).await;
     taken.refused(409, "project_exists", "-");
     house.post(&house.owner, "/v1/projects", &json!({})).await.refused(400, "invalid_schema", "project_id");
     house.deposit(&package("a", 0, &json!({"project_id": "q"}))).await.ok(201);

@@ -21,6 +21,7 @@ async fn ap_101_a_foreign_project_does_not_exist_until_it_is_shared() {
         assert_eq!(foreign.body, absent.body);
     }
     house.get(&house.acme, "/v1/packages/a").await.refused(404, "package_not_found", "-");
+    let path = "/v1/projects/nick:p/packages";
     house.post(&house.acme, path, &acme("b")).await.refused(404, "project_not_found", "-");
 
     let share = async |token: &str, member: &str, role: &str| {

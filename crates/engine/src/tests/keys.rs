@@ -5,7 +5,7 @@ use plenary_kernel::Version;
 use plenary_log::rigged::Store;
 
 use super::hall::{Halls, ID, No, ask, closing, hall, opened, refused, rigged, take, written};
-use crate::{Done, ExecuteError, KeyUse};
+use crate::{Done, ExecuteError, KeyUse, Once};
 
 fn key(key: &str, digest: u8) -> KeyUse {
     KeyUse { scope: "take/main".into(), key: key.into(), digest: [digest; 32] }
@@ -125,4 +125,29 @@ async fn a_kept_answer_that_can_not_be_read_is_a_fault() {
     }
     let answer = halls.execute(ID, &Other, Some(&key("k", 1))).await;
     assert!(matches!(answer, Err(ExecuteError::Fault(plenary_log::Fault::Corrupt(_)))), "{answer:?}");
+}
+
+/// A request that asks for two commands and comes again after only the first was carried out: what was done is answered as
+/// it was, the rest is done, and another request under the key is refused.
+#[tokio::test]
+async fn a_request_that_was_cut_goes_on_where_it_was_cut() {
+    let halls = hall(9).await;
+    let seats = async |halls: &Halls, digest: u8, names: &[&str]| {
+        let commands = async {
+            let mut replies = Vec::new();
+            for name in names {
+                replies.push(halls.execute(ID, &take(halls.log(), name), None).await);
+            }
+            replies
+        };
+        Once::new(key("k", digest), None).carry_out(commands).await
+    };
+    let first = seats(&halls, 1, &["ann"]).await.remove(0).unwrap();
+    let afresh = super::hall::halls(halls.log());
+    let again = seats(&afresh, 1, &["ann", "bob"]).await;
+    let again: Vec<_> = again.into_iter().map(Result::unwrap).collect();
+    assert_eq!((again[0].reply, again[0].replayed), (first.reply, true));
+    assert!(!again[1].replayed);
+    assert_eq!(written(halls.log()).await, ["Opened 9", "Taken ann", "Taken bob"]);
+    assert!(matches!(seats(&afresh, 2, &["eve"]).await.remove(0), Err(ExecuteError::KeyReused)));
 }

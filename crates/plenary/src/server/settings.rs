@@ -185,7 +185,11 @@ enum Attribution {
 }
 
 impl ContextTable {
-    fn config(&self, blob_octets_max: Option<u64>) -> plenary_context::Config {
+    fn config(
+        &self,
+        blob_octets_max: Option<u64>,
+        quotas: plenary_context::quotas::Quotas,
+    ) -> plenary_context::Config {
         let default = plenary_context::Config::default();
         plenary_context::Config {
             auto_create_projects: self.auto_create_projects.unwrap_or(default.auto_create_projects),
@@ -194,6 +198,7 @@ impl ContextTable {
                 Some(Attribution::Own) | None => default.attribution,
             },
             blob_octets_max: blob_octets_max.unwrap_or(default.blob_octets_max),
+            quotas,
         }
     }
 }
@@ -260,6 +265,7 @@ impl Settings {
             args.database.clone().or_else(|| secrets::variable("PLENARY_DATABASE")).or(file.database);
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), database.is_some())?;
         let (around, toolbox) = around(&file.runs);
+        let quotas = file.quota.context();
         let settings = Self {
             blobs,
             listen,
@@ -278,7 +284,7 @@ impl Settings {
             trusted_proxies: trusted(&file.trusted_proxies)?,
             channels: channels(args, &file.channels)?,
             frames: file.frames.config(args.frames_rate)?,
-            context: file.context.config(file.blob_octets_max),
+            context: file.context.config(file.blob_octets_max, quotas),
             embeddings: named.as_deref().map(super::model::parse).transpose()?,
             agents: agents(&file.runs, &file.agents, &around)?,
             attaching: around.attaching,

@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts as Head};
-use plenary_accounts::{Accounts, Credentials, Who, identify};
+use plenary_accounts::{Accounts, AnsweredOnce, Credentials, Who, asp_error, identify, once};
 use plenary_edge::{
     ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, Peer, consistent, openapi,
     refusal_response, shared_answer, with_fallbacks,
@@ -106,6 +106,26 @@ struct Readiness {
     status: &'static str,
 }
 
+/// How the rooms in the house form answer a request once.
+const IN_HOUSE: AnsweredOnce = AnsweredOnce {
+    form: asp_error,
+    apart: &[
+        // They have a key in their bodies too.
+        (Method::POST, "/sessions"),
+        (Method::POST, "/sessions/{id}/messages"),
+        (Method::POST, "/agent/{name}/run"),
+        (Method::POST, "/agent/{name}/stream_request"),
+        // A ticket is for one use.
+        (Method::POST, "/auth/ticket"),
+    ],
+    secret: &[
+        (Method::POST, "/_admin/owners"),
+        (Method::POST, "/_admin/owners/{owner}/rotate-token"),
+        (Method::POST, "/_admin/agents"),
+        (Method::POST, "/_admin/agents/{handle}/rotate-token"),
+    ],
+};
+
 /// What the surface needs beside the rooms.
 pub(super) struct Around<'a> {
     pub(super) origin: Origin,
@@ -153,16 +173,26 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
     };
     let router = Router::new()
         .merge(plenary_edge::routes(operations(), metrics)?.with_state(surface))
-        .merge(
+        .merge(once(
             plenary_edge::routes(plenary_accounts::operations(), metrics)?.with_state(parts.accounts.clone()),
-        )
-        .merge(plenary_sessions::routes(parts.sessions.clone(), metrics)?)
+            parts.accounts.clone(),
+            IN_HOUSE,
+        ))
+        .merge(once(
+            plenary_sessions::routes(parts.sessions.clone(), metrics)?,
+            parts.accounts.clone(),
+            IN_HOUSE,
+        ))
         .merge(plenary_channels::routes(parts.channels.clone(), origin.clone(), metrics)?)
         .merge(plenary_context::routes(parts.context.clone(), metrics)?)
         .merge(plenary_frames::routes(parts.frames.clone(), metrics)?)
-        .merge(plenary_runs::routes(parts.runs.clone(), metrics)?)
+        .merge(once(
+            plenary_runs::routes(parts.runs.clone(), metrics)?,
+            parts.accounts.clone(),
+            AnsweredOnce { form: plenary_runs::refused_response, ..IN_HOUSE },
+        ))
         .merge(plenary_hosts::connected::routes(door, metrics)?)
-        .merge(plenary_inbox::routes(parts.inbox.clone(), metrics)?);
+        .merge(once(plenary_inbox::routes(parts.inbox.clone(), metrics)?, parts.accounts.clone(), IN_HOUSE));
     let asked = with_fallbacks(router.clone(), metrics);
     let operations = Operations::new(asked, rooms()).at(origin.clone());
     let tools = plenary_mcp::tools::all(&operations);

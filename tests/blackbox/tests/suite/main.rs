@@ -36,6 +36,7 @@ mod mcp;
 mod mcp_tools;
 mod membership;
 mod not_found;
+mod once;
 mod order;
 mod owners;
 mod paging;

@@ -2,6 +2,7 @@
 //! Must not know: how a room counts it.
 
 use anyhow::bail;
+use plenary_context::quotas::Quotas;
 use plenary_edge::config::PAGE_RESERVED_BYTES;
 use serde::Deserialize;
 
@@ -17,6 +18,10 @@ pub(crate) struct Quota {
     pub(crate) answer_bytes_per_owner: Option<usize>,
     /// Invitations of one owner's agents that wait for an answer of an agent that does not list them [default: 1000]
     pub(crate) invitations_unanswered_max: Option<usize>,
+    /// Searches of one owner at once [default: 4]
+    pub(crate) searches_per_owner_max: Option<usize>,
+    /// Exports of one owner at once [default: 4]
+    pub(crate) exports_per_owner_max: Option<usize>,
 }
 
 impl Quota {
@@ -30,6 +35,15 @@ impl Quota {
             bail!("`streams_per_owner` in [quota] must be at least 1");
         }
         Ok(self)
+    }
+
+    /// What the room of context counts.
+    pub(super) fn context(&self) -> Quotas {
+        let default = Quotas::default();
+        Quotas {
+            searches_per_owner_max: self.searches_per_owner_max.unwrap_or(default.searches_per_owner_max),
+            exports_per_owner_max: self.exports_per_owner_max.unwrap_or(default.exports_per_owner_max),
+        }
     }
 
     /// Sets the limits of the edge.

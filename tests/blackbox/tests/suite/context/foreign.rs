@@ -3,7 +3,7 @@
 use blackbox::{Agent, Caller, Response, Server};
 use serde_json::json;
 
-use super::speak::{PROJECT, assert_fact, deposit, deposited, desk, package, package_with};
+use super::speak::{PROJECT, assert_fact, deposit, deposited, desk, package_with};
 
 /// Everything that may be asked of a project and its package, without making the project.
 async fn ask(who: &Caller) -> Vec<Response> {
@@ -90,13 +90,15 @@ async fn ap_101_foreigners_do_not_write() {
     let (server, nick) = desk().await;
     let mallory = server.agent("@mallory.bot").await;
     furnish(&nick).await;
-    let fresh = deposit(&mallory, &package(&mallory.handle, "fresh")).await;
+    let theirs = format!("nick:{PROJECT}");
+    let into = json!({"project_id": theirs});
+    let fresh = deposit(&mallory, &package_with(&mallory.handle, "fresh", into.clone())).await;
     fresh.refused(404, "project_not_found");
-    let taken = deposit(&mallory, &package(&mallory.handle, "draft")).await;
+    let taken = deposit(&mallory, &package_with(&mallory.handle, "draft", into)).await;
     taken.refused(404, "project_not_found");
     assert_eq!(fresh.fingerprint(), taken.fingerprint());
     let fact = json!({"subject": "s", "predicate": "p", "value": "2"});
-    mallory.post(&format!("/v1/projects/{PROJECT}/facts"), fact).await.refused(404, "project_not_found");
+    mallory.post(&format!("/v1/projects/{theirs}/facts"), fact).await.refused(404, "project_not_found");
     let session = mallory.post(&format!("/v1/projects/{PROJECT}/sessions"), json!({})).await;
     session.refused(404, "project_not_found");
     let facts = nick.get(&format!("/v1/projects/{PROJECT}/facts?include_ended=true")).await.ok(200);

@@ -61,7 +61,8 @@ impl Site {
             deposited(&self.host, &package_with(&self.host.handle, id, json!({"status": "draft"}))).await;
         }
         assert_fact(&self.host, json!({"subject": id, "predicate": "p", "value": "1"})).await;
-        self.listed(PROJECT, &id, actor)
+        // By its owner's name, which means it for everybody.
+        self.listed(&format!("host:{PROJECT}"), &id, actor)
     }
 
     /// The operations on a project by that name.

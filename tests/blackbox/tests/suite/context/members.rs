@@ -124,7 +124,8 @@ async fn ap_101_an_owner_is_shared_with_as_a_whole() {
         agent.post(&path, json!({"status": "complete"})).await.refused(403, "unauthorized");
     }
     stranger.get(&packages_of(PROJECT)).await.refused(404, "project_not_found");
-    deposit(&stranger, &package(&stranger.handle, "x")).await.refused(404, "project_not_found");
+    let into = json!({"project_id": format!("host:{PROJECT}")});
+    deposit(&stranger, &package_with(&stranger.handle, "x", into)).await.refused(404, "project_not_found");
     assert_eq!(pull(&other, "g0").await["created_by"]["id"], "@guest.bot");
     assert_eq!(texts(&facts(&other, "").await, "value"), ["1"]);
 }

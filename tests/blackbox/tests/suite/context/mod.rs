@@ -49,5 +49,6 @@ mod schema;
 mod sessions;
 mod speak;
 mod transport;
+mod underway;
 mod vectors;
 mod verbatim;

@@ -257,11 +257,17 @@ async fn ap_57_who_may_import() {
     assert_counts(&report, [1, 0, 0, 0, 0, 1]);
     assert_eq!(report["refused"][0]["code"], "unauthorized");
     let report = import(&other, "", &line("eve", "c")).await;
-    assert_counts(&report, [0, 0, 0, 0, 0, 1]);
-    assert_eq!(report["refused"][0]["code"], "project_not_found", "AP-101: {report}");
-    assert_counts(&import(&server.operator(), "", &line("jordan", "b")).await, [1, 0, 0, 0, 0, 0]);
-    assert_eq!(exported(&other).await.len(), 1, "AP-101");
-    other.get(&format!("/v1/projects/{PROJECT}/export")).await.refused(404, "project_not_found");
+    assert_counts(&report, [1, 0, 0, 0, 0, 0]);
+    let report = import(&server.operator(), "", &line("jordan", "b")).await;
+    assert_eq!(report["refused"][0]["code"], "ambiguous_project_id", "{report}");
+    let named =
+        json!({"record": "package", "project": format!("nick:{PROJECT}"), "data": package("jordan", "b")});
+    let report = import(&server.operator(), "", &format!("{named}\n")).await;
+    assert_counts(&report, [1, 0, 0, 0, 0, 0]);
+    let report = import(&other, "", &format!("{named}\n")).await;
+    assert_eq!(report["refused"][0]["code"], "unauthorized", "AP-101: {report}");
+    assert_eq!(exported(&other).await.len(), 3, "AP-101: its own project, package and end");
+    other.get(&format!("/v1/projects/nick:{PROJECT}/export")).await.refused(404, "project_not_found");
 }
 
 /// AP-80: the published implementation's backup, its names mapped.

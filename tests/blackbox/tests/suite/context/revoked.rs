@@ -4,7 +4,7 @@ use blackbox::Caller;
 use serde_json::json;
 
 use super::matrix::Site;
-use super::speak::{PROJECT, deposit, deposited, package, packages_of};
+use super::speak::{PROJECT, deposit, deposited, package, package_with, packages_of};
 
 /// Everything is 404 as it was before the share.
 async fn sees_nothing(site: &mut Site, who: &Caller, actor: &str) {
@@ -34,7 +34,8 @@ async fn ap_101_a_membership_ends_at_once() {
     assert!((200..300).contains(&gone.status), "{gone}");
     assert_eq!(guest.get(&packages_of(PROJECT)).await.fingerprint(), before);
     sees_nothing(&mut site, &guest, "@guest.bot").await;
-    deposit(&guest, &package(&guest.handle, "mine")).await.refused(404, "project_not_found");
+    let into = json!({"project_id": format!("host:{PROJECT}")});
+    deposit(&guest, &package_with(&guest.handle, "mine", into)).await.refused(404, "project_not_found");
     guest.get("/v1/packages/mine").await.refused(404, "package_not_found");
     site.server.crash().await;
     sees_nothing(&mut site, &guest, "@guest.bot").await;

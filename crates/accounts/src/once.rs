@@ -1,0 +1,243 @@
+//! `Idempotency-Key` for every operation that writes: the first answer again for the same request, a refusal for another
+//! one under the same key, and nothing done twice over a crash. What is done claims the key in its own append
+//! (`plenary_engine::Once`); the answer is kept beside it.
+//! Must not know: what an operation does, or the form of its room's refusals.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{MatchedPath, Request, State},
+    middleware::{Next, from_fn_with_state},
+    response::Response,
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
+use http_body_util::{BodyExt as _, Limited};
+use plenary_edge::read_bytes;
+use plenary_engine::{KeyUse, Once};
+use plenary_kernel::{
+    Refusal,
+    json::{Nulls, canonical, digest},
+    limits::BODY_OCTETS_MAX,
+};
+use plenary_log::{Batch, Fault, KeyClaim, Outcome};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Accounts, Authority, Credentials, Principal,
+    answer::fault_refusal,
+    extract::{bearer, identify},
+    limits::{ANSWER_KEPT_OCTETS_MAX, IDEMPOTENCY_KEY_CHARS_MAX},
+};
+
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// How a room answers a request once.
+#[derive(Debug, Clone, Copy)]
+pub struct AnsweredOnce {
+    /// The form of its refusals.
+    pub form: fn(Refusal) -> Response,
+    /// Operations, by method and path, that see to the key themselves, or whose every call counts.
+    pub apart: &'static [(Method, &'static str)],
+    /// Operations whose answers have a secret, which is kept nowhere: it is made again.
+    pub secret: &'static [(Method, &'static str)],
+}
+
+#[derive(Clone)]
+struct Room(Arc<(Accounts, AnsweredOnce)>);
+
+/// The operations of a room, each of which is carried out once for an `Idempotency-Key`.
+pub fn once(router: Router, accounts: Accounts, room: AnsweredOnce) -> Router {
+    router.layer(from_fn_with_state(Room(Arc::new((accounts, room))), answered))
+}
+
+/// The refusal of a key that another request has used.
+pub(crate) fn key_reused() -> Refusal {
+    Refusal::conflict(
+        "idempotency_key_reused",
+        "This Idempotency-Key was used by another request; use a new one.",
+    )
+}
+
+fn invalid_key() -> Refusal {
+    Refusal::malformed(
+        "invalid_idempotency_key",
+        format!("`Idempotency-Key` must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters."),
+    )
+}
+
+/// An answer as it is kept.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+/// How the key of a request is seen to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SeenTo {
+    /// There is none, nothing is written, or the operation does it.
+    ByItself,
+    Here,
+    /// Here, without its answer being kept.
+    WithSecret,
+}
+
+fn seen_to(room: &AnsweredOnce, request: &Request) -> SeenTo {
+    let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
+    let is_of =
+        |list: &[(Method, &str)]| list.iter().any(|(method, at)| method == request.method() && *at == path);
+    if request.method().is_safe() || !request.headers().contains_key(&KEY) || is_of(room.apart) {
+        SeenTo::ByItself
+    } else if is_of(room.secret) {
+        SeenTo::WithSecret
+    } else {
+        SeenTo::Here
+    }
+}
+
+async fn answered(State(Room(room)): State<Room>, request: Request, next: Next) -> Response {
+    let (accounts, room) = &*room;
+    let seen_to = seen_to(room, &request);
+    if seen_to == SeenTo::ByItself {
+        return next.run(request).await;
+    }
+    let is_secret = seen_to == SeenTo::WithSecret;
+    let (parts, body) = request.into_parts();
+    // Without a valid token the room says "no" in its own way.
+    let Ok(principal) = identify(&parts, accounts, Credentials::Header).await else {
+        return next.run(Request::from_parts(parts, body)).await;
+    };
+    let (key, body) = match key(&parts, &principal, body).await {
+        Ok(of) => of,
+        Err(refusal) => return (room.form)(refusal),
+    };
+    match accounts.log().read_key(&key.scope, &key.key).await {
+        Err(fault) => return (room.form)(fault_refusal(&fault)),
+        Ok(Some(earlier)) if earlier.digest != key.digest => return (room.form)(key_reused()),
+        Ok(Some(earlier)) => {
+            if let Some(answer) = replayed(&earlier.outcome) {
+                return answer;
+            }
+        }
+        Ok(None) => {}
+    }
+    let secret = secret(&parts);
+    let request = Request::from_parts(parts, Body::from(body));
+    let answer = Once::new(key.clone(), secret).carry_out(next.run(request)).await;
+    if !answer.status().is_success() {
+        return answer;
+    }
+    kept(accounts, room, key, answer, is_secret).await
+}
+
+/// The key of a request and its body. Equal JSON is the same request.
+async fn key(parts: &Parts, principal: &Principal, body: Body) -> Result<(KeyUse, Bytes), Refusal> {
+    let mut sent = parts.headers.get_all(&KEY).iter();
+    let text = sent.next().and_then(|key| key.to_str().ok()).filter(|_| sent.next().is_none());
+    let is_key = |key: &&str| (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len());
+    let key = text.filter(is_key).ok_or_else(invalid_key)?.to_owned();
+    let body = read_bytes(&parts.headers, body, BODY_OCTETS_MAX).await?;
+    let said = match serde_json::from_slice::<Value>(&body) {
+        Ok(value) => canonical(&value, Nulls::Keep),
+        Err(_) => body.to_vec(),
+    };
+    let actor = Authority::from(principal.clone()).by;
+    let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+    // A target is as long as a client likes, and stands in a key of the store.
+    let target = hex::encode(digest(target.as_bytes()));
+    let scope = format!("once/{actor}/{}/{target}", parts.method);
+    Ok((KeyUse { scope, key, digest: digest(&said) }, body))
+}
+
+/// What only whoever holds the token knows, and what is kept of the token does not tell.
+fn secret(parts: &Parts) -> Option<[u8; 32]> {
+    let token = bearer(&parts.headers).ok().flatten()?;
+    Some(digest(&[b"a secret of a request\0", token.as_bytes()].concat()))
+}
+
+fn replayed(kept: &[u8]) -> Option<Response> {
+    let Kept { status, headers, body } = serde_json::from_slice(kept).ok()?;
+    let mut answer = Response::new(Body::from(body));
+    *answer.status_mut() = StatusCode::from_u16(status).ok()?;
+    for (name, value) in headers {
+        answer.headers_mut().insert(HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?);
+    }
+    answer.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    Some(answer)
+}
+
+/// Keeps an answer before it leaves. One that is long, or has a secret, is made again where it is asked for again: what
+/// it tells of was done once all the same.
+async fn kept(
+    accounts: &Accounts,
+    room: &AnsweredOnce,
+    key: KeyUse,
+    answer: Response,
+    is_secret: bool,
+) -> Response {
+    let (parts, body) = answer.into_parts();
+    let is_long =
+        http_body::Body::size_hint(&body).upper().is_none_or(|octets| octets > ANSWER_KEPT_OCTETS_MAX as u64);
+    if is_long && !is_secret {
+        return Response::from_parts(parts, body);
+    }
+    let Ok(body) = Limited::new(body, BODY_OCTETS_MAX).collect().await.map(|body| body.to_bytes()) else {
+        return (room.form)(fault_refusal(&Fault::OutcomeUnknown("an answer can't be read".into())));
+    };
+    let outcome = match (is_secret, form(&parts.headers, parts.status, &body)) {
+        (false, Some(kept)) => kept,
+        // What was asked is kept, so that another request under the key is refused.
+        (true, _) | (false, None) => Bytes::new(),
+    };
+    let KeyUse { scope, key, digest } = key;
+    let claim = KeyClaim { scope, key, digest, outcome };
+    match accounts.log().append(Batch { key: Some(claim), ..Batch::default() }).await {
+        Ok(Outcome::AlreadyDone { outcome }) => {
+            replayed(&outcome).unwrap_or_else(|| Response::from_parts(parts, body.into()))
+        }
+        Ok(Outcome::KeyReused) => (room.form)(key_reused()),
+        Ok(Outcome::Appended(_) | Outcome::Conflict { .. } | Outcome::RowConflict { .. }) => {
+            Response::from_parts(parts, body.into())
+        }
+        Err(fault) => (room.form)(fault_refusal(&fault)),
+    }
+}
+
+fn form(headers: &HeaderMap, status: StatusCode, body: &Bytes) -> Option<Bytes> {
+    let headers = headers.iter().filter(|(name, _)| **name != header::CONTENT_LENGTH);
+    let headers = headers
+        .map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())))
+        .collect::<Option<_>>()?;
+    let body = String::from_utf8(body.to_vec()).ok()?;
+    serde_json::to_vec(&Kept { status: status.as_u16(), headers, body }).ok().map(Bytes::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_comes_back_as_it_was_kept() {
+        let headers = HeaderMap::from_iter([(header::ETAG, HeaderValue::from_static("\"a\""))]);
+        let body = Bytes::from_static("{\"a\":\"é\"}".as_bytes());
+        let kept = form(&headers, StatusCode::CREATED, &body).unwrap();
+        assert_eq!(
+            kept,
+            "{\"status\":201,\"headers\":[[\"etag\",\"\\\"a\\\"\"]],\"body\":\"{\\\"a\\\":\\\"é\\\"}\"}"
+        );
+        let answer = replayed(&kept).unwrap();
+        assert_eq!(
+            (answer.status(), &answer.headers()[header::ETAG]),
+            (StatusCode::CREATED, &HeaderValue::from_static("\"a\""))
+        );
+        assert_eq!(answer.headers()[REPLAYED], "true");
+        assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), body);
+        assert!(replayed(b"").is_none(), "an answer with a secret is made again");
+    }
+}

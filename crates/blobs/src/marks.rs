@@ -1,0 +1,51 @@
+//! Which contents this process has found to be what their names say, as they stand in their place now: so that a range
+//! of a large content need not read all of it. A content that changes there loses its mark.
+//! Must not know: how a content is verified.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use object_store::ObjectMeta;
+
+use crate::BlobId;
+
+/// Most contents that are remembered; past it all are forgotten, and verified when they are asked for again.
+const MARKS_MAX: usize = 65_536;
+
+/// What tells a content that was changed from the one that was verified: its size, when it was written, and the mark of
+/// its place (of a file: its inode, time and size).
+type Seen = (u64, i64, Option<String>);
+
+fn seen(meta: &ObjectMeta) -> Seen {
+    (meta.size, meta.last_modified.timestamp_micros(), meta.e_tag.clone())
+}
+
+/// The contents that were verified. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Marks {
+    known: Arc<Mutex<HashMap<BlobId, Seen>>>,
+    /// One content is verified at a time: who waits finds it done.
+    pub(crate) verifying: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Marks {
+    fn known(&self) -> MutexGuard<'_, HashMap<BlobId, Seen>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the content was verified as it stands there.
+    pub(crate) fn has(&self, id: &BlobId, meta: &ObjectMeta) -> bool {
+        self.known().get(id) == Some(&seen(meta))
+    }
+
+    /// The content is right as it stands there.
+    pub(crate) fn add(&self, id: &BlobId, meta: &ObjectMeta) {
+        let mut known = self.known();
+        if known.len() >= MARKS_MAX {
+            known.clear();
+        }
+        known.insert(*id, seen(meta));
+    }
+}

@@ -1,0 +1,105 @@
+//! What one owner may have under way at a time, so that the others' share is there for them.
+//! Must not know: what is searched or exported.
+
+use std::{sync::Arc, thread::available_parallelism};
+
+use plenary_accounts::Actor;
+use plenary_kernel::{Share, Shares, SharesFull};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::{
+    limits::{EXPORTS_AT_ONCE_MAX, SEARCHES_WAITING_MAX},
+    project::decide::owner_of,
+    rejection::Rejection,
+};
+
+/// How much each owner may have at a time; the operator counts as one.
+#[derive(Debug, Clone, Copy)]
+pub struct Quotas {
+    /// Searches, those that wait for their turn included.
+    pub searches_per_owner_max: usize,
+    /// Exports.
+    pub exports_per_owner_max: usize,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self { searches_per_owner_max: 4, exports_per_owner_max: 4 }
+    }
+}
+
+/// What is under way in this process.
+pub(crate) struct UnderWay {
+    quotas: Quotas,
+    searches: Shares<String>,
+    exports: Shares<String>,
+    /// Searches that are carried out; the others wait, so that processors are left for everything else.
+    turns: Arc<Semaphore>,
+}
+
+/// A search that may go on, until it is dropped.
+pub(crate) struct Searching {
+    _share: Share<String>,
+    _turn: Option<OwnedSemaphorePermit>,
+}
+
+fn whose(by: &Actor) -> String {
+    owner_of(by).map_or_else(|| Actor::Operator.to_string(), |owner| owner.to_string())
+}
+
+fn refused(rule: &'static str, code: &'static str, most: usize) -> impl Fn(SharesFull) -> Rejection {
+    move |full| match full {
+        SharesFull::Key => Rejection::OverQuota { code, rule, most },
+        SharesFull::Total => Rejection::Busy,
+    }
+}
+
+impl UnderWay {
+    pub(crate) fn new(quotas: Quotas) -> Self {
+        let processors = available_parallelism().map_or(1, usize::from);
+        Self {
+            quotas,
+            searches: Shares::new(SEARCHES_WAITING_MAX, quotas.searches_per_owner_max),
+            exports: Shares::new(EXPORTS_AT_ONCE_MAX, quotas.exports_per_owner_max),
+            turns: Arc::new(Semaphore::new((processors / 2).max(1))),
+        }
+    }
+
+    /// Waits for the turn of a search.
+    pub(crate) async fn search(&self, by: &Actor) -> Result<Searching, Rejection> {
+        let most = self.quotas.searches_per_owner_max;
+        let full = refused("searches_per_owner_max", "too_many_searches", most);
+        let share = self.searches.take(whose(by), 1).map_err(full)?;
+        // The semaphore is never closed.
+        let turn = self.turns.clone().acquire_owned().await.ok();
+        Ok(Searching { _share: share, _turn: turn })
+    }
+
+    pub(crate) fn export(&self, by: &Actor) -> Result<Share<String>, Rejection> {
+        let most = self.quotas.exports_per_owner_max;
+        let full = refused("exports_per_owner_max", "too_many_exports", most);
+        self.exports.take(whose(by), 1).map_err(full)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_owner_s_searches_leave_the_others_theirs() {
+        let under_way = UnderWay::new(Quotas { exports_per_owner_max: 2, ..Quotas::default() });
+        let by = |text: &str| text.parse::<Actor>().unwrap();
+        let held: Vec<_> =
+            ["@ann.a", "~ann"].iter().map(|actor| under_way.export(&by(actor)).unwrap()).collect();
+        let refused = under_way.export(&by("@ann.b")).err();
+        assert!(matches!(refused, Some(Rejection::OverQuota { rule: "exports_per_owner_max", most: 2, .. })));
+        let others = [under_way.export(&by("@bob.a")), under_way.export(&Actor::Operator)];
+        assert!(others.iter().all(Result::is_ok));
+        drop(held);
+        under_way.export(&by("@ann.b")).unwrap();
+        let searching = under_way.search(&by("@ann.a")).await.unwrap();
+        drop(searching);
+        under_way.search(&by("@bob.a")).await.unwrap();
+    }
+}

@@ -1,0 +1,101 @@
+//! A request that is carried out once, however often it is sent: each command that it asks for claims a key that follows
+//! from the request's own, in the command's own append. Sent again after a crash, what was done is answered as it was,
+//! and what was not is done. Must not know: what is asked, or how a request came.
+
+use std::{
+    any::type_name,
+    collections::HashMap,
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use plenary_kernel::json::digest;
+
+use crate::{Command, KeyUse, Room};
+
+tokio::task_local! {
+    static REQUEST: Arc<Once>;
+}
+
+/// A request with an idempotency key.
+#[derive(Debug)]
+pub struct Once {
+    request: KeyUse,
+    secret: Option<[u8; 32]>,
+    /// How many commands of each kind it has asked for, and how many secrets.
+    asked: Mutex<HashMap<String, u32>>,
+}
+
+impl Once {
+    /// A request under a key. `secret` is what only whoever sends it knows, where there is such a thing.
+    #[must_use]
+    pub fn new(request: KeyUse, secret: Option<[u8; 32]>) -> Self {
+        Self { request, secret, asked: Mutex::default() }
+    }
+
+    /// Runs what the request asks for. Commands without a key of their own get one.
+    pub async fn carry_out<F: Future>(self, future: F) -> F::Output {
+        REQUEST.scope(Arc::new(self), future).await
+    }
+
+    fn nth(&self, what: &str) -> u32 {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let nth = asked.entry(what.to_owned()).or_default();
+        *nth += 1;
+        *nth
+    }
+
+    fn step(&self, kind: &str) -> KeyUse {
+        let scope = format!("{}#{kind}.{}", self.request.scope, self.nth(kind));
+        KeyUse { scope, ..self.request.clone() }
+    }
+}
+
+/// The key of the next command of this kind, where the request that is being carried out has one.
+pub(crate) fn step<R: Room, C: Command<R>>() -> Option<KeyUse> {
+    // The digest of a type's name is short, and an answer is read as what it was written as.
+    let command = digest(type_name::<C>().as_bytes());
+    let command = u32::from_be_bytes([command[0], command[1], command[2], command[3]]);
+    REQUEST.try_with(|request| request.step(&format!("{}-{command:08x}", R::CATEGORY))).ok()
+}
+
+/// The octets that a new secret is made of where the same request gets the same one: they follow from what only whoever
+/// sends the request knows. None outside such a request.
+#[must_use]
+pub fn secret_of_request() -> Option<[u8; 32]> {
+    REQUEST
+        .try_with(|request| {
+            let inner = request.secret?;
+            let KeyUse { scope, key, digest: of } = &request.request;
+            let nth = request.nth("secret");
+            let said = format!("{}:{scope}{}:{key}{nth}", scope.len(), key.len());
+            let outer = digest(&[said.as_bytes(), of].concat());
+            // Two digests of 32 octets: nothing can be appended to what is hashed.
+            Some(digest(&[inner, outer].concat()))
+        })
+        .ok()
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(key: &str) -> KeyUse {
+        KeyUse { scope: "s".into(), key: key.into(), digest: [7; 32] }
+    }
+
+    #[tokio::test]
+    async fn the_same_request_makes_the_same_secrets_and_another_bearer_others() {
+        let secrets = async || [secret_of_request(), secret_of_request()];
+        let first = Once::new(request("k"), Some([1; 32])).carry_out(secrets()).await;
+        assert_eq!(first, Once::new(request("k"), Some([1; 32])).carry_out(secrets()).await);
+        assert_ne!(first[0], first[1]);
+        let others = [Once::new(request("l"), Some([1; 32])), Once::new(request("k"), Some([2; 32]))];
+        for other in others {
+            assert_ne!(first, other.carry_out(secrets()).await);
+        }
+        assert_eq!(Once::new(request("k"), None).carry_out(secrets()).await, [None, None]);
+        assert_eq!(secrets().await, [None, None]);
+    }
+}
