@@ -146,16 +146,6 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         Rejection::ProjectNotFound => (Class::NotFound, "project_not_found", "There is no such project."),
         Rejection::PackageNotFound => (Class::NotFound, "package_not_found", "There is no such package."),
         Rejection::SessionNotFound => (Class::NotFound, "session_not_found", "There is no such session."),
-        Rejection::AmbiguousPackageId => (
-            Class::Conflict,
-            "ambiguous_package_id",
-            "Several projects have a package of this id; add ?project=.",
-        ),
-        Rejection::AmbiguousProjectId => (
-            Class::Conflict,
-            "ambiguous_project_id",
-            "Several projects have this id; name the one that is meant as OWNER:ID, as in the list of projects.",
-        ),
         Rejection::NotPermitted => {
             (Class::Forbidden, "unauthorized", "The token may not do this in the project.")
         }
@@ -164,28 +154,6 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
             "project_archived",
             "The project is archived and takes no writes until it is unarchived.",
         ),
-        Rejection::ProjectExists => {
-            (Class::Conflict, "project_exists", "The project id is taken; use another.")
-        }
-        Rejection::ProjectFull => {
-            (Class::Conflict, "project_full", "The project has as many members as it may have.")
-        }
-        Rejection::DuplicatePackageId => (
-            Class::Conflict,
-            "duplicate_package_id",
-            "The package id is taken by other content; deposit a new package with parent_package_id.",
-        ),
-        Rejection::DuplicateFactId => (
-            Class::Conflict,
-            "duplicate_fact_id",
-            "The fact id is taken by another fact of the project; give this one an id of its own.",
-        ),
-        Rejection::TooManySteps => (
-            Class::Conflict,
-            "too_many_steps",
-            "The package has gone as many steps as it may; it can only be completed.",
-        ),
-        Rejection::SessionEnded => (Class::Conflict, "session_ended", "The session has ended already."),
         Rejection::TooManyStreams => (
             Class::TooMany,
             "too_many_streams",
@@ -194,30 +162,29 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         Rejection::Busy => {
             (Class::Unavailable, "overloaded", "Too much is under way; nothing was done. Retry.")
         }
-        Rejection::KeyReused => (
-            Class::Conflict,
-            "idempotency_key_reused",
-            "This Idempotency-Key was used by another request; use a new one.",
-        ),
         Rejection::Stopping => {
             (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
         }
-        Rejection::SessionExists => (Class::Conflict, "session_exists", "The session id is taken."),
-        Rejection::TooManyProjects => (
-            Class::Conflict,
-            "too_many_projects",
-            "There are more projects than one export takes; export them one by one.",
-        ),
-        Rejection::TooManyRenames => (
-            Class::Conflict,
-            "too_many_renames",
-            "The import has renamed as many packages as one may; import the rest by itself.",
-        ),
         Rejection::Damaged => (
             Class::Internal,
             "content_damaged",
             "The stored package is not what was deposited; it is quarantined.",
         ),
+        Rejection::AmbiguousPackageId
+        | Rejection::AmbiguousProjectId
+        | Rejection::ProjectExists
+        | Rejection::ProjectFull
+        | Rejection::DuplicatePackageId
+        | Rejection::DuplicateFactId
+        | Rejection::TooManySteps
+        | Rejection::SessionEnded
+        | Rejection::SessionExists
+        | Rejection::KeyReused
+        | Rejection::TooManyProjects
+        | Rejection::TooManyRenames => {
+            let (code, text) = conflict(rejection);
+            (Class::Conflict, code, text)
+        }
         Rejection::Malformed(_)
         | Rejection::NotThatActor(_)
         | Rejection::InvalidTransition { .. }
@@ -225,6 +192,45 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::Blob(_)
         | Rejection::OverQuota { .. }
         | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
+    }
+}
+
+/// Code and text of a conflict with what is there.
+#[expect(clippy::wildcard_enum_match_arm, reason = "nothing but conflicts comes here")]
+fn conflict(rejection: &Rejection) -> (&'static str, &'static str) {
+    match rejection {
+        Rejection::AmbiguousPackageId => {
+            ("ambiguous_package_id", "Several projects have a package of this id; add ?project=.")
+        }
+        Rejection::AmbiguousProjectId => (
+            "ambiguous_project_id",
+            "Several projects have this id; name the one that is meant as OWNER:ID, as in the list of projects.",
+        ),
+        Rejection::ProjectExists => ("project_exists", "The project id is taken; use another."),
+        Rejection::ProjectFull => ("project_full", "The project has as many members as it may have."),
+        Rejection::DuplicatePackageId => (
+            "duplicate_package_id",
+            "The package id is taken by other content; deposit a new package with parent_package_id.",
+        ),
+        Rejection::DuplicateFactId => (
+            "duplicate_fact_id",
+            "The fact id is taken by another fact of the project; give this one an id of its own.",
+        ),
+        Rejection::TooManySteps => {
+            ("too_many_steps", "The package has gone as many steps as it may; it can only be completed.")
+        }
+        Rejection::SessionEnded => ("session_ended", "The session has ended already."),
+        Rejection::SessionExists => ("session_exists", "The session id is taken."),
+        Rejection::KeyReused => {
+            ("idempotency_key_reused", "This Idempotency-Key was used by another request; use a new one.")
+        }
+        Rejection::TooManyProjects => {
+            ("too_many_projects", "There are more projects than one export takes; export them one by one.")
+        }
+        _ => (
+            "too_many_renames",
+            "The import has renamed as many packages as one may; import the rest by itself.",
+        ),
     }
 }
 

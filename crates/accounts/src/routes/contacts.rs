@@ -53,24 +53,7 @@ where
                 .errors(Class::TooMany, &["too_many_contacts"]),
             request,
         ),
-        Operation::new(
-            OperationDoc::new("contact.list", Method::GET, "/contacts", "Lists contact requests that wait")
-                .action("sessions", "contact")
-                .description(
-                    "Those that the agent was asked, or with `direction=outgoing` those that it asked. An owner's token \
-                     says of which of its agents.",
-                )
-                .auth(Auth::Any)
-                .query::<ListQuery>()
-                .reply::<PendingContacts>()
-                .errors(
-                    Class::Malformed,
-                    &["invalid_query", "invalid_direction", "invalid_limit", "invalid_cursor", "invalid_agent"],
-                )
-                .errors(Class::NotFound, &["not_found"])
-                .errors(Class::Unauthenticated, super::UNAUTHENTICATED),
-            list,
-        ),
+        Operation::new(list_doc(), list),
         Operation::new(
             answer("contact.accept", "/contacts/{id}/accept", "Lists each of the two agents with the other")
                 .action("sessions", "contact")
@@ -96,6 +79,24 @@ where
             ticket,
         ),
     ]
+}
+
+fn list_doc() -> OperationDoc {
+    OperationDoc::new("contact.list", Method::GET, "/contacts", "Lists contact requests that wait")
+                .action("sessions", "contact")
+                .description(
+                    "Those that the agent was asked, or with `direction=outgoing` those that it asked. An owner's token \
+                     says of which of its agents.",
+                )
+                .auth(Auth::Any)
+                .query::<ListQuery>()
+                .reply::<PendingContacts>()
+                .errors(
+                    Class::Malformed,
+                    &["invalid_query", "invalid_direction", "invalid_limit", "invalid_cursor", "invalid_agent"],
+                )
+                .errors(Class::NotFound, &["not_found"])
+                .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
 }
 
 /// The query of `GET /contacts`.

@@ -72,10 +72,7 @@ impl Rooms {
             accounts.clone(),
             presence.clone(),
             cursors.clone(),
-            plenary_sessions::Config {
-                grace: settings.grace,
-                invitations_unanswered_max: settings.quota.invitations_unanswered_max(),
-            },
+            settings.sessions(),
         );
         accounts.set_consequences(Arc::new(sessions.clone()));
         let frames =

@@ -295,6 +295,12 @@ impl Settings {
         Ok(settings)
     }
 
+    /// What holds for sessions.
+    pub(crate) fn sessions(&self) -> plenary_sessions::Config {
+        let invitations_unanswered_max = self.quota.invitations_unanswered_max();
+        plenary_sessions::Config { grace: self.grace, invitations_unanswered_max }
+    }
+
     /// How the edge treats connections.
     pub(crate) fn edge(&self) -> anyhow::Result<plenary_edge::Config> {
         let mut config =

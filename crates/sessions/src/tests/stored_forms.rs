@@ -49,7 +49,6 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     let (ann, bob) = (handle("ann"), handle("bob"));
     let agent = || format!(r#"{{"id":"{ID}","agent":"@o.bob"}}"#);
     let moved = || AgentMoved { id: ID.into(), agent: bob.clone(), settles: None };
-    let owner = || Some("x".to_owned());
     let created = |topic: Option<&str>| {
         SessionEvent::SessionCreated(SessionCreated { creator: ann.clone(), topic: topic.map(str::to_owned) })
     };
@@ -63,16 +62,6 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             settles: None,
         })
     };
-    let offered = |settles| {
-        SessionEvent::AgentInvited(AgentInvited {
-            id: ID.into(),
-            invitee: bob.clone(),
-            by: ann.clone(),
-            inline: false,
-            offered: true,
-            settles,
-        })
-    };
     let left = |reason, forced| {
         SessionEvent::AgentLeft(AgentLeft {
             id: ID.into(),
@@ -81,13 +70,6 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             forced,
             settles: None,
         })
-    };
-    let settling = || AgentLeft {
-        id: ID.into(),
-        agent: bob.clone(),
-        reason: LeftReason::Left,
-        forced: true,
-        settles: owner(),
     };
     let ended = |by: Option<&AgentHandle>, joined| {
         SessionEvent::SessionEnded(SessionEnded { id: ID.into(), by: by.cloned(), joined })
@@ -105,21 +87,7 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
         ),
         (invited(false), "AgentInvited", format!("{by}}}"), ""),
         (invited(true), "AgentInvited", format!(r#"{by},"inline":true}}"#), ""),
-        (offered(None), "AgentInvited", format!(r#"{by},"offered":true}}"#), ""),
-        (offered(owner()), "AgentInvited", format!(r#"{by},"offered":true,"settles":"x"}}"#), ""),
         (SessionEvent::AgentJoined(moved()), "AgentJoined", agent(), ""),
-        (
-            SessionEvent::AgentJoined(AgentMoved { settles: owner(), ..moved() }),
-            "AgentJoined",
-            format!(r#"{{"id":"{ID}","agent":"@o.bob","settles":"x"}}"#),
-            "",
-        ),
-        (
-            SessionEvent::AgentLeft(settling()),
-            "AgentLeft",
-            format!(r#"{gone}:"left","forced":true,"settles":"x"}}"#),
-            "",
-        ),
         (SessionEvent::AgentDisconnected(moved()), "AgentDisconnected", agent(), ""),
         (SessionEvent::AgentReconnected(moved()), "AgentReconnected", agent(), ""),
         (left(LeftReason::Left, false), "AgentLeft", format!(r#"{gone}:"left"}}"#), ""),
@@ -141,8 +109,50 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     ]
 }
 
+/// What strangers offer, and what settles it.
+fn offers() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
+    let (ann, bob) = (handle("ann"), handle("bob"));
+    let owner = || Some("x".to_owned());
+    let moved = || AgentMoved { id: ID.into(), agent: bob.clone(), settles: None };
+    let offered = |settles| {
+        SessionEvent::AgentInvited(AgentInvited {
+            id: ID.into(),
+            invitee: bob.clone(),
+            by: ann.clone(),
+            inline: false,
+            offered: true,
+            settles,
+        })
+    };
+    let settling = || AgentLeft {
+        id: ID.into(),
+        agent: bob.clone(),
+        reason: LeftReason::Left,
+        forced: true,
+        settles: owner(),
+    };
+    let by = format!(r#"{{"id":"{ID}","invitee":"@o.bob","by":"@o.ann""#);
+    let gone = format!(r#"{{"id":"{ID}","agent":"@o.bob","reason""#);
+    vec![
+        (offered(None), "AgentInvited", format!(r#"{by},"offered":true}}"#), ""),
+        (offered(owner()), "AgentInvited", format!(r#"{by},"offered":true,"settles":"x"}}"#), ""),
+        (
+            SessionEvent::AgentJoined(AgentMoved { settles: owner(), ..moved() }),
+            "AgentJoined",
+            format!(r#"{{"id":"{ID}","agent":"@o.bob","settles":"x"}}"#),
+            "",
+        ),
+        (
+            SessionEvent::AgentLeft(settling()),
+            "AgentLeft",
+            format!(r#"{gone}:"left","forced":true,"settles":"x"}}"#),
+            "",
+        ),
+    ]
+}
+
 fn forms() -> impl Iterator<Item = (SessionEvent, &'static str, String, &'static str)> {
-    messages().into_iter().chain(others())
+    messages().into_iter().chain(others()).chain(offers())
 }
 
 #[test]

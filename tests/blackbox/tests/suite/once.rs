@@ -61,6 +61,11 @@ struct Scene {
     bob: Agent,
 }
 
+/// A body with one entry of an allowlist.
+fn entries(entry: &str) -> Value {
+    json!({"entries": [entry]})
+}
+
 impl Scene {
     async fn new(server: &Server) -> Self {
         let own = json!({"handle": "@nick.own", "self_service": true});
@@ -92,7 +97,15 @@ impl Scene {
         };
         let closed = server.closed("@nick.asked", &[]).await;
         let (accepted, declined) = (ask(&closed.handle).await, ask("@nick.own").await);
-        let entries = |entry: &str| json!({"entries": [entry]});
+        let mut rows = self.provisioning();
+        rows.extend(self.selves_and_contacts(&accepted, &declined));
+        rows
+    }
+
+    /// Owners and agents, by who provisions them.
+    fn provisioning(&self) -> Vec<Row> {
+        let Self { operator, owner, .. } = self;
+        let at = |name: &str, rest: &str| format!("/_admin/agents/@nick.{name}{rest}");
         vec![
             row(
                 "owner.create",
@@ -134,6 +147,14 @@ impl Scene {
                 (json!({"handle": "@a.d"}), json!({"handle": "@a.e"})),
             ),
             row("agent.unblock", Once, owner, ("DELETE", at("lists", "/blocks/@x.z")), OTHER()),
+        ]
+    }
+
+    /// An agent's own settings, organisations, contacts.
+    fn selves_and_contacts(&self, accepted: &str, declined: &str) -> Vec<Row> {
+        let Self { operator, owner, own, bob, .. } = self;
+        let member = |name: &str| format!("/_admin/orgs/there/members/~{name}");
+        vec![
             row(
                 "me.update",
                 Once,
@@ -215,7 +236,7 @@ impl Scene {
     }
 
     async fn context(&self) -> Vec<Row> {
-        let Self { operator, owner, nick, .. } = self;
+        let Self { owner, nick, .. } = self;
         let package = |id: &str, status: &str| {
             json!({
                 "package_id": id, "project_id": "p", "relay_version": "0.1", "title": id, "status": status,
@@ -236,8 +257,16 @@ impl Scene {
             owner.post("/v1/projects", json!({"project_id": project})).await.ok(201);
         }
         owner.post_empty("/v1/projects/opens/archive").await.ok(200);
+        let mut rows = self.projects();
+        rows.extend(self.packages(package));
+        rows.extend(self.facts(&begun, fact));
+        rows
+    }
+
+    /// Projects and who is in them.
+    fn projects(&self) -> Vec<Row> {
+        let Self { owner, nick, .. } = self;
         let p = |rest: &str| format!("/v1/projects/p{rest}");
-        let blob = "/v1/projects/p/blobs/44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
         vec![
             row(
                 "context.create_project",
@@ -263,6 +292,15 @@ impl Scene {
             row("context.unshare", Once, owner, ("DELETE", p("/members/@x.y")), OTHER()),
             row("context.archive", Once, owner, ("POST", "/v1/projects/closes/archive"), OTHER()),
             row("context.unarchive", Once, owner, ("POST", "/v1/projects/opens/unarchive"), OTHER()),
+        ]
+    }
+
+    /// Packages and contents.
+    fn packages(&self, package: impl Fn(&str, &str) -> Value) -> Vec<Row> {
+        let Self { operator, nick, .. } = self;
+        let p = |rest: &str| format!("/v1/projects/p{rest}");
+        let blob = "/v1/projects/p/blobs/44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+        vec![
             row(
                 "context.deposit",
                 Once,
@@ -284,6 +322,28 @@ impl Scene {
                 ("POST", "/v1/packages/reviewed/review"),
                 (json!({"status": "revision_requested"}), json!({"status": "complete"})),
             ),
+            row(
+                "context.put_blob",
+                Naturally(201, 200, "a content is named by what it is"),
+                nick,
+                ("PUT", blob),
+                (json!({}), Value::Null),
+            ),
+            row(
+                "context.import",
+                Naturally(200, 200, "each record is taken once"),
+                operator,
+                ("POST", "/v1/import"),
+                (package("taken", "complete"), Value::Null),
+            ),
+        ]
+    }
+
+    /// Facts and working sessions.
+    fn facts(&self, begun: &str, fact: impl Fn(&str, &str) -> Value) -> Vec<Row> {
+        let Self { nick, .. } = self;
+        let p = |rest: &str| format!("/v1/projects/p{rest}");
+        vec![
             row(
                 "context.assert_fact",
                 Once,
@@ -311,20 +371,6 @@ impl Scene {
                 nick,
                 ("PATCH", p(&format!("/sessions/{begun}"))),
                 (json!({}), json!({"x-other": 1})),
-            ),
-            row(
-                "context.put_blob",
-                Naturally(201, 200, "a content is named by what it is"),
-                nick,
-                ("PUT", blob),
-                (json!({}), Value::Null),
-            ),
-            row(
-                "context.import",
-                Naturally(200, 200, "each record is taken once"),
-                operator,
-                ("POST", "/v1/import"),
-                (package("taken", "complete"), Value::Null),
             ),
         ]
     }

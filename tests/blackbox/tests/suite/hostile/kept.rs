@@ -39,7 +39,7 @@ async fn a_data_directory_that_was_open_is_closed_at_the_start() {
     chmod(&data.join("blobs/left"), 0o644);
     let mut serve = home.start(&["serve", "--listen", "127.0.0.1:0", "--data", "data"]);
     serve.line_with("listening on").await;
-    assert_eq!(open_to_others(&data), [PathBuf::new(); 0]);
+    assert_eq!(open_to_others(&data), Vec::<PathBuf>::new());
 }
 
 #[tokio::test]
