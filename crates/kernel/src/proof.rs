@@ -113,5 +113,5 @@ mod tests {
         assert_eq!(answer, GOLDEN);
     }
 
-    const GOLDEN: &str = "";
+    const GOLDEN: &str = "ca2313edd6696a3028887f4dad042f48816f7af93c089be50ca882b885f3920a";
 }
