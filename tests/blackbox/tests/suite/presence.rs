@@ -111,7 +111,7 @@ async fn the_grace_can_end_a_session() {
     alice.leave(&id).await;
     bob.come_and_go().await;
     blackbox::eventually("the session ends", || async {
-        (alice.show(&id).await["state"] == "ended").then_some(())
+        (bob.show(&id).await["state"] == "ended").then_some(())
     })
     .await;
     assert_eq!(bob.status_of(&id, "@bob.bot").await, "left");

@@ -138,6 +138,7 @@ fn accounts() -> Vec<Row> {
         row("org.remove_member", &[("org", Owner), ("handle", Sovereign)], Rule::Hidden(NOT_ITS_OWNER)),
         row("contact.request", &[], Rule::Hidden(OUTSIDE))
             .body(|real| json!({"to": if real { "@nick.one" } else { "@nick.six" }})),
+        row("contact.list", &[], Rule::OfBearers),
         row("contact.accept", &[("id", Contact)], Rule::Hidden(OUTSIDE)),
         row("contact.decline", &[("id", Contact)], Rule::Hidden(OUTSIDE)),
         row("auth.ticket", &[], Rule::OfAgents),

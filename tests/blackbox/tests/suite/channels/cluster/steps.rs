@@ -119,7 +119,7 @@ async fn a_key_is_one_over_both() {
 async fn a_dead_token_ends_its_streams_at_the_other() {
     let Some(servers) = two("").await else { return };
     let (ann, bob) = (servers.a.agent("@nick.ann").await, servers.a.agent("@acme.bob").await);
-    let owner = servers.b.owner("third").await;
+    let owner = servers.b.owner("nick").await;
     let (ann_b, bob_b) = (ann.at(&servers.b), bob.at(&servers.b));
     let channel = channel(&ann).await;
     let path = format!("/agent-channel/{channel}/events/stream");
@@ -137,7 +137,7 @@ async fn a_dead_token_ends_its_streams_at_the_other() {
     refused(&answer, 401, "invalid_authorization");
     assert!(anns.ending().await.is_empty());
     assert!(at.elapsed() < REVOKED_MAX, "{:?}", at.elapsed());
-    servers.a.operator().post("/_admin/owners/third/rotate-token", json!({})).await.ok(200);
+    servers.a.operator().post("/_admin/owners/nick/rotate-token", json!({})).await.ok(200);
     let at = Instant::now();
     assert!(owners.ending().await.is_empty());
     assert!(at.elapsed() < REVOKED_MAX, "{:?}", at.elapsed());
