@@ -7,7 +7,7 @@ mod stage;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
-use stage::{Home, Server};
+use stage::{Home, Served, Server};
 
 const MADE: &str = r#"{"handle":"@nick.a","token":"pla_made","policy":"allowlist","allowlist":[]}"#;
 const SENT: &str = r#"{"message_id":"msg_01","sequence":4}"#;
@@ -54,27 +54,14 @@ fn errors_name_the_next_step_and_leave_standard_output_alone() {
 #[test]
 fn a_new_agents_token_is_kept_privately_and_used_from_then_on() {
     let home = Home::new("agent-add");
-    let server = Server::answering(&[("201 Created", MADE), ("200 OK", r#"{"sessions":[]}"#)]);
-    let add = home
-        .plenary(&server.url)
-        .args(["agent", "add", "@nick.a", "--policy", "open", "--allow", "@acme.*"])
-        .env("PLENARY_OPERATOR_TOKEN", "plo_x")
-        .output()
-        .unwrap();
-    assert_eq!(String::from_utf8(add.stdout).unwrap(), "@nick.a\n");
-    assert!(!String::from_utf8(add.stderr).unwrap().contains("pla_made"));
+    let served = Served::start(&home, "127.0.0.1:0");
+    let add = ["agent", "add", "@nick.a", "--policy", "open", "--allow", "@acme.*"];
+    let add = home.run(&served.url, &add);
+    assert_eq!((add.code, add.out.as_str()), (0, "@nick.a\n"), "{add:?}");
+    assert!(!add.err.contains("pla_"), "{add:?}");
     assert_eq!(home.tokens().metadata().unwrap().permissions().mode() & 0o777, 0o600);
-
-    assert_eq!(home.run(&server.url, &["use", "@nick.a"]).code, 0);
-    assert_eq!(home.run(&server.url, &["session", "list"]).code, 0);
-    let asked = server.asked();
-    assert_eq!(asked[0].line, "POST /_admin/agents");
-    assert!(asked[0].head.contains("authorization: bearer plo_x"));
-    let body: Value = serde_json::from_str(&asked[0].body).unwrap();
-    assert_eq!(body, serde_json::json!({"handle": "@nick.a", "policy": "open", "allowlist": ["@acme.*"]}));
-    assert_eq!(asked[1].line, "GET /sessions");
-    assert!(asked[1].head.contains("authorization: bearer pla_made"), "{}", asked[1].head);
-    assert!(asked[1].head.contains("x-asp-agent: @nick.a"), "{}", asked[1].head);
+    home.done(&served.url, &["use", "@nick.a"]);
+    assert!(home.done(&served.url, &["status"]).contains("accepted as @nick.a"));
 }
 
 #[test]
@@ -96,24 +83,23 @@ fn a_tokens_file_open_to_others_stops_everything_before_the_server_is_asked() {
 #[test]
 fn the_agent_of_a_directory_is_found_from_below_and_outweighed_by_environment_and_flag() {
     let home = Home::new("upward");
-    let server = Server::answering(&[("200 OK", r#"{"sessions":[]}"#)]);
+    let served = Served::start(&home, "127.0.0.1:0");
     for handle in ["@nick.file", "@nick.env", "@nick.flag"] {
-        let token = format!("pla_{handle}\n");
-        assert_eq!(home.run_with_input(&server.url, &["token", "add", handle], &token).code, 0);
+        home.done(&served.url, &["agent", "add", handle]);
     }
-    assert_eq!(home.run(&server.url, &["use", "@nick.file"]).code, 0);
+    home.done(&served.url, &["use", "@nick.file"]);
     let below = home.work().join("a/b");
     std::fs::create_dir_all(&below).unwrap();
-    let speak = |vars: &[(&str, &str)], args: &[&str]| {
-        let mut command = home.plenary(&server.url);
-        command.current_dir(&below).envs(vars.iter().copied()).args(["session", "list"]).args(args);
-        assert!(command.output().unwrap().status.success());
-        server.asked().pop().unwrap().head
+    let speaks = |vars: &[(&str, &str)], args: &[&str], handle: &str| {
+        let mut command = home.plenary(&served.url);
+        command.current_dir(&below).envs(vars.iter().copied()).arg("status").args(args);
+        let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert!(said.contains(&format!("accepted as {handle}")), "{said}");
     };
-    assert!(speak(&[], &[]).contains("x-asp-agent: @nick.file"));
+    speaks(&[], &[], "@nick.file");
     let environment = [("PLENARY_AS", "@nick.env")];
-    assert!(speak(&environment, &[]).contains("bearer pla_@nick.env"));
-    assert!(speak(&environment, &["--as", "@nick.flag"]).contains("bearer pla_@nick.flag"));
+    speaks(&environment, &[], "@nick.env");
+    speaks(&environment, &["--as", "@nick.flag"], "@nick.flag");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use plenary_log::{Log, open_memory};
 use serde_json::Value;
 use tower::ServiceExt;
 
-pub(crate) const OPERATOR: &str = "plo_test";
+pub(crate) const OPERATOR: &str = "plo_test-of-the-operator";
 
 /// The room of one process, and the log below.
 pub(crate) struct House {

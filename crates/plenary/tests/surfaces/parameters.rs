@@ -22,6 +22,7 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("channel.*", "after_id", "--after"),
     ("channel.*", "before_id", "--before"),
     ("channel.list", "include_closed", "--open"),
+    ("contact.list", "direction", "--outgoing"),
     ("context.assert_fact", "asserted_by", "--human"),
     ("context.assert_fact", "source_package_id", "--source"),
     ("context.assert_fact", "tags", "--tag"),
@@ -85,6 +86,7 @@ const WITHOUT: &[(&str, &str, &str)] = &[
     ("*", "limit", "the command reads every page"),
     ("agent.update", "self_service", "`agent add --self-service` decides it"),
     ("connect", "events", "the command reads the form that has both"),
+    ("contact.list", "agent", "it is the agent that speaks"),
     ("context.awaiting_review", "package_type", "`context pull`, of which this is the list of what waits"),
     ("context.awaiting_review", "parent", "the same"),
     ("context.create_project", "owner_id", "it is the owner of whoever makes it"),
@@ -116,6 +118,9 @@ const WITHOUT: &[(&str, &str, &str)] = &[
     ("run.run", "run_context", "for agents that ask agents"),
     ("run.run", "type", "it follows from the other arguments"),
     ("run.run", "wait", "the command follows the run"),
+    ("server.health", "challenge", "every command has a server of this machine prove itself"),
+    ("server.health", "key", "the same"),
+    ("server.health", "port", "the same"),
 ];
 
 #[test]
