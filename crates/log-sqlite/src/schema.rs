@@ -113,12 +113,18 @@ pub(crate) fn writer(file: &Path, options: Options) -> Result<Connection, OpenEr
 
 /// A connection that only reads.
 pub(crate) fn reader(file: &Path) -> Result<Connection, OpenError> {
+    let connection = unsettled(file)?;
+    settle(&connection, READER_CACHE_KIB)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+/// The same before anything of it is set, for a file of any format.
+fn unsettled(file: &Path) -> Result<Connection, OpenError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
     let connection = Connection::open_with_flags(file, flags)?;
     connection.busy_timeout(LOCK_WAIT)?;
-    settle(&connection, READER_CACHE_KIB)?;
-    connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
 
@@ -126,10 +132,9 @@ pub(crate) fn reader(file: &Path) -> Result<Connection, OpenError> {
 pub(crate) fn looking(file: &Path) -> Result<Connection, OpenError> {
     // Told apart from a file that can't be opened.
     std::fs::metadata(file).map_err(OpenError::Io)?;
-    let connection = reader(file)?;
-    let (found, known) = (format(&connection, file)?, STEPS.len());
+    let (found, known) = (format(&unsettled(file)?, file)?, STEPS.len());
     if i64::try_from(known) == Ok(found) {
-        Ok(connection)
+        reader(file)
     } else {
         Err(OpenError::OlderFormat { found, known })
     }

@@ -147,9 +147,10 @@ impl Offers {
             let max = READ_ROWS_MAX.min(self.max - count);
             let rows = self.log.read_index(OFFERED_BY, &prefix, Some(&after), max, Order::Ascending).await?;
             count += rows.len();
+            let is_full_page = rows.len() == max;
             match rows.into_iter().next_back() {
-                Some(last) => after = last.key,
-                None => return Ok(false),
+                Some(last) if is_full_page => after = last.key,
+                _ => return Ok(false),
             }
         }
         Ok(true)

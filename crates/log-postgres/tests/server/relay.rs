@@ -62,7 +62,8 @@ impl Relay {
 }
 
 fn through(config: &Config, port: u16) -> String {
-    let mut url = format!("host=127.0.0.1 port={port}");
+    // Commits are looked for in what passes, which TLS would hide.
+    let mut url = format!("host=127.0.0.1 port={port} sslmode=disable");
     for (name, value) in [("user", config.get_user()), ("dbname", config.get_dbname())] {
         if let Some(value) = value {
             url += &format!(" {name}='{value}'");
