@@ -35,6 +35,8 @@ pub(crate) struct Sizes {
     pub(crate) news: usize,
     /// Idle connections.
     pub(crate) idle: usize,
+    /// Readers of large answers who read nothing.
+    pub(crate) slow: usize,
     /// Packages among which some are found.
     pub(crate) packages: u64,
     /// Events in the grown log.
@@ -53,6 +55,7 @@ impl Sizes {
             sessions: 100_000,
             news: 1_000,
             idle: 10_000,
+            slow: 900,
             packages: 100_000,
             grown: if args.full { 10_000_000 } else { 1_000_000 },
         };
@@ -69,6 +72,7 @@ impl Sizes {
             sessions: 2_000,
             news: 100,
             idle: 500,
+            slow: 100,
             packages: 2_000,
             grown: 20_000,
         }

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The operator's token of every server here.
-pub(crate) const OPERATOR: &str = "plo_bench";
+pub(crate) const OPERATOR: &str = "the-operator-of-the-bench";
 /// How long a server may take to end when it is asked to.
 const STOP_MAX: Duration = Duration::from_secs(15);
 
@@ -98,10 +98,19 @@ impl Listening {
 
     /// Its resident memory, in KiB.
     pub(crate) fn resident_kib(&self) -> Result<u64> {
+        self.memory_kib("VmRSS:")
+    }
+
+    /// The most that was ever resident, in KiB.
+    pub(crate) fn peak_kib(&self) -> Result<u64> {
+        self.memory_kib("VmHWM:")
+    }
+
+    fn memory_kib(&self, name: &str) -> Result<u64> {
         let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
         let number = line.and_then(|line| line.split_whitespace().next());
-        number.context("the process has ended")?.parse().context("VmRSS is a number")
+        number.context("the process has ended")?.parse().with_context(|| format!("{name} is a number"))
     }
 
     /// Asks it to stop, and waits.

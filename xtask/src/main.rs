@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod console;
+mod count;
 mod needs;
 mod process;
 mod suite;
@@ -25,6 +26,8 @@ struct Cli {
 enum Task {
     /// Measure speed and size against bare limits, and write docs/benchmarks.md
     Bench(bench::Args),
+    /// Count lines of code per crate
+    Count(count::Args),
     /// Run every check and test; installs what is missing
     Test(suite::Args),
     /// Check the rules that the compiler does not know
@@ -34,6 +37,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
         Task::Bench(args) => bench::run(&args),
+        Task::Count(args) => count::run(&args),
         Task::Test(args) => suite::run(&args),
         Task::Tidy(args) => tidy::run(&args),
     };

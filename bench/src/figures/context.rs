@@ -16,7 +16,7 @@ use crate::{
     load::{Drawn, HttpConnection, between, bulk, depositing, now_ns, one, request},
     process::OPERATOR,
     report::{Goal, Row, Series, Unit},
-    world::World,
+    world::{World, agents},
 };
 
 /// The project of all packages.
@@ -28,7 +28,8 @@ const BULK: u64 = 20_000;
 
 pub(super) async fn deposits(bench: &mut Bench) -> Result<Vec<Row>> {
     let (limit, server) = (bench.sqlwal()?, bench.server()?);
-    let requests = || (0..PUBLISHERS as u64).map(|nth| depositing(PROJECT, nth, OPERATOR));
+    let token = author(server.address()).await?;
+    let requests = || (0..PUBLISHERS as u64).map(|nth| depositing(PROJECT, nth, &token));
     let mut bare = World::sending(limit.address(), requests()).await?;
     let mut world = World::sending(server.address(), requests()).await?;
     let mut turns = Turns::default();
@@ -47,9 +48,11 @@ pub(super) async fn deposits(bench: &mut Bench) -> Result<Vec<Row>> {
 pub(super) async fn finding(bench: &mut Bench) -> Result<Vec<Row>> {
     let server = bench.server()?;
     let at = server.address();
-    let waited = deposit_all(bench, at).await?;
-    let latest = |_: u64| of("packages?mode=latest");
-    let orient = |_: u64| of("orient?window_days=36500");
+    let token = author(at).await?;
+    let waited = deposit_all(bench, at, &token).await?;
+    let relevant = |nth| relevant(nth, &token);
+    let latest = |_: u64| of("packages?mode=latest", &token);
+    let orient = |_: u64| of("orient?window_days=36500", &token);
     let ways: [Asked<'_>; 3] = [
         ("mode=relevant, 1 to 6 words", &relevant, 5_000.0, Some(20_000.0)),
         ("mode=latest", &latest, 5_000.0, Some(5_000.0)),
@@ -64,29 +67,37 @@ pub(super) async fn finding_meaning(bench: &mut Bench) -> Result<Vec<Row>> {
     let source = format!("openai:http://{}/v1?model=bench", model.address());
     let server = bench.server_with(&["--embeddings", &source])?;
     let at = server.address();
-    let waited = deposit_all(bench, at).await?;
+    let token = author(at).await?;
+    let waited = deposit_all(bench, at, &token).await?;
+    let relevant = |nth| relevant(nth, &token);
     let ways: [Asked<'_>; 1] = [("mode=relevant, hybrid, 8 vectors a package", &relevant, 25_000.0, None)];
     measured(bench, at, &ways, waited).await
 }
 
-fn of(path: &str) -> Vec<u8> {
-    request("GET", &format!("/v1/projects/{PROJECT}/{path}"), OPERATOR, b"")
+/// The token of the agent whose packages they are.
+async fn author(server: SocketAddr) -> Result<String> {
+    Ok(agents(server, "author", 1).await?.remove(0).token)
 }
 
-fn relevant(nth: u64) -> Vec<u8> {
+fn of(path: &str, token: &str) -> Vec<u8> {
+    request("GET", &format!("/v1/projects/{PROJECT}/{path}"), token, b"")
+}
+
+fn relevant(nth: u64, token: &str) -> Vec<u8> {
     let words = Drawn::of(!nth).words(1 + usize::try_from(nth % 6).unwrap_or(0));
-    of(&format!("packages?mode=relevant&query={}", words.replace(' ', "+")))
+    of(&format!("packages?mode=relevant&query={}", words.replace(' ', "+")), token)
 }
 
 /// Deposits all packages; for how many seconds it is waited until they are found.
-async fn deposit_all(bench: &Bench, at: SocketAddr) -> Result<f64> {
+async fn deposit_all(bench: &Bench, at: SocketAddr, token: &str) -> Result<f64> {
     let count = bench.sizes.packages;
     console::say(&format!("    depositing {count} packages"));
     let mut made = 0;
     while made < count {
         let some = made..count.min(made + BULK);
         made = some.end;
-        bulk(at, some.map(|nth| depositing(PROJECT, nth, OPERATOR))).await?;
+        let token = token.to_owned();
+        bulk(at, some.map(move |nth| depositing(PROJECT, nth, &token))).await?;
     }
     found_all(at).await
 }

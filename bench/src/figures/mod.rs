@@ -25,6 +25,7 @@ mod reconnect;
 mod replay;
 mod runs;
 mod send;
+mod slow;
 mod tools;
 
 pub(crate) use growth::Grown;
@@ -32,7 +33,7 @@ pub(crate) use growth::Grown;
 /// Every figure; `limits` are the bare ones that no other shows.
 const FIGURES: &[&str] = &[
     "limits", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13", "P15", "P16",
-    "P17",
+    "P17", "P18",
 ];
 
 /// Measures what was asked for.
@@ -87,6 +88,7 @@ async fn figure(id: &str, bench: &mut Bench, table: &mut Table) -> Result<Vec<Ro
         "P15" => Box::pin(runs::measure(bench)).await,
         "P16" => Box::pin(tools::measure(bench)).await,
         "P17" => Box::pin(hook::measure(bench)).await,
+        "P18" => Box::pin(slow::measure(bench)).await,
         _ => bail!("no figure {id}"),
     }
 }

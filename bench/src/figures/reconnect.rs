@@ -2,14 +2,14 @@
 //! nothing is in its memory, and so that the agent's going makes no news of its own.
 //! Must not know: one session with much news.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 
 use anyhow::{Result, ensure};
 
 use super::growth::{CONFIRMED, Grown};
 use crate::{
     bench::Bench,
-    load::{Readers, Watch, between, bulk, one},
+    load::{Readers, Watch, between, bulk, one, request},
     report::{Goal, Row, Series, Unit},
     world::{creation, member, sending},
 };
@@ -35,6 +35,10 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
         many.take(bench, &large, news, 0).await?;
         far.take(bench, &large, news, BETWEEN).await?;
     }
+    let mut inbox = Series::default();
+    for _ in 0..bench.sizes.rounds {
+        inbox.0.push(first_inbox(bench, &large, news).await?);
+    }
     let row = |what: String, figure, limit: &Series, goal| Row {
         id: "P8",
         what,
@@ -51,7 +55,32 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
         row("the same, all events".to_owned(), many.all, &few.all, Goal::AtMost(150.0)),
         row(format!("{also}: first event"), far.first, &few.first, Goal::AtMost(30.0)),
         row("that, all events".to_owned(), far.all, &few.all, Goal::AtMost(150.0)),
+        Row {
+            id: "P8",
+            what: format!("first `GET /inbox` of that agent after a start, with news in {news}"),
+            unit: Unit::Millis,
+            figure: inbox,
+            limit: None,
+            goal: Goal::AtMost(100.0),
+            note: String::new(),
+        },
     ])
+}
+
+/// How long the first inbox takes after a start, in milliseconds: nothing of the agent is in memory.
+async fn first_inbox(bench: &Bench, grown: &Grown, news: usize) -> Result<f64> {
+    let server = grown.server(bench)?;
+    let step = grown.sessions.len() / news;
+    let of_news = grown.clone();
+    bulk(server.address(), (0..news).map(move |nth| of_news.news(nth * step))).await?;
+    server.stop().await?;
+    let server = grown.server(bench)?;
+    let begin = Instant::now();
+    let inbox = one(server.address(), &request("GET", "/inbox", &grown.hub.token, b"")).await?;
+    let took = begin.elapsed().as_secs_f64() * 1e3;
+    ensure!(!inbox.is_empty(), "the inbox is empty");
+    server.stop().await?;
+    Ok(took)
 }
 
 impl Returns {

@@ -1,12 +1,10 @@
 //! Many requests as fast as a few connections carry them, for what a figure needs before it begins.
 //! Must not know: what they make.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{net::SocketAddr, sync::Arc};
 
 use anyhow::{Result, bail, ensure};
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use super::HttpConnection;
@@ -27,7 +25,7 @@ pub(crate) async fn bulk(
             let mut connection = HttpConnection::open(address).await?;
             let mut replies = Vec::new();
             loop {
-                let next = requests.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let next = requests.lock().next();
                 let Some((nth, request)) = next else { return Ok::<_, anyhow::Error>(replies) };
                 let (status, body) = connection.exchange(&request).await?;
                 if !(200..300).contains(&status) {

@@ -23,7 +23,7 @@ pub(crate) use packages::{Drawn, depositing};
 pub(crate) use publish::{Publisher, Sent, closed_loop};
 pub(crate) use receive::{Readers, Seen, Watch};
 pub(crate) use split::Framing;
-pub(crate) use stall::stall;
+pub(crate) use stall::{stall, unread};
 
 /// Octets of a message's content, the stamp included.
 pub(crate) const PAYLOAD_OCTETS: usize = 300;
@@ -58,6 +58,11 @@ pub(crate) fn content() -> Vec<u8> {
 /// The body of `POST /sessions/{id}/messages`.
 pub(crate) fn message_body() -> Vec<u8> {
     [&b"{"[..], BEFORE_CONTENT, &content(), b"\"}"].concat()
+}
+
+/// The same with so many bytes of content.
+pub(crate) fn large_message_body(bytes: usize) -> Vec<u8> {
+    [&b"{"[..], BEFORE_CONTENT, &vec![b'x'; bytes], b"\"}"].concat()
 }
 
 /// The frame that its sender says about itself, to all sessions of this handle.

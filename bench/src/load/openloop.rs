@@ -1,13 +1,10 @@
 //! An open loop: messages leave at their time, whatever became of the ones before, so that a server that stands
 //! still is not asked less. Must not know: who receives.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
+use parking_lot::Mutex;
 use tokio::{
     task::JoinSet,
     time::{Instant, MissedTickBehavior, interval_at},
@@ -31,7 +28,7 @@ pub(crate) async fn open_loop(
     let idle = Arc::new(Mutex::new(Vec::new()));
     for _ in 0..CONNECTIONS {
         let publisher = Publisher::open(address, request.to_vec()).await?;
-        idle.lock().unwrap_or_else(PoisonError::into_inner).push(publisher);
+        idle.lock().push(publisher);
     }
     let mut ticks = interval_at(Instant::now() + period, period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
@@ -40,7 +37,7 @@ pub(crate) async fn open_loop(
         let due = ticks.tick().await;
         let late = due.elapsed();
         ensure!(late < LATE_MAX, "the load generator was {late:?} late: this machine is too busy");
-        let next = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let next = idle.lock().pop();
         let mut publisher = match next {
             Some(publisher) => publisher,
             None => Publisher::open(address, request.to_vec()).await?,
@@ -49,7 +46,7 @@ pub(crate) async fn open_loop(
         let idle = idle.clone();
         tasks.spawn(async move {
             publisher.send().await?;
-            idle.lock().unwrap_or_else(PoisonError::into_inner).push(publisher);
+            idle.lock().push(publisher);
             Ok::<_, anyhow::Error>(())
         });
         while let Some(done) = tasks.try_join_next() {

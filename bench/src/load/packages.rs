@@ -78,7 +78,7 @@ pub(crate) fn package(project: &str, nth: u64) -> String {
         text,
         "\"relay_version\":\"0.1\",\"title\":\"{}\",\"status\":\"complete\",\"package_type\":\"standard\",\
          \"review_type\":\"none\",\"created_at\":\"2026-04-{day:02}T12:{minute:02}:{second:02}Z\",\
-         \"created_by\":{{\"id\":\"bench\",\"type\":\"agent\"}},\"decisions_made\":[\"{}\",\"{}\"],",
+         \"created_by\":{{\"id\":\"@bench.author0\",\"type\":\"agent\"}},\"decisions_made\":[\"{}\",\"{}\"],",
         drawn.words(6),
         drawn.words(10),
         drawn.words(10),

@@ -4,13 +4,14 @@
 use std::{
     net::SocketAddr,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -180,9 +181,7 @@ impl Readers {
 
     /// The latencies since the last call, all together.
     pub(crate) fn take_latencies(&self) -> Vec<u64> {
-        let take = |seen: &Arc<Seen>| {
-            std::mem::take(&mut *seen.latencies.lock().unwrap_or_else(PoisonError::into_inner))
-        };
+        let take = |seen: &Arc<Seen>| std::mem::take(&mut *seen.latencies.lock());
         self.seen.iter().flat_map(take).collect()
     }
 }
@@ -254,7 +253,7 @@ impl Receiver {
         if self.timed.load(Relaxed) {
             let at = stamp_in(payload).unwrap_or(0);
             let sent = read_stamp(payload, at).context("a message without a stamp")?;
-            seen.latencies.lock().unwrap_or_else(PoisonError::into_inner).push(now.saturating_sub(sent));
+            seen.latencies.lock().push(now.saturating_sub(sent));
         }
         Ok(())
     }

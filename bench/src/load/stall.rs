@@ -10,11 +10,16 @@ use super::{receive::ask, request};
 /// So small that the server soon feels it.
 const RECEIVE_OCTETS: u32 = 4_096;
 
-/// Opens a stream of server-sent events; it stalls for as long as the socket is kept.
-pub(crate) async fn stall(address: SocketAddr, path: &str, token: &str) -> Result<TcpStream> {
+/// Connects with so small a buffer that the server soon feels that nobody reads.
+pub(crate) async fn unread(address: SocketAddr) -> Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     socket.set_recv_buffer_size(RECEIVE_OCTETS)?;
-    let mut stream = socket.connect(address).await?;
+    Ok(socket.connect(address).await?)
+}
+
+/// Opens a stream of server-sent events; it stalls for as long as the socket is kept.
+pub(crate) async fn stall(address: SocketAddr, path: &str, token: &str) -> Result<TcpStream> {
+    let mut stream = unread(address).await?;
     ask(&mut stream, &request("GET", path, token, b""), b"HTTP/1.1 200 ").await?;
     Ok(stream)
 }

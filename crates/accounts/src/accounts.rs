@@ -5,13 +5,14 @@ use std::{
     collections::HashSet,
     future::Future,
     pin::Pin,
-    sync::{Arc, OnceLock, RwLock},
+    sync::{Arc, OnceLock},
 };
 
-use plenary_engine::{Clock, ExecuteError, LookedUp, Room, Streams};
-use plenary_hub::Observer;
-use plenary_kernel::{AgentHandle, OwnerName, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Condition, Fault, Log, Order, StoredEvent};
+use parking_lot::RwLock;
+use plenary_engine::{ExecuteError, LookedUp, Room, Streams};
+use plenary_hub::{Observer, Presence};
+use plenary_kernel::{AgentHandle, Clock, OwnerName, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Condition, Fault, HighWater, Log, Order, StoredEvent};
 
 use crate::{
     Actor, Authority, Consequences, Known, KnownOwner, Rejection, TokenDigest,
@@ -21,7 +22,6 @@ use crate::{
     },
     authentication::Bearers,
     contact::ContactRoom,
-    hearing::Hearing,
     index::{AGENTS, BLOCKED_BY, TOKENS},
     limits::AGENTS_PER_OWNER_MAX,
     org::OrgRoom,
@@ -45,6 +45,7 @@ impl From<ExecuteError<Rejection>> for Failure {
         match error {
             ExecuteError::Rejected(rejection) => Self::Rejected(rejection),
             ExecuteError::KeyReused => Self::Rejected(Rejection::KeyReused),
+            ExecuteError::OverQuota(exceeded) => Self::Fault(exceeded.without_payer()),
             ExecuteError::Fault(fault) => Self::Fault(fault),
         }
     }
@@ -62,9 +63,10 @@ struct Inner {
     operator: TokenDigest,
     bearers: Bearers,
     reaches: Reaches,
-    hearing: Hearing,
+    heard: HighWater,
     consequences: OnceLock<Arc<dyn Consequences>>,
     hosted: RwLock<HashSet<AgentHandle>>,
+    presence: OnceLock<Arc<Presence>>,
 }
 
 impl Accounts {
@@ -79,9 +81,10 @@ impl Accounts {
             operator,
             bearers: Bearers::default(),
             reaches: Reaches::default(),
-            hearing: Hearing::default(),
+            heard: HighWater::default(),
             consequences: OnceLock::new(),
             hosted: RwLock::default(),
+            presence: OnceLock::new(),
         }))
     }
 
@@ -89,6 +92,14 @@ impl Accounts {
     /// wait for [`Accounts::sweep`].
     pub fn set_consequences(&self, consequences: Arc<dyn Consequences>) {
         let _ = self.0.consequences.set(consequences);
+    }
+    /// Says who knows which agents are connected. The first call counts; until then none is.
+    pub fn set_presence(&self, presence: Arc<Presence>) {
+        let _ = self.0.presence.set(presence);
+    }
+    /// Whether an agent has a live connection to this process.
+    pub(crate) fn is_online(&self, handle: &AgentHandle) -> bool {
+        self.0.presence.get().is_some_and(|presence| presence.is_online(handle))
     }
     pub(crate) fn consequences(&self) -> Option<&Arc<dyn Consequences>> {
         self.0.consequences.get()
@@ -123,8 +134,9 @@ impl Accounts {
     pub(crate) fn reaches(&self) -> &Reaches {
         &self.0.reaches
     }
-    pub(crate) fn hearing(&self) -> &Hearing {
-        &self.0.hearing
+    /// Everything up to here was taken note of.
+    pub(crate) fn heard(&self) -> &HighWater {
+        &self.0.heard
     }
 
     /// An agent: at least everything that this process has committed of it.
@@ -176,7 +188,8 @@ impl Accounts {
                     .parse()
                     .map_err(|_| Fault::Corrupt(format!("{} in {BLOCKED_BY}", row.key)))?;
                 // The state decides: the index keeps the rows of deleted blockers.
-                if let Some(since) = self.agent(&blocker).await?.state.blocks_since(blocked) {
+                let known = self.agent(&blocker).await?;
+                if let Some(since) = known.state.blocks_since(blocked).filter(|_| known.state.is_live()) {
                     blockers.push((blocker, since.version));
                 }
             }
@@ -301,7 +314,9 @@ impl Observer for Accounts {
         for event in events {
             self.observe(event);
         }
-        self.hearing().heard(events);
+        if let Some(last) = events.last() {
+            self.heard().raise(last.position);
+        }
         Box::pin(std::future::ready(()))
     }
 }

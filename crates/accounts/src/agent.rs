@@ -6,6 +6,7 @@ mod decide;
 #[cfg(test)]
 mod decide_tests;
 pub mod event;
+pub mod profile;
 pub mod state;
 
 use bytes::Bytes;
@@ -31,7 +32,7 @@ impl Room for AgentRoom {
     type State = AgentState;
     type Event = AgentEvent;
     const CATEGORY: &'static str = "accounts.agent";
-    const SNAPSHOT_FORM: u16 = 1;
+    const SNAPSHOT_FORM: u16 = 2;
 
     fn encode(event: &AgentEvent) -> NewEvent {
         event.encode()
@@ -112,6 +113,7 @@ pub(crate) struct Registering<'a> {
 }
 
 impl Command<AgentRoom> for Registering<'_> {
+    const NAME: &'static str = "register";
     type Reply = Registered;
     type Rejection = Rejection;
     type Facts = RegisterFacts;
@@ -161,6 +163,7 @@ pub(crate) struct Editing<'a> {
 }
 
 impl Command<AgentRoom> for Editing<'_> {
+    const NAME: &'static str = "edit";
     type Reply = Edited;
     type Rejection = Rejection;
     type Facts = EditFacts;
@@ -170,7 +173,7 @@ impl Command<AgentRoom> for Editing<'_> {
         let authority_holds = self.accounts.holds_for_agent(&self.command.authority, &mut conditions).await?;
         let token_exists = match &self.command.edit {
             AgentEdit::RotateToken(new) => self.accounts.is_taken(new).await?,
-            AgentEdit::Configure { .. }
+            AgentEdit::Configure(_)
             | AgentEdit::Allow(_)
             | AgentEdit::Disallow(_)
             | AgentEdit::Block(_)

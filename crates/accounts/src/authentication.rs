@@ -2,13 +2,12 @@
 //! bearer's own state every time, so that a revoked token is dead the moment its event is.
 //! Must not know: HTTP.
 
-use plenary_kernel::{AgentHandle, proof::Challenge};
-use plenary_log::{Fault, Order, StoredEvent};
+use plenary_kernel::proof::Challenge;
+use plenary_log::{Fault, Order};
 use quick_cache::sync::Cache;
 
 use crate::{
     Accounts, Actor, Principal, TokenDigest, Who,
-    agent::{AgentRoom, event::AgentEvent},
     index::TOKENS,
     limits::{BEARERS_CACHED_MAX, TOKEN_OCTETS_MAX},
 };
@@ -110,22 +109,5 @@ impl Accounts {
             Who::Owner(owner) => self.fresh_owner(owner).await?.state.accepts_token(digest),
             Who::Agent(agent) => self.fresh_agent(agent).await?.state.accepts_token(digest),
         })
-    }
-}
-
-/// The agent whose open connections must look again at what they may do: its token died with this event, or
-/// somebody has blocked it, or does so no longer.
-#[must_use]
-pub fn concerned(event: &StoredEvent) -> Option<AgentHandle> {
-    if event.stream.category() != <AgentRoom as plenary_engine::Room>::CATEGORY {
-        return None;
-    }
-    match AgentEvent::decode(event).ok()? {
-        AgentEvent::TokenRotated(_) | AgentEvent::AgentDeleted(_) => event.stream.id().parse().ok(),
-        AgentEvent::AgentBlocked(event) | AgentEvent::AgentUnblocked(event) => Some(event.blocked),
-        AgentEvent::AgentRegistered(_)
-        | AgentEvent::AgentConfigured(_)
-        | AgentEvent::EntriesAllowed(_)
-        | AgentEvent::EntriesDisallowed(_) => None,
     }
 }

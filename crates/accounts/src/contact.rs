@@ -72,6 +72,7 @@ struct Requesting<'a> {
 }
 
 impl Command<ContactRoom> for Requesting<'_> {
+    const NAME: &'static str = "request";
     type Reply = ();
     type Rejection = Rejection;
     type Facts = ContactFacts;
@@ -122,6 +123,7 @@ struct Answering<'a> {
 }
 
 impl Command<ContactRoom> for Answering<'_> {
+    const NAME: &'static str = "answer";
     type Reply = ();
     type Rejection = Rejection;
     type Facts = ContactFacts;

@@ -8,11 +8,12 @@ use axum::{
 use http::{HeaderMap, header, request::Parts};
 use plenary_edge::{Allowance, Asker};
 use plenary_kernel::{AgentHandle, Refusal};
+use plenary_room::{fault_refusal, house_error};
 use serde::Deserialize;
 
 use crate::{
     Accounts, Acting, Actor, Authority, Principal, TokenDigest, Who,
-    answer::{asp_error, fault_refusal, invalid_authorization, missing_authorization},
+    answer::{invalid_authorization, missing_authorization},
 };
 
 /// Where a request may carry its credentials.
@@ -101,13 +102,13 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let accounts = Accounts::from_ref(state);
-        let principal = presented(&accounts, parts, Credentials::Header).await.map_err(asp_error)?;
-        agrees(&principal, &parts.headers).map_err(asp_error)?;
+        let principal = presented(&accounts, parts, Credentials::Header).await.map_err(house_error)?;
+        agrees(&principal, &parts.headers).map_err(house_error)?;
         // What writes is checked again inside its append; what only reads has no append.
         if parts.method.is_safe() {
-            still_valid(&accounts, &principal).await.map_err(asp_error)?;
+            still_valid(&accounts, &principal).await.map_err(house_error)?;
         }
-        admit(parts, Some(&principal)).await.map_err(asp_error)?;
+        admit(parts, Some(&principal)).await.map_err(house_error)?;
         Ok(Self(principal))
     }
 }
@@ -121,7 +122,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let Caller(principal) = Caller::from_request_parts(parts, state).await?;
-        as_agent(principal).map_err(asp_error)
+        as_agent(principal).map_err(house_error)
     }
 }
 
@@ -135,8 +136,8 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let accounts = Accounts::from_ref(state);
         let principal =
-            identify(parts, &accounts, Credentials::HeaderTicketOrToken).await.map_err(asp_error)?;
-        as_agent(principal).map(Self).map_err(asp_error)
+            identify(parts, &accounts, Credentials::HeaderTicketOrToken).await.map_err(house_error)?;
+        as_agent(principal).map(Self).map_err(house_error)
     }
 }
 

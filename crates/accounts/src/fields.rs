@@ -5,12 +5,16 @@
 use std::{collections::BTreeSet, ops::RangeInclusive, str::FromStr};
 
 use plenary_edge::StrictJson;
-use plenary_kernel::{AgentHandle, AllowEntry, Malformed, OwnerName, Refusal};
+use plenary_kernel::{AgentHandle, AllowEntry, Malformed, OwnerName, Refusal, text};
 use serde_json::{Map, Value};
 
 use crate::{
     Policy, Token,
-    limits::{ROLES_PER_MEMBER_MAX, TOKEN_OCTETS_MAX, TOKEN_OCTETS_MIN},
+    agent::profile::{ProfileChange, Visibility},
+    limits::{
+        CARD_BYTES_MAX, DESCRIPTION_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, ROLES_PER_MEMBER_MAX,
+        SEARCH_CHARS_MAX, SEARCH_CHARS_MIN, TOKEN_OCTETS_MAX, TOKEN_OCTETS_MIN,
+    },
     org::state::Role,
 };
 
@@ -122,6 +126,52 @@ impl Fields {
         }
     }
 
+    /// The members of a profile. Unlike elsewhere null is not absent: it removes a text.
+    pub(crate) fn profile(&self) -> Result<ProfileChange, Refusal> {
+        let line = |text: &str, chars_max: usize| {
+            if text.chars().count() > chars_max {
+                return Err(format!("must have at most {chars_max} characters"));
+            }
+            text::check_line(text)
+        };
+        let display_name = self.described("display_name", "invalid_display_name", |name| match name {
+            "" => Err("must not be empty; null removes it".to_owned()),
+            name => line(name, DISPLAY_NAME_CHARS_MAX),
+        })?;
+        let description =
+            self.described("description", "invalid_description", |text| line(text, DESCRIPTION_CHARS_MAX))?;
+        let card_body = self.described("card_body", "invalid_card_body", card)?;
+        let visibility = match self.get("visibility").map(Value::as_str) {
+            None => None,
+            Some(Some("public")) => Some(Visibility::Public),
+            Some(Some("private")) => Some(Visibility::Private),
+            Some(_) => {
+                let text = "visibility must be public or private.";
+                return Err(Refusal::malformed("invalid_visibility", text));
+            }
+        };
+        Ok(ProfileChange { display_name, description, card_body, visibility })
+    }
+
+    /// A text of a profile; the empty text for null.
+    fn described(
+        &self,
+        name: &str,
+        code: &'static str,
+        check: impl FnOnce(&str) -> Result<(), String>,
+    ) -> Result<Option<String>, Refusal> {
+        let why = match self.0.get(name) {
+            None => return Ok(None),
+            Some(Value::Null) => return Ok(Some(String::new())),
+            Some(Value::String(text)) => match check(text) {
+                Ok(()) => return Ok(Some(text.clone())),
+                Err(why) => why,
+            },
+            Some(_) => "must be a string".to_owned(),
+        };
+        Err(Refusal::malformed(code, format!("{name} {why}.")))
+    }
+
     /// So many entries of an allowlist; wrong, too many or too few it is `invalid_allowlist_entry`.
     pub(crate) fn entries(
         &self,
@@ -156,6 +206,30 @@ impl Fields {
         let read = strings.into_iter().map(str::parse).collect::<Result<_, _>>();
         read.map_err(|wrong| Refusal::malformed(code, format!("{name}: {wrong}.")))
     }
+}
+
+/// Markdown has lines and tabs; what else a reader does not see is refused as elsewhere.
+fn card(text: &str) -> Result<(), String> {
+    if text.len() > CARD_BYTES_MAX {
+        return Err(format!("must have at most {CARD_BYTES_MAX} bytes"));
+    }
+    let shown = |c: char| matches!(c, '\n' | '\r' | '\t');
+    text::hidden(text).find(|(_, c)| !shown(*c)).map_or(Ok(()), |(_, c)| {
+        Err(format!(
+            "must not hold control, direction or invisible characters; it holds U+{:04X}",
+            u32::from(c)
+        ))
+    })
+}
+
+/// The text of a search, `q`, in lower case.
+///
+/// # Errors
+/// 400 `invalid_query`.
+pub fn searched_text(q: Option<&str>) -> Result<String, Refusal> {
+    let q = q.filter(|q| (SEARCH_CHARS_MIN..=SEARCH_CHARS_MAX).contains(&q.chars().count()));
+    let why = || format!("q must be a text of {SEARCH_CHARS_MIN} to {SEARCH_CHARS_MAX} characters.");
+    q.map(str::to_lowercase).ok_or_else(|| Refusal::malformed("invalid_query", why()))
 }
 
 #[cfg(test)]
@@ -219,6 +293,42 @@ mod tests {
             assert_eq!(code(token(wrong).token("token")), "invalid_token");
         }
         assert_eq!(code(token(1).seeded_token("token")), "fine");
+    }
+
+    #[test]
+    fn a_profile_has_its_limits_and_no_hidden_characters() {
+        let said = |name: &str, text: &str| {
+            let member = Map::from_iter([(name.to_owned(), Value::from(text))]);
+            code(Fields::new(member).profile())
+        };
+        for (name, max, wrong) in [
+            ("display_name", DISPLAY_NAME_CHARS_MAX, "invalid_display_name"),
+            ("description", DESCRIPTION_CHARS_MAX, "invalid_description"),
+        ] {
+            assert_eq!(said(name, &"ä".repeat(max)), "fine");
+            for text in [&*"x".repeat(max + 1), "two\nlines", "\u{202e}txt.exe", "zero\u{200b}width"] {
+                assert_eq!(said(name, text), wrong, "{text:?}");
+            }
+        }
+        assert_eq!(said("card_body", &"x".repeat(CARD_BYTES_MAX)), "fine");
+        assert_eq!(said("card_body", "# Nick\r\n\n\t- says no 👩\u{200d}🔧\n"), "fine");
+        for text in [&*"x".repeat(CARD_BYTES_MAX + 1), "\u{1b}[2J", "\u{2066}x", "a\u{200d}b"] {
+            assert_eq!(said("card_body", text), "invalid_card_body", "{text:?}");
+        }
+        assert_eq!(said("display_name", ""), "invalid_display_name");
+        assert_eq!(said("visibility", "all"), "invalid_visibility");
+        let wrong = fields(r#"{"display_name":7,"visibility":[]}"#);
+        assert_eq!(code(wrong.profile()), "invalid_display_name");
+        let nulls = fields(r#"{"display_name":null,"description":null,"card_body":null,"visibility":null}"#);
+        let empty = Some(String::new());
+        let removed = ProfileChange {
+            display_name: empty.clone(),
+            description: empty.clone(),
+            card_body: empty,
+            visibility: None,
+        };
+        assert_eq!(nulls.profile(), Ok(removed));
+        assert_eq!(fields("{}").profile(), Ok(ProfileChange::default()));
     }
 
     #[test]

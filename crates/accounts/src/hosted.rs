@@ -2,14 +2,12 @@
 //! Nobody holds a token of one unless its owner asks for one.
 //! Must not know: how an agent runs, or what it does.
 
-use std::sync::PoisonError;
-
 use plenary_kernel::{AgentHandle, AllowEntry};
 use plenary_log::Fault;
 
 use crate::{
     Accounts, Actor, Authority, Failure, Policy, Principal, Rejection, Token, TokenDigest, TokenKind, Who,
-    agent::command::RegisterAgent,
+    agent::{command::RegisterAgent, profile::ProfileChange},
 };
 
 /// An agent that this server runs, as it is made where it never was.
@@ -89,6 +87,7 @@ impl Accounts {
                 self_service: false,
                 // Nobody has seen it, and nobody will.
                 token: Token::random(TokenKind::Agent).digest(),
+                profile: ProfileChange::default(),
             };
             match self.register_agent(command).await {
                 Ok(_) => {
@@ -107,18 +106,18 @@ impl Accounts {
 
     /// This server runs the agent from now on.
     pub fn hosts(&self, handle: AgentHandle) {
-        self.hosted().write().unwrap_or_else(PoisonError::into_inner).insert(handle);
+        self.hosted().write().insert(handle);
     }
 
     /// It runs it no more.
     pub fn hosts_no_more(&self, handle: &AgentHandle) {
-        self.hosted().write().unwrap_or_else(PoisonError::into_inner).remove(handle);
+        self.hosted().write().remove(handle);
     }
 
     /// Whether this server runs the agent.
     #[must_use]
     pub fn is_hosted(&self, handle: &AgentHandle) -> bool {
-        self.hosted().read().unwrap_or_else(PoisonError::into_inner).contains(handle)
+        self.hosted().read().contains(handle)
     }
 
     /// This process as an agent that it runs, upon something that so many of its agents have passed on; `None` for

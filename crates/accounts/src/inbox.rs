@@ -3,11 +3,10 @@
 //! Must not know: who is connected, or whether a request may be answered.
 
 use bytes::Bytes;
+use plenary_engine::stored::{corrupt, read, unknown, written_with};
 use plenary_kernel::{AgentHandle, ContactId, EventId};
 use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
 use serde::{Deserialize, Serialize};
-
-use crate::stored::{corrupt, read, unknown, written_with};
 
 /// The category of the inboxes.
 pub const INBOX: &str = "accounts.inbox";
@@ -77,13 +76,13 @@ struct Answered<'a> {
 
 /// Somebody asks an agent for contact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ContactAsked {
+pub(crate) struct ContactAsked {
     /// The request.
-    pub request: ContactId,
+    pub(crate) request: ContactId,
     /// Who asks.
-    pub from: AgentHandle,
+    pub(crate) from: AgentHandle,
     /// What it says, if anything.
-    pub message: Option<String>,
+    pub(crate) message: Option<String>,
 }
 
 /// The stream of an agent's inbox.
@@ -93,7 +92,7 @@ pub fn inbox_of(handle: &AgentHandle) -> StreamName {
 }
 
 /// The request that a stored notice tells of; `None` of an answer.
-pub fn contact_asked(event: &StoredEvent) -> Result<Option<ContactAsked>, Fault> {
+pub(crate) fn contact_asked(event: &StoredEvent) -> Result<Option<ContactAsked>, Fault> {
     let Notice { request, from, .. } = read(event)?;
     match &*event.kind {
         "ContactRequested" => {
@@ -137,7 +136,7 @@ pub fn notice(event: &StoredEvent) -> Result<Bytes, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stored::golden::{assert_written, stored};
+    use crate::golden::{assert_written, stored};
 
     fn a_notice(message: Option<&str>) -> Notice {
         Notice {

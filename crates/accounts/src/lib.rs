@@ -8,16 +8,20 @@ mod answer;
 mod authentication;
 mod claim;
 pub mod contact;
+mod event;
 mod eviction;
 mod extract;
 mod fields;
+mod following;
+#[cfg(test)]
+mod golden;
 mod hearing;
 mod hosted;
 mod inbox;
 mod index;
 mod known;
 pub mod limits;
-mod live;
+mod news;
 mod once;
 pub mod org;
 pub mod owner;
@@ -25,26 +29,30 @@ mod reach;
 mod rejection;
 mod routes;
 mod seed;
-mod stored;
+mod served;
 mod ticket;
 mod token;
 mod trust;
 #[cfg(test)]
 mod trust_tests;
-mod watching;
+mod viewer;
 pub mod wire;
 
 pub use accounts::{Accounts, Failure};
 pub use actor::{Actor, Authority, Principal, Who};
-pub use agent::{AgentRoom, state::AgentState};
-pub use answer::{asp_error, fault_refusal};
-pub use authentication::concerned;
+pub use agent::{
+    AgentRoom,
+    profile::{Profile, ProfileChange, Visibility},
+    state::AgentState,
+};
+pub use event::AccountEvent;
 pub use eviction::{Consequences, Following};
 pub use extract::{AgentCaller, Caller, ConnectCaller, Credentials, admit, identify};
+pub use fields::searched_text;
+pub use following::{Follower, Watch, Watchers, recheck};
 pub use hosted::{Acting, Hosted, NotHosted};
-pub use inbox::{ContactAsked, INBOX, contact_asked, inbox_of, notice};
+pub use inbox::{INBOX, inbox_of, notice};
 pub use known::{Known, KnownOrg, KnownOwner};
-pub use live::{BURST_OCTETS, Followed, KEEPALIVE_MS, Looked, live};
 pub use once::{AnsweredOnce, once};
 pub use org::OrgRoom;
 pub use owner::OwnerRoom;
@@ -53,4 +61,3 @@ pub use routes::operations;
 pub use seed::{Seed, SeedError, Seeded};
 pub use token::{Token, TokenDigest, TokenKind};
 pub use trust::{Policy, TrustTier, blocked_between, may_contact, trust_tier};
-pub use watching::{CannotWatch, Watch, Watchers};

@@ -12,6 +12,12 @@ pub const ENTRIES_PER_REQUEST_MAX: usize = 1_000;
 pub const BLOCKS_MAX: usize = 10_000;
 /// Most agents that an owner makes by its own token; past it 409 `too_many_agents`. The operator may make more.
 pub const AGENTS_PER_OWNER_MAX: usize = 1_000;
+/// Longest display name of an agent, in characters; past it 400 `invalid_display_name`.
+pub const DISPLAY_NAME_CHARS_MAX: usize = 100;
+/// Longest description of an agent, in characters; past it 400 `invalid_description`.
+pub const DESCRIPTION_CHARS_MAX: usize = 500;
+/// Longest card of an agent, in bytes of UTF-8; past it 400 `invalid_card_body`.
+pub const CARD_BYTES_MAX: usize = 16 << 10;
 /// Most members of an organisation; past it 409 `members_full`.
 pub const ORG_MEMBERS_MAX: usize = 10_000;
 /// Most roles of one member; past it 400 `invalid_roles`.
@@ -28,12 +34,22 @@ pub const BLOCKS_PAGE_MAX: usize = 100;
 pub const LIST_PAGE_MAX: usize = 500;
 /// Most allowlist entries in one page of agents; past it the page ends after the agent that reaches it.
 pub const LIST_ENTRIES_MAX: usize = 20_000;
+/// Most bytes of cards in one page of agents; past it the page ends after the agent that reaches it.
+pub const LIST_CARD_BYTES_MAX: usize = 512 << 10;
 /// Rows of a page of reachable agents where none is asked for.
 pub const REACHABLE_DEFAULT: usize = 50;
 /// Most rows of a page of reachable agents; past it 400 `invalid_limit`.
 pub const REACHABLE_PAGE_MAX: usize = 100;
 /// Most agents that one page is looked for among; past it the page ends, and its cursor says where to go on.
 pub const AGENTS_LOOKED_AT_MAX: usize = 1_000;
+/// Shortest text to search for, in characters; below it 400 `invalid_query`.
+pub const SEARCH_CHARS_MIN: usize = 2;
+/// Longest text to search for, in characters; past it 400 `invalid_query`.
+pub const SEARCH_CHARS_MAX: usize = 100;
+/// Agents that a search finds where no number is asked for.
+pub const FOUND_DEFAULT: usize = 20;
+/// Most agents of a page that a search finds; past it 400 `invalid_limit`.
+pub const FOUND_PAGE_MAX: usize = 50;
 /// Most tickets of one agent that wait to be used; past it the oldest one is worthless.
 pub const TICKETS_PER_AGENT_MAX: usize = 16;
 /// How long a ticket may be used, in seconds.

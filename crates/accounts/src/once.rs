@@ -23,12 +23,12 @@ use plenary_kernel::{
     limits::BODY_OCTETS_MAX,
 };
 use plenary_log::{Batch, Fault, KeyClaim, Outcome};
+use plenary_room::fault_refusal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     Accounts, Authority, Credentials, Principal,
-    answer::fault_refusal,
     extract::{bearer, identify},
     limits::{ANSWER_KEPT_OCTETS_MAX, IDEMPOTENCY_KEY_CHARS_MAX},
 };

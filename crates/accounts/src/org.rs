@@ -56,6 +56,7 @@ struct Editing<'a> {
 }
 
 impl Command<OrgRoom> for Editing<'_> {
+    const NAME: &'static str = "edit";
     type Reply = OrgEdited;
     type Rejection = Rejection;
     type Facts = OrgFacts;

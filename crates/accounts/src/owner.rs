@@ -84,6 +84,7 @@ pub(crate) struct Giving<'a> {
 }
 
 impl Command<OwnerRoom> for Giving<'_> {
+    const NAME: &'static str = "give_token";
     type Reply = ();
     type Rejection = Rejection;
     /// Whether somebody has the token already.

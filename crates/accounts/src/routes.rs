@@ -7,9 +7,12 @@ mod contacts;
 mod orgs;
 mod own;
 mod owners;
+mod profiles;
 mod reachable;
 mod request;
+mod searching;
 mod trust_lists;
+mod usage;
 
 use axum::extract::FromRef;
 use plenary_edge::{Auth, Operation, OperationDoc};
@@ -23,6 +26,8 @@ const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorizati
 const BAD_PAGE: &[&str] = &["invalid_query", "invalid_limit", "invalid_cursor"];
 const BAD_ENTRIES: &[&str] = &["invalid_json", "invalid_body", "invalid_allowlist_entry"];
 const BAD_BLOCK: &[&str] = &["invalid_json", "invalid_body", "invalid_handle", "invalid_block_target"];
+const BAD_PROFILE: &[&str] =
+    &["invalid_display_name", "invalid_description", "invalid_card_body", "invalid_visibility"];
 const BAD_AGENT: &[&str] = &[
     "invalid_json",
     "invalid_body",
@@ -40,14 +45,17 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let rooms: [fn() -> Vec<Operation<S>>; 7] = [
+    let rooms: [fn() -> Vec<Operation<S>>; 10] = [
         owners::operations,
         agents::operations,
         trust_lists::operations,
         orgs::operations,
         own::operations,
         reachable::operations,
+        profiles::operations,
+        searching::operations,
         contacts::operations,
+        usage::operations,
     ];
     rooms.into_iter().flat_map(|operations| operations()).collect()
 }

@@ -12,9 +12,15 @@ use plenary_log::Fault;
 use serde_json::{Map, Value};
 
 use crate::{
-    Accounts, Authority, Failure, Policy, Rejection, Token, TokenDigest, agent::command::RegisterAgent,
-    fields::Fields, limits::ALLOWLIST_ENTRIES_MAX,
+    Accounts, Authority, Failure, Policy, Rejection, Token, TokenDigest,
+    agent::{command::RegisterAgent, profile::ProfileChange},
+    fields::Fields,
+    limits::ALLOWLIST_ENTRIES_MAX,
 };
+
+/// The members of an agent in a seed file.
+const KNOWN: [&str; 7] =
+    ["token", "policy", "allowlist", "display_name", "description", "card_body", "visibility"];
 
 /// The agents of a seed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +34,7 @@ struct SeedAgent {
     is_guessable: bool,
     policy: Policy,
     allowlist: Vec<AllowEntry>,
+    profile: ProfileChange,
 }
 
 /// Why a seed file can't be used.
@@ -77,7 +84,8 @@ impl Seed {
         self.0.iter().filter(|agent| agent.is_guessable).map(|agent| &agent.handle)
     }
 
-    /// Reads a seed file: an object of `handle: token` or `handle: {token, policy | inbound_policy, allowlist}`.
+    /// Reads a seed file: an object of `handle: token` or `handle: {token, policy | inbound_policy, allowlist}`, the
+    /// members of a profile beside them.
     /// A plain token means the policy `open`.
     pub fn parse(bytes: &[u8]) -> Result<Self, SeedError> {
         json::check(bytes)?;
@@ -115,7 +123,7 @@ fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
         members.insert("policy".to_owned(), policy);
     }
     let fields = Fields::new(members);
-    if let Some(strange) = fields.strange(&["token", "policy", "allowlist"]) {
+    if let Some(strange) = fields.strange(&KNOWN) {
         return Err(format!("{strange} is not known"));
     }
     let why = |refusal: plenary_kernel::Refusal| refusal.message.into_owned();
@@ -129,6 +137,7 @@ fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
         token: token.digest(),
         policy,
         allowlist: fields.entries("allowlist", 0..=ALLOWLIST_ENTRIES_MAX).map_err(why)?,
+        profile: fields.profile().map_err(why)?,
     })
 }
 
@@ -144,6 +153,7 @@ impl Accounts {
                 allowlist: agent.allowlist.clone(),
                 self_service: true,
                 token: agent.token,
+                profile: agent.profile.clone(),
             };
             match self.register_agent(command).await {
                 Ok(_) => seeded.made += 1,
@@ -201,6 +211,8 @@ mod tests {
             (r#"{"@a.b":{"token":"t","policy":"open","inbound_policy":"allowlist"}}"#, "@a.b", "differ"),
             (r#"{"@a.b":{"token":"t","polcy":"open"}}"#, "@a.b", "polcy is not known"),
             (r#"{"@a.b":{"token":"t","allowlist":["@a"]}}"#, "@a.b", "allowlist"),
+            (r#"{"@a.b":{"token":"t","display_name":""}}"#, "@a.b", "display_name must not be empty"),
+            (r#"{"@a.b":{"token":"t","visibility":"all"}}"#, "@a.b", "visibility must be"),
             (r#"{"@a.b":"t","@c.d":"t"}"#, "@c.d", "same token"),
         ] {
             let text = wrong(text);

@@ -30,6 +30,7 @@ fn known(said: &Said) -> Known {
             allowlist: Vec::new(),
             self_service: false,
             token: TokenDigest::of("t"),
+            profile: crate::agent::profile::ProfileChange::default(),
         }));
         let entries: Vec<AllowEntry> = said.list.iter().map(|entry| entry.parse().unwrap()).collect();
         events.push(AgentEvent::EntriesAllowed(Entries { by: by(), entries }));

@@ -1,6 +1,8 @@
 //! What peers send to and get from the account surface (wire.md D.1, 2.2). One definition each: the handlers, the
-//! description and the clients derive from it.
+//! description and the clients derive from it. Pure.
 //! Must not know: HTTP, or who may ask.
+
+mod profiles;
 
 use std::collections::BTreeSet;
 
@@ -9,10 +11,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    AgentState, Known, Policy, Token,
+    AgentState, Known, Policy, ProfileChange, Token,
     fields::Fields,
     limits::{CONTACT_MESSAGE_OCTETS_MAX, ENTRIES_PER_REQUEST_MAX},
     org::state::Role,
+};
+
+pub use profiles::{
+    AgentDetail, FoundAgent, FoundAgents, FoundAll, Listing, OtherView, OwnView, ProfileView, Relationship,
+    ViewerView,
 };
 
 /// `POST /_admin/owners`.
@@ -36,22 +43,31 @@ pub struct NewAgent {
     /// Its token, 1 to 512 octets; made when absent.
     #[schemars(with = "Option<String>")]
     pub token: Option<Token>,
+    /// Its profile.
+    #[schemars(flatten)]
+    pub profile: ProfileChange,
 }
 
-/// `PATCH /_admin/agents/{handle}`: at least one of the two.
+/// `PATCH /_admin/agents/{handle}`: at least one of them.
 #[derive(Debug, JsonSchema)]
 pub struct AgentChanges {
     /// The gate.
     pub policy: Option<Policy>,
     /// Whether the agent may configure itself.
     pub self_service: Option<bool>,
+    /// The profile.
+    #[schemars(flatten)]
+    pub profile: ProfileChange,
 }
 
-/// `PATCH /agents/me`.
+/// `PATCH /agents/me`: at least one of them.
 #[derive(Debug, JsonSchema)]
 pub struct OwnChanges {
     /// The gate.
-    pub policy: Policy,
+    pub policy: Option<Policy>,
+    /// The profile.
+    #[schemars(flatten)]
+    pub profile: ProfileChange,
 }
 
 /// Entries to put on an allowlist.
@@ -100,6 +116,7 @@ impl NewAgent {
             allowlist: Some(fields.entries("allowlist", 0..=ENTRIES_PER_REQUEST_MAX)?),
             self_service: fields.flag("self_service", "invalid_self_service")?,
             token: fields.token("token")?,
+            profile: fields.profile()?,
         })
     }
 }
@@ -107,19 +124,27 @@ impl NewAgent {
 impl AgentChanges {
     pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
         let self_service = fields.flag("self_service", "invalid_self_service")?;
-        let policy = fields.policy("policy")?;
-        if policy.is_none() && self_service.is_none() {
-            return Err(Refusal::malformed("invalid_policy", "Name policy or self_service."));
+        let OwnChanges { policy, profile } = OwnChanges::any(fields)?;
+        if policy.is_none() && self_service.is_none() && profile.is_empty() {
+            let text = "Name policy, self_service, display_name, description, card_body or visibility.";
+            return Err(Refusal::malformed("invalid_policy", text));
         }
-        Ok(Self { policy, self_service })
+        Ok(Self { policy, self_service, profile })
     }
 }
 
 impl OwnChanges {
     pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
-        let policy = fields.policy("policy")?;
-        let missing = || Refusal::malformed("invalid_policy", "policy is missing.");
-        Ok(Self { policy: policy.ok_or_else(missing)? })
+        let changes = Self::any(fields)?;
+        if changes.policy.is_none() && changes.profile.is_empty() {
+            let text = "Name policy, display_name, description, card_body or visibility.";
+            return Err(Refusal::malformed("invalid_policy", text));
+        }
+        Ok(changes)
+    }
+
+    fn any(fields: &Fields) -> Result<Self, Refusal> {
+        Ok(Self { policy: fields.policy("policy")?, profile: fields.profile()? })
     }
 }
 
@@ -164,6 +189,27 @@ pub struct OwnerView {
     pub owner: OwnerName,
     /// When it was made, in ms since the epoch.
     pub created_at: u64,
+    /// Bytes of its events and contents.
+    pub stored_bytes: u64,
+    /// Its events.
+    pub stored_events: u64,
+}
+
+/// What an owner stores, and how much it may.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UsageView {
+    /// The owner.
+    pub owner: OwnerName,
+    /// Bytes of its events and contents.
+    pub stored_bytes: u64,
+    /// Most bytes that it may store; absent where there is no bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_bytes_max: Option<u64>,
+    /// Its events.
+    pub stored_events: u64,
+    /// Most events that it may store; absent where there is no bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_events_max: Option<u64>,
 }
 
 /// A page of owners, by name.
@@ -187,6 +233,21 @@ pub struct AgentMade {
     pub policy: Policy,
     /// Its allowlist.
     pub allowlist: BTreeSet<AllowEntry>,
+    /// Its profile.
+    #[serde(flatten)]
+    pub profile: ProfileView,
+}
+
+impl AgentMade {
+    pub(crate) fn new(known: Known, token: &Token) -> Self {
+        Self {
+            token: token.expose().to_owned(),
+            policy: known.state.policy(),
+            allowlist: known.state.allowlist().clone(),
+            profile: ProfileView::from(&known),
+            handle: known.handle,
+        }
+    }
 }
 
 /// An agent as its owner, the operator and itself see it.
@@ -202,6 +263,9 @@ pub struct AgentView {
     pub self_service: bool,
     /// When it was made, in ms since the epoch.
     pub created_at: u64,
+    /// Its profile.
+    #[serde(flatten)]
+    pub profile: ProfileView,
 }
 
 impl From<&Known> for AgentView {
@@ -212,6 +276,7 @@ impl From<&Known> for AgentView {
             allowlist: known.state.allowlist().clone(),
             self_service: known.state.configures_itself(),
             created_at: known.state.created_at().unwrap_or_default().0,
+            profile: ProfileView::from(known),
         }
     }
 }

@@ -2,12 +2,10 @@
 //! of a large content need not read all of it. A content that changes there loses its mark.
 //! Must not know: how a content is verified.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use object_store::ObjectMeta;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::BlobId;
 
@@ -32,7 +30,7 @@ pub(crate) struct Marks {
 
 impl Marks {
     fn known(&self) -> MutexGuard<'_, HashMap<BlobId, Seen>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// Whether the content was verified as it stands there.

@@ -6,11 +6,6 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use http_body_util::BodyExt;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector as Tcp},
-    rt::{TokioExecutor, TokioTimer},
-};
 use object_store::{
     ClientOptions, ObjectStore, RetryConfig,
     aws::AmazonS3Builder,
@@ -19,7 +14,7 @@ use object_store::{
         HttpResponseBody, HttpService,
     },
 };
-use plenary_outward::client_config;
+use plenary_outward::{Pool, client_config};
 use tokio::time::timeout;
 
 use crate::OpenFault;
@@ -32,8 +27,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often one operation is tried again.
 const RETRIES_MAX: usize = 3;
-/// How long an unused connection is kept.
-const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
 
 /// The bucket of a name.
 pub(crate) fn bucket(
@@ -68,23 +61,17 @@ impl HttpConnector for Connector {
         let tls = client_config(true, None, "in SSL_CERT_FILE").or_else(|_| client_config(false, None, ""));
         let tls = tls.map_err(|fault| failed(Box::new(fault)))?;
         // Whether plain HTTP is allowed is decided where the address is: `AWS_ALLOW_HTTP`.
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_CONNECTION_TIME)
-            .build(connector);
-        Ok(HttpClient::new(Wire(client)))
+        Ok(HttpClient::new(Wire(Pool::new(tls))))
     }
 }
 
 #[derive(Debug)]
-struct Wire(Client<HttpsConnector<Tcp>, HttpRequestBody>);
+struct Wire(Pool<HttpRequestBody>);
 
 #[async_trait]
 impl HttpService for Wire {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let answered = match timeout(ANSWER_TIMEOUT, self.0.request(request)).await {
+        let answered = match timeout(ANSWER_TIMEOUT, self.0.send(request)).await {
             Ok(answered) => answered,
             Err(late) => return Err(HttpError::new(HttpErrorKind::Timeout, late)),
         };

@@ -141,7 +141,9 @@ impl Channels {
         match self.ask(id, AdmitOwner { caller: caller.clone() }, None).await {
             Ok(_) => Ok(true),
             Err(ExecuteError::Fault(fault)) => Err(fault),
-            Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => Ok(false),
+            Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
+                Ok(false)
+            }
         }
     }
 

@@ -1,8 +1,9 @@
-//! What can stand on a channel's stream, and its stored form. The forms are frozen.
+//! What can stand on a channel's stream, and its stored form. The forms are frozen. Pure.
 //! Must not know: HTTP; what a payload means.
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
+use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_kernel::{OwnerName, TimestampMs};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
@@ -113,34 +114,23 @@ pub struct KeyChanged {
     pub via: Option<Actor>,
 }
 
-const FORM: u16 = 1;
 /// The kind of [`ChannelEvent::KeyChanged`].
 pub(crate) const KEY_CHANGED: &str = "KeyChanged";
 
 impl ChannelEvent {
     /// The stored form.
     pub(crate) fn encode(&self) -> NewEvent {
-        fn written(kind: &'static str, envelope: &impl Serialize, payload: Bytes) -> NewEvent {
-            let envelope = serde_json::to_vec(envelope).expect("strings, lists and numbers can be written");
-            NewEvent { kind, form: FORM, envelope: envelope.into(), payload }
-        }
         match self {
-            Self::ChannelCreated(event) => written("ChannelCreated", event, Bytes::new()),
-            Self::EventAppended(event) => written("EventAppended", event, event.payload.clone()),
-            Self::ChannelClosed(event) => written("ChannelClosed", event, Bytes::new()),
-            Self::OwnerAdmitted(event) => written("OwnerAdmitted", event, Bytes::new()),
-            Self::KeyChanged(event) => written(KEY_CHANGED, event, Bytes::new()),
+            Self::ChannelCreated(event) => written("ChannelCreated", event),
+            Self::EventAppended(event) => written_with("EventAppended", event, event.payload.clone()),
+            Self::ChannelClosed(event) => written("ChannelClosed", event),
+            Self::OwnerAdmitted(event) => written("OwnerAdmitted", event),
+            Self::KeyChanged(event) => written(KEY_CHANGED, event),
         }
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.
     pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        fn read<'a, T: Deserialize<'a>>(stored: &'a StoredEvent) -> Result<T, Fault> {
-            serde_json::from_slice(&stored.envelope).map_err(|error| corrupt(stored, &error.to_string()))
-        }
-        if stored.form != FORM {
-            return Err(corrupt(stored, "unknown form"));
-        }
         Ok(match &*stored.kind {
             "ChannelCreated" => Self::ChannelCreated(read(stored)?),
             "EventAppended" => {
@@ -149,11 +139,7 @@ impl ChannelEvent {
             "ChannelClosed" => Self::ChannelClosed(read(stored)?),
             "OwnerAdmitted" => Self::OwnerAdmitted(read(stored)?),
             KEY_CHANGED => Self::KeyChanged(read(stored)?),
-            _ => return Err(corrupt(stored, "unknown kind")),
+            _ => return unknown(stored),
         })
     }
-}
-
-pub(crate) fn corrupt(stored: &StoredEvent, why: &str) -> Fault {
-    Fault::Corrupt(format!("{} at {} of {}: {why}", stored.kind, stored.version, stored.stream))
 }

@@ -18,7 +18,7 @@ impl LinkKey {
     pub(crate) fn random() -> Self {
         let mut bits = [0; BYTES];
         getrandom::fill(&mut bits).expect("the operating system gives random bytes");
-        Self(bits.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
+        Self(hex::encode(bits).into())
     }
 
     /// The text as it stands in the link.

@@ -21,6 +21,7 @@ mod refusals;
 mod request;
 mod room;
 mod routes;
+mod served;
 pub mod state;
 #[cfg(test)]
 mod tests;

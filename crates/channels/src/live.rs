@@ -1,9 +1,9 @@
 //! A channel read live: what stands in the log behind a cursor, and then what comes.
 //! Must not know: how the connection is kept.
 
-use plenary_accounts::{Followed, Looked};
 use plenary_kernel::Version;
 use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
+use plenary_room::{Followed, Looked};
 
 use crate::{Channels, command::Caller, id::ChannelId, wire::Event};
 

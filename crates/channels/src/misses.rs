@@ -2,12 +2,9 @@
 //! owner with all its agents and tokens, and for an address (wire.md D.6).
 //! Must not know: which channels there are.
 
-use std::{
-    convert::Infallible,
-    net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{convert::Infallible, net::IpAddr, sync::Arc};
 
+use parking_lot::Mutex;
 use plenary_kernel::{OwnerName, TimestampMs};
 use quick_cache::sync::Cache;
 
@@ -61,7 +58,7 @@ impl Misses {
     /// Whether nobody of these has used its budget up.
     pub(crate) fn left(&self, guessers: &[Guesser], now: TimestampMs) -> Result<(), UsedUp> {
         guessers.iter().try_for_each(|guesser| match self.0.get(guesser) {
-            Some(window) => window.lock().unwrap_or_else(PoisonError::into_inner).left(now),
+            Some(window) => window.lock().left(now),
             None => Ok(()),
         })
     }
@@ -77,7 +74,7 @@ impl Misses {
             Ok(window) => window,
             Err(never) => match never {},
         };
-        let mut window = window.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut window = window.lock();
         window.left(now)?;
         window.missed += 1;
         Ok(())

@@ -5,14 +5,15 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use plenary_engine::KeyUse;
-use plenary_kernel::{Refusal, json, text::check_line};
+use plenary_kernel::{json, text::check_line};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use crate::{
     AUTHOR_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, KIND_CHARS_MAX, LIMIT_DEFAULT, LIMIT_MAX, TITLE_CHARS_MAX,
-    command::Draft, refusals::Refused,
+    command::Draft,
+    refusals::{self, Refused},
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -82,21 +83,21 @@ impl<'a> Fields<'a> {
     pub(crate) fn event(&self, body: &Bytes) -> Result<Draft, Refused> {
         let wrong_kind = || {
             let detail = format!("`kind` must be a string of 1 to {KIND_CHARS_MAX} characters");
-            Refused::shape("invalid_kind", detail)
+            refusals::shape("invalid_kind", detail)
         };
         let kind = text(self.kind, "invalid_kind", "kind", KIND_CHARS_MAX).map_err(|_| wrong_kind())?;
         let kind = kind.filter(|kind| !kind.is_empty()).ok_or_else(wrong_kind)?;
         let author = text(self.author, "invalid_author", "author", AUTHOR_CHARS_MAX)?;
         let payload = self.payload.map(RawValue::get).filter(|payload| payload.starts_with('{'));
         let payload =
-            payload.ok_or_else(|| Refused::shape("invalid_payload", "`payload` must be a JSON object"))?;
+            payload.ok_or_else(|| refusals::shape("invalid_payload", "`payload` must be a JSON object"))?;
         let payload = body.slice_ref(payload.as_bytes());
         Ok(Draft { kind, author: author.filter(|author| !author.is_empty()), payload })
     }
 }
 
 fn not_an_object() -> Refused {
-    Refused::shape("invalid_body", "the body must be a JSON object")
+    refusals::shape("invalid_body", "the body must be a JSON object")
 }
 
 /// A text of one line.
@@ -109,12 +110,12 @@ fn text(
     let Some(raw) = raw else { return Ok(None) };
     match serde_json::from_str::<String>(raw.get()) {
         Ok(text) if text.chars().count() <= chars_max => {
-            check_line(&text).map_err(|why| Refused::shape(code, format!("`{name}` {why}")))?;
+            check_line(&text).map_err(|why| refusals::shape(code, format!("`{name}` {why}")))?;
             Ok(Some(text))
         }
         _ => {
             let detail = format!("`{name}` must be a string of at most {chars_max} characters");
-            Err(Refused::shape(code, detail))
+            Err(refusals::shape(code, detail))
         }
     }
 }
@@ -126,7 +127,7 @@ pub(crate) fn key(operation: String, headers: &HeaderMap, body: &[u8]) -> Result
     if !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len()) {
         let detail =
             format!("`Idempotency-Key` must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters");
-        return Err(Refused::shape("invalid_idempotency_key", detail));
+        return Err(refusals::shape("invalid_idempotency_key", detail));
     }
     let value = serde_json::from_slice(body).unwrap_or_else(|_| Value::Object(serde_json::Map::new()));
     let mut bytes = operation.as_bytes().to_vec();
@@ -146,14 +147,15 @@ fn integer(text: &str) -> Option<i128> {
 /// How many rows: clamped to 1 to 500; a non-integer is 422.
 pub(crate) fn limit(text: Option<&str>) -> Result<usize, Refused> {
     let Some(text) = text else { return Ok(LIMIT_DEFAULT) };
-    let limit = integer(text).ok_or_else(|| Refused::shape("invalid_limit", "`limit` must be an integer"))?;
+    let limit =
+        integer(text).ok_or_else(|| refusals::shape("invalid_limit", "`limit` must be an integer"))?;
     Ok(usize::try_from(limit.clamp(1, LIMIT_MAX as i128)).unwrap_or(LIMIT_MAX))
 }
 
 /// The id of an event, which no channel needs to have.
 pub(crate) fn event_id(text: Option<&str>, code: &'static str, name: &str) -> Result<Option<u64>, Refused> {
     let Some(text) = text else { return Ok(None) };
-    let id = integer(text).ok_or_else(|| Refused::shape(code, format!("`{name}` must be an integer")))?;
+    let id = integer(text).ok_or_else(|| refusals::shape(code, format!("`{name}` must be an integer")))?;
     // What the store can hold; nothing stands past it.
     Ok(Some(u64::try_from(id.clamp(0, i128::from(i64::MAX - 1))).unwrap_or(0)))
 }
@@ -169,22 +171,16 @@ pub(crate) fn switch(
         None => Ok(default),
         Some("1" | "true" | "yes" | "on") => Ok(true),
         Some("0" | "false" | "no" | "off") => Ok(false),
-        Some(_) => Err(Refused::shape(code, format!("`{name}` must be true or false"))),
+        Some(_) => Err(refusals::shape(code, format!("`{name}` must be true or false"))),
     }
 }
 
 /// A query that can't be read: a parameter stands twice, or is not text.
 pub(crate) fn invalid_query() -> Refused {
-    Refused::shape("invalid_query", "the query can't be read: each parameter once, as text")
+    refusals::shape("invalid_query", "the query can't be read: each parameter once, as text")
 }
 
 /// A trace that the caller is in, where its header is one.
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok())
-}
-
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Self {
-        refused.refusal
-    }
 }

@@ -73,6 +73,15 @@ impl Room for ChannelRoom {
     fn evolve(state: &mut ChannelState, version: Version, at: TimestampMs, event: &ChannelEvent) {
         state.evolve(version, at, event);
     }
+    fn payer(_: &ChannelState, event: &ChannelEvent) -> Option<OwnerName> {
+        match event {
+            ChannelEvent::ChannelCreated(event) => owner_of(event.via.as_ref()),
+            ChannelEvent::EventAppended(event) => owner_of(event.via.as_ref()),
+            ChannelEvent::ChannelClosed(event) => owner_of(event.via.as_ref()),
+            ChannelEvent::KeyChanged(event) => owner_of(event.via.as_ref()),
+            ChannelEvent::OwnerAdmitted(_) => None,
+        }
+    }
     fn index(id: &str, event: &ChannelEvent) -> Vec<IndexOp> {
         match event {
             ChannelEvent::ChannelCreated(event) => {
@@ -111,9 +120,14 @@ pub(crate) struct Asked<C> {
 
 /// A command of this room.
 pub(crate) trait Decides: Send + Sync {
+    const NAME: &'static str;
     type Reply: serde::Serialize + serde::de::DeserializeOwned + Send + Sync;
 
     fn caller(&self) -> &Caller;
+    /// Whether it ends something, or takes a right away.
+    fn is_ending(&self) -> bool {
+        false
+    }
     fn decide(
         &self,
         state: &ChannelState,
@@ -124,6 +138,7 @@ pub(crate) trait Decides: Send + Sync {
 }
 
 impl<C: Decides> Command<ChannelRoom> for Asked<C> {
+    const NAME: &'static str = C::NAME;
     type Reply = C::Reply;
     type Rejection = Rejection;
     type Facts = People;
@@ -143,16 +158,24 @@ impl<C: Decides> Command<ChannelRoom> for Asked<C> {
     ) -> Result<Decision<ChannelEvent, C::Reply>, Rejection> {
         self.command.decide(state, at, people, stamp)
     }
+
+    fn exceeds_quota(&self) -> bool {
+        self.command.is_ending()
+    }
 }
 
 macro_rules! decides {
-    ($command:ty => $reply:ty, |$this:ident, $state:ident, $at:ident, $people:ident, $stamp:ident| $decide:expr) => {
+    ($name:literal, $command:ty => $reply:ty $(, $ending:ident)?, |$this:ident, $state:ident, $at:ident, $people:ident, $stamp:ident| $decide:expr) => {
         impl Decides for $command {
+            const NAME: &'static str = $name;
             type Reply = $reply;
 
             fn caller(&self) -> &Caller {
                 &self.caller
             }
+            $(fn $ending(&self) -> bool {
+                true
+            })?
             fn decide(
                 &self,
                 $state: &ChannelState,
@@ -167,8 +190,8 @@ macro_rules! decides {
     };
 }
 
-decides!(CreateChannel => ChannelMade, |this, state, _at, people, stamp| decide::create(state, people, stamp, this));
-decides!(AppendEvent => Appended, |this, state, at, people, stamp| decide::append(state, at, people, stamp, this));
-decides!(CloseChannel => Closed, |this, state, _at, people, stamp| decide::close(state, people, stamp, this));
-decides!(AdmitOwner => (), |this, state, _at, people, _stamp| decide::admit(state, people, this));
-decides!(ChangeKey => KeyChanged, |this, state, _at, people, _stamp| decide::change_key(state, people, this));
+decides!("create_channel", CreateChannel => ChannelMade, |this, state, _at, people, stamp| decide::create(state, people, stamp, this));
+decides!("append_event", AppendEvent => Appended, |this, state, at, people, stamp| decide::append(state, at, people, stamp, this));
+decides!("close_channel", CloseChannel => Closed, is_ending, |this, state, _at, people, stamp| decide::close(state, people, stamp, this));
+decides!("admit_owner", AdmitOwner => (), |this, state, _at, people, _stamp| decide::admit(state, people, this));
+decides!("change_key", ChangeKey => KeyChanged, is_ending, |this, state, _at, people, _stamp| decide::change_key(state, people, this));

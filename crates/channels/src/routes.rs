@@ -18,7 +18,13 @@ use plenary_kernel::Class;
 use schemars::JsonSchema;
 
 use crate::{
-    Channels, access::Access, caller::Asking, entering::Found, id::ChannelId, refusals::Refused, request,
+    Channels,
+    access::Access,
+    caller::Asking,
+    entering::Found,
+    id::ChannelId,
+    refusals::{self, Refused},
+    request,
     wire::ErrorBody,
 };
 
@@ -88,7 +94,7 @@ impl Surface {
             (_, Some(used_up)) => Err(used_up.into()),
             (None, None) => {
                 misses.count(&asking.guessers, now)?;
-                Err(Refused::no_such_channel())
+                Err(refusals::no_such_channel())
             }
         }
     }

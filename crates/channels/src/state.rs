@@ -1,5 +1,5 @@
 //! The fold of a channel: what it is, where its newest charter and state stand, and when each agent was last heard.
-//! Pure, and small however many events there are.
+//! It stays small however many events there are. Pure.
 //! Must not know: payloads, time but what events carry.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,6 +3,7 @@
 
 use std::{collections::HashMap, future::Future, pin::Pin};
 
+use plenary_accounts::{AccountEvent, recheck};
 use plenary_engine::Room;
 use plenary_hub::Observer;
 use plenary_log::{StoredEvent, StreamName};
@@ -15,8 +16,7 @@ impl Observer for Channels {
         for event in events {
             match event.stream.category() {
                 ChannelRoom::CATEGORY => grown.entry(&event.stream).or_default().push(event),
-                category if category.starts_with("accounts.") => self.0.watchers.observe(event),
-                _ => {}
+                _ => AccountEvent::of(event).iter().for_each(|change| recheck(&self.0.watchers, change)),
             }
         }
         for (stream, run) in grown {

@@ -1,7 +1,8 @@
-//! What peers of the Agent Channel Protocol get (wire.md 3.1, 3.2, D.6).
+//! What peers of the Agent Channel Protocol get (wire.md 3.1, 3.2, D.6). Pure.
 //! Must not know: where it is read from.
 
 use plenary_accounts::Actor;
+use plenary_engine::stored::corrupt;
 use plenary_kernel::TimestampMs;
 use plenary_log::{Fault, StoredEvent};
 use schemars::JsonSchema;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    event::{ChannelEvent, EventAppended, corrupt},
+    event::{ChannelEvent, EventAppended},
     id::ChannelId,
     key::LinkKey,
     state::{ChannelState, Created},

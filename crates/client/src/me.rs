@@ -20,7 +20,28 @@ pub struct Ticket {
     pub expires_in: u64,
 }
 
+/// What the bearer's owner stores, and how much it may.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Usage {
+    /// Bytes of its events and contents.
+    pub stored_bytes: u64,
+    /// Most bytes that it may store; absent where there is no bound.
+    pub stored_bytes_max: Option<u64>,
+    /// Its events.
+    pub stored_events: u64,
+    /// Most events that it may store; absent where there is no bound.
+    pub stored_events_max: Option<u64>,
+}
+
 impl Client {
+    /// `GET /usage`: what the bearer's owner stores.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn usage(&self) -> Result<Reply<Usage>> {
+        self.get("/usage").await
+    }
+
     /// `GET /agents/me`: who the token speaks for.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use crate::lifecycle::words;
 
 words! {
     /// What a member of a project may do.
+    #[schemars(rename = "ProjectRole")]
     Role {
         /// Reads.
         Reader = "reader",

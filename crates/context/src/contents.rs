@@ -8,7 +8,7 @@ use futures_util::Stream;
 use plenary_accounts::{Actor, Authority};
 use plenary_blobs::{BlobId, Blobs, Content, PutError};
 use plenary_kernel::Refusal;
-use plenary_log::{Fault, Order};
+use plenary_log::{Exceeded, Fault, Order};
 
 use crate::{
     Context, Failure,
@@ -17,6 +17,7 @@ use crate::{
     key,
     malformed::Malformed,
     naming::Place,
+    project::decide::owner_of,
     rejection::{BlobRejection, Rejection},
 };
 
@@ -88,8 +89,11 @@ impl Context {
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
     ) -> Result<Kept, BlobFailure> {
         let octets_max = self.config().blob_octets_max;
-        let octets = self.contents()?.put(id, content, octets_max).await.map_err(|error| match error {
+        let left = self.left_for(project, &authority, id).await?.filter(|left| *left < octets_max);
+        let most = left.unwrap_or(octets_max);
+        let octets = self.contents()?.put(id, content, most).await.map_err(|error| match error {
             PutError::Mismatch(_) => Rejection::from(Malformed::other_content()).into(),
+            PutError::TooLarge { .. } if left.is_some() => self.over_quota(most),
             PutError::TooLarge { octets_max } => BlobRejection::TooLarge(octets_max).into(),
             PutError::Busy => BlobRejection::TooManyPuts.into(),
             PutError::Content(refusal) => BlobFailure::Body(refusal),
@@ -100,6 +104,28 @@ impl Context {
         let stream = key::join(&[project, &id.to_string()]);
         let done = self.blob_states().execute(&stream, &keeping, None).await.map_err(Failure::from)?;
         Ok(Kept { is_new: done.reply, octets })
+    }
+
+    /// How many bytes the bearer's owner may still store, so that no more is kept of a content than it may have; none
+    /// where that is all the same: the project has the content, and putting it again mends it.
+    async fn left_for(
+        &self,
+        project: &str,
+        authority: &Authority,
+        id: &BlobId,
+    ) -> Result<Option<u64>, BlobFailure> {
+        let Some(owner) = owner_of(&authority.by) else { return Ok(None) };
+        let stream = key::join(&[project, &id.to_string()]);
+        if self.blob_states().state(&stream).await?.0.is_kept {
+            return Ok(None);
+        }
+        Ok(self.log().bytes_left(owner.as_str()).await?)
+    }
+
+    /// A content is larger than what its owner may still store.
+    fn over_quota(&self, left: u64) -> BlobFailure {
+        let max = self.log().ledger().max().map_or(0, |max| max.bytes);
+        Failure::OverQuota(Exceeded::Bytes { used: max.saturating_sub(left), max }).into()
     }
 
     /// How large a content of the project is.

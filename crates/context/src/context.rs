@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use plenary_accounts::{Accounts, TokenDigest, Watchers};
 use plenary_blobs::{BLOB_OCTETS_MAX, Blobs};
-use plenary_engine::{Clock, ExecuteError, Room, Streams};
-use plenary_kernel::limits::READ_ROWS_MAX;
-use plenary_log::{Fault, Log, StoredEvent};
+use plenary_engine::{ExecuteError, Room, Streams, recount};
+use plenary_kernel::{Clock, OwnerName, limits::READ_ROWS_MAX};
+use plenary_log::{Exceeded, Fault, Log, StoredEvent, Usage};
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::{
@@ -70,6 +70,9 @@ pub enum Failure {
     /// A normal "no".
     #[error("rejected")]
     Rejected(Rejection),
+    /// Its owner may not store so much more.
+    #[error("the owner's quota is exceeded")]
+    OverQuota(Exceeded),
     /// The store failed.
     #[error(transparent)]
     Fault(#[from] Fault),
@@ -86,6 +89,7 @@ impl From<ExecuteError<Rejection>> for Failure {
         match error {
             ExecuteError::Rejected(rejection) => Self::Rejected(rejection),
             ExecuteError::KeyReused => Self::Rejected(Rejection::KeyReused),
+            ExecuteError::OverQuota(exceeded) => Self::OverQuota(exceeded),
             ExecuteError::Fault(fault) => Self::Fault(fault),
         }
     }
@@ -315,6 +319,24 @@ impl Context {
     /// Ends every live stream; none begins any more.
     pub fn close(&self) {
         self.0.watchers.close();
+    }
+
+    /// Whom a stored event of this room counts towards, and how much.
+    ///
+    /// # Errors
+    /// The event can't be read.
+    pub fn recount(stored: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
+        fn of<R: Room>(stored: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
+            recount::<R>(&R::State::default(), stored)
+        }
+        match stored.stream.category() {
+            ProjectRoom::CATEGORY => of::<ProjectRoom>(stored),
+            PackageRoom::CATEGORY => of::<PackageRoom>(stored),
+            FactRoom::CATEGORY => of::<FactRoom>(stored),
+            SessionRoom::CATEGORY => of::<SessionRoom>(stored),
+            BlobRoom::CATEGORY => of::<BlobRoom>(stored),
+            _ => Ok(None),
+        }
     }
 
     /// Takes note of a committed event, of this process or another.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     Context,
     fact::document::shown,
-    index::{CURRENT, FACTS},
+    index::{CURRENT, FACTS, is_outranked},
     key,
     limits::{LIST_OCTETS_MAX, SCAN_ROWS_MAX},
     members::Object,
@@ -88,14 +88,16 @@ impl Context {
                 let document = text(&row.value)?.to_owned();
                 if let Some(mut fact) = waits.take() {
                     // A successor that came between two reads of a long list ends what was read before it.
-                    if index == FACTS && fact.end.is_none() && fact.is_followed_by(&row.key) {
+                    let is_followed = fact.is_followed_by(&row.key) && !is_outranked(&row.key);
+                    if index == FACTS && fact.end.is_none() && is_followed {
                         fact.end = began(&document);
                     }
                     if taken.is_full_with(fact) {
                         return Ok(taken.page);
                     }
                 }
-                waits = Some(Row { key: row.key.clone(), document, end: None });
+                let end = is_outranked(&row.key).then(|| began(&document)).flatten();
+                waits = Some(Row { key: row.key.clone(), document, end });
             }
             match rows.last() {
                 Some(last) if rows.len() == READ_ROWS_MAX && scanned < SCAN_ROWS_MAX => {
@@ -160,7 +162,7 @@ impl<'a> Taken<'a> {
 }
 
 /// Since when a fact holds, as it stands there.
-fn began(document: &str) -> Option<String> {
+pub(crate) fn began(document: &str) -> Option<String> {
     serde_json::from_str(Object::parse(document)?.get("valid_from")?).ok()
 }
 

@@ -1,6 +1,8 @@
 //! The indexes of this room. Every key begins with that of its project (`key::project`) but where it says otherwise; `moment` is
 //! the text of [`Moment::as_str`](crate::moment::Moment::as_str), so that byte order is time order.
 
+use crate::{key, moment::Moment};
+
 /// All projects: `<project>`.
 pub(crate) const PROJECTS: &str = "context.projects";
 /// The projects of an owner: `<owner>/<project>`.
@@ -15,6 +17,8 @@ pub(crate) const PENDING: &str = "context.pending";
 pub(crate) const PACKAGE_IDS: &str = "context.package_ids";
 /// Those with a parent: `<project>/<parent>/<moment>/<package>`.
 pub(crate) const CHILDREN: &str = "context.children";
+/// Those that an import gave an id of their own: `<project>/<id where they came from>/<package>`, the value the id.
+pub(crate) const RENAMED: &str = "context.renamed";
 /// Those with open questions: `<project>/<moment>/<package>`, the value the questions.
 pub(crate) const QUESTIONS: &str = "context.questions";
 /// Those of a session: `<project>/<session>/<moment>/<package>`, the value the id.
@@ -23,8 +27,9 @@ pub(crate) const OF_SESSION: &str = "context.of_session";
 pub(crate) const CURRENT: &str = "context.current";
 /// All facts: `<project>/<subject>/<predicate>/<moment>`, the value the fact; directly behind it, where it has ended,
 /// the same key with `/end`, the value a moment. In one index, so that one read sees a supersession whole (AP-49).
+/// Facts that another one outranks, because it begins at the same moment, stand behind it under `<moment>~<fact>`.
 pub(crate) const FACTS: &str = "context.facts";
-/// All facts by time: `<project>/<moment>/<subject>/<predicate>`.
+/// All facts by time: `<project>/<moment>/<subject>/<predicate>`, the moment as in the last part of [`FACTS`].
 pub(crate) const FACT_TIMES: &str = "context.fact_times";
 /// The sessions of a project: `<project>/<moment>/<session>`.
 pub(crate) const SESSIONS: &str = "context.sessions";
@@ -33,6 +38,19 @@ pub(crate) const CALLSIGNS: &str = "context.callsigns";
 
 /// The contents of a project: `<project>/<sha256>`, the value its octets.
 pub(crate) const BLOBS: &str = "context.blobs";
+
+/// What stands between a moment and the id of a fact that another one outranks; no moment has it.
+pub(crate) const BESIDE: char = '~';
+
+/// The last part of the key of a fact that another one outranks.
+pub(crate) fn beside(valid_from: Moment, fact_id: &str) -> String {
+    format!("{}{BESIDE}{}", valid_from.as_str(), key::part(fact_id))
+}
+
+/// Whether a key is that of a fact that another one outranks: it ended where it began.
+pub(crate) fn is_outranked(key: &str) -> bool {
+    key.rsplit('/').next().is_some_and(|last| last.contains(BESIDE) && !last.starts_with(BESIDE))
+}
 
 /// The key of a fact's end.
 pub(crate) fn ended(key: &str) -> String {

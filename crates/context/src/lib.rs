@@ -36,9 +36,9 @@ mod rounds;
 mod routes;
 pub mod schema;
 mod search;
+mod served;
 pub mod session;
 mod shape;
-mod stored;
 #[cfg(test)]
 mod tests;
 pub mod transfer;

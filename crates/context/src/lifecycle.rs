@@ -3,11 +3,11 @@
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$doc])*
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash,
             serde::Serialize, serde::Deserialize, schemars::JsonSchema,
         )]
+        $(#[$doc])*
         pub enum $name {
             $($(#[$of])* #[serde(rename = $word)] $variant),+
         }

@@ -99,6 +99,10 @@ pub const EXPORT_PIECE_OCTETS: usize = 64 << 10;
 pub const EXPORT_WINDOW: u64 = 4_096;
 /// Most projects of one id that are looked at to tell whether a plain id means one; further ones change nothing.
 pub const NAMESAKES_MAX: usize = 16;
+/// How often ids of old facts are claimed again where another writer comes first; past it 503.
+pub const CLAIM_ATTEMPTS_MAX: usize = 8;
+/// Packages of one origin that are tried where a package names that origin as its parent; further ones are not.
+pub const RENAMED_LOOKED_AT_MAX: usize = 16;
 /// How far ahead of this server's clock a fact of an import may begin or end, in milliseconds: clocks differ a little.
 pub const IMPORT_AHEAD_MS_MAX: u64 = 60_000;
 /// Most searches of all owners that go on or wait for their turn; past it 503.

@@ -222,7 +222,7 @@ impl Context {
     ) -> Result<String, Fault> {
         match self.place(by, &state.project_id, None).await {
             Ok(place) if place.key == key => Ok(state.project_id.clone()),
-            Ok(_) | Err(Failure::Rejected(_)) => Ok(reference(state)),
+            Ok(_) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(reference(state)),
             Err(Failure::Fault(fault)) => Err(fault),
         }
     }

@@ -6,10 +6,11 @@ use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use plenary_accounts::fault_refusal;
 use plenary_edge::refused;
+use plenary_engine::quota_refusal;
 use plenary_kernel::{Class, Refusal};
 use plenary_log::Fault;
+use plenary_room::fault_refusal;
 
 use crate::{
     Failure,
@@ -275,6 +276,7 @@ impl From<Failure> for Refused {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Rejected(rejection) => rejection.into(),
+            Failure::OverQuota(exceeded) => quota_refusal(exceeded).into(),
             Failure::Fault(fault) => fault.into(),
         }
     }

@@ -1,4 +1,4 @@
-//! What a peer sends and gets, but for packages and facts, which are their own octets.
+//! What a peer sends and gets, but for packages and facts, which are their own octets. Pure.
 //! Must not know: where anything is kept.
 
 use std::collections::BTreeMap;
@@ -252,6 +252,7 @@ pub struct Reviews {
 
 /// A session (section 5.5).
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "ProjectSession")]
 pub struct Session {
     /// `sess_` and 32 hex digits.
     pub session_id: String,

@@ -5,7 +5,7 @@
 use std::{
     net::IpAddr,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::Waker,
@@ -15,6 +15,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use hyper::body::Body as _;
+use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::{Class, Refusal, Share, Shares, SharesFull};
 use tokio::{
     sync::Notify,
@@ -186,7 +187,7 @@ impl Allowance {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     pub(crate) fn budget(&self) -> &AnswerBudget {
@@ -362,7 +363,7 @@ impl Allowance {
     /// Ends the connection: others need the room.
     pub(crate) fn cut(&self) {
         self.0.is_cut.store(true, Ordering::Release);
-        let waker = self.0.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let waker = self.0.waker.lock().take();
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -374,7 +375,7 @@ impl Allowance {
 
     /// Remembers the task of the connection.
     pub(crate) fn wakes(&self, waker: &Waker) {
-        *self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
+        *self.0.waker.lock() = Some(waker.clone());
     }
 }
 

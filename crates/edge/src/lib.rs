@@ -39,7 +39,7 @@ pub use lines::{Line, Lines};
 pub use listener::{ListenFault, Listener, Stopped};
 pub use metrics::{METRICS_CONTENT_TYPE, Metrics};
 pub use openapi::{ApiInfo, openapi};
-pub use operation::{Auth, ErrorDoc, Operation, OperationDoc};
+pub use operation::{Auth, Operation, OperationDoc};
 pub use origin::{Origin, TrustedNet};
 pub use peer::Peer;
 pub use rebinding::Foreign;

@@ -1,13 +1,10 @@
 //! What the server counts, in Prometheus' text form: `plenary_` names, base units, no handles or ids as labels.
 //! Must not know: what a room counts beyond its name.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use http::StatusCode;
+use parking_lot::Mutex;
 use plenary_telemetry::Spans;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text},
@@ -98,7 +95,7 @@ impl Metrics {
     }
 
     fn registry<T>(&self, work: impl FnOnce(&mut Registry) -> T) -> T {
-        work(&mut self.0.registry.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.0.registry.lock())
     }
 
     /// Adds a metric as `plenary_NAME`; counters get `_total` when rendered. Labels must never be handles or ids.

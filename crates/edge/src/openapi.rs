@@ -76,6 +76,7 @@ fn operation(doc: &OperationDoc, schemas: &mut Schemas, answers: &mut Answers) -
     described.insert("security".into(), security);
     let mut parameters = path_parameters(doc, schemas);
     parameters.extend(query_parameters(doc, schemas));
+    parameters.extend(doc.takes_key.then(key_parameter));
     if !parameters.is_empty() {
         described.insert("parameters".into(), parameters.into());
     }
@@ -128,6 +129,18 @@ fn query_parameters(doc: &OperationDoc, schemas: &mut Schemas) -> Vec<Value> {
         parameter.into()
     };
     members.into_iter().map(parameter).collect()
+}
+
+/// The header under which a request is carried out once.
+fn key_parameter() -> Value {
+    json!({
+        "name": "Idempotency-Key",
+        "in": "header",
+        "required": false,
+        "description": "1 to 255 visible ASCII characters. The same request under the same key is carried out once, over a \
+                        crash too, and gets the first answer with `Idempotency-Replayed: true`.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    })
 }
 
 fn without_null(mut schema: Value) -> Value {

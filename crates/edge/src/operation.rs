@@ -55,11 +55,11 @@ impl Auth {
 
 /// A refusal that an operation documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ErrorDoc {
+pub(crate) struct ErrorDoc {
     /// Its class, which has the status.
-    pub class: Class,
+    pub(crate) class: Class,
     /// Its code.
-    pub code: &'static str,
+    pub(crate) code: &'static str,
 }
 
 /// A parameter in the path.
@@ -97,6 +97,8 @@ pub struct OperationDoc {
     pub(crate) query: Option<SchemaOf>,
     pub(crate) path_parameters: Vec<PathParameter>,
     pub(crate) errors: Vec<ErrorDoc>,
+    /// Whether it is carried out once for an `Idempotency-Key`.
+    pub(crate) takes_key: bool,
     pub(crate) error_body: SchemaOf,
     pub(crate) exposed: Option<Exposed>,
     pub(crate) room: &'static str,
@@ -105,9 +107,11 @@ pub struct OperationDoc {
 }
 
 impl OperationDoc {
-    /// An operation `room.verb` at a path in axum's syntax, `/sessions/{id}`; success is 200 unless said otherwise.
+    /// An operation `room.verb` at a path in axum's syntax, `/sessions/{id}`; success is 200 unless said otherwise. One that
+    /// writes takes an `Idempotency-Key` unless said otherwise; the room's own code sees to it.
     #[must_use]
     pub fn new(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> Self {
+        let takes_key = !method.is_safe();
         Self {
             id,
             method,
@@ -129,6 +133,7 @@ impl OperationDoc {
             query: None,
             path_parameters: Vec::new(),
             errors: Vec::new(),
+            takes_key,
             error_body: |generator| generator.subschema_for::<ErrorBody<'static>>(),
             exposed: None,
             room: "",
@@ -270,6 +275,13 @@ impl OperationDoc {
         self
     }
 
+    /// It passes an `Idempotency-Key` over: every call counts, or repeating one changes nothing.
+    #[must_use]
+    pub fn without_key(mut self) -> Self {
+        self.takes_key = false;
+        self
+    }
+
     /// The form in which this room says "no"; the house form unless said otherwise.
     #[must_use]
     pub fn error_body<T: JsonSchema>(mut self) -> Self {
@@ -314,10 +326,18 @@ impl OperationDoc {
         self.auth
     }
 
-    /// The refusals it may answer with.
-    #[must_use]
-    pub fn documented_errors(&self) -> &[ErrorDoc] {
-        &self.errors
+    /// The refusals it may answer with, each code once. That a key cannot be one may have the status that the room gives to
+    /// what it cannot read.
+    pub(crate) fn documented_errors(&self) -> Vec<ErrorDoc> {
+        let mut errors = self.errors.clone();
+        let of_the_key =
+            [(Class::Malformed, "invalid_idempotency_key"), (Class::Conflict, "idempotency_key_reused")];
+        for (class, code) in of_the_key.into_iter().filter(|_| self.takes_key) {
+            if !errors.iter().any(|error| error.code == code) {
+                errors.push(ErrorDoc { class, code });
+            }
+        }
+        errors
     }
 
     /// The names of the parameters in the path, in order.

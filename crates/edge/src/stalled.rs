@@ -4,12 +4,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::{
@@ -33,7 +31,7 @@ impl Stalled {
     }
 
     fn readers(&self) -> MutexGuard<'_, BTreeMap<Place, Allowance>> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.readers.lock()
     }
 
     pub(crate) fn enter(&self, since: Instant, allowance: Allowance) -> Place {

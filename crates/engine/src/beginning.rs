@@ -8,7 +8,7 @@ use plenary_log::{Batch, Condition, Outcome};
 use crate::{
     Command, Done, ExecuteError, Facts, KeyUse, Room, Streams, batch,
     entry::{Entry, Loaded},
-    once, snapshot,
+    once, quota, snapshot,
     streams::{evolve, replayed},
 };
 
@@ -55,10 +55,14 @@ impl<R: Room> Streams<R> {
         // Nothing would hold a refusal to what it rests on.
         let Ok(decision) = command.decide(&state, Version::ZERO, &facts, &stamp) else { return Ok(None) };
         let place = (id, Version::ZERO);
-        let batch =
-            Batch { conditions, ..batch::of::<R, C>(place, &entry.stream, command, key, &decision, &stamp)? };
+        let batch = batch::of::<R, C>(place, (&entry.stream, &state), command, key, &decision, &stamp)?;
+        // A refusal rests on the stream being new, and on the key being unused: it is decided again with both looked up.
+        let Ok(pledged) = quota::pledge(self.log(), &batch, command.exceeds_quota()).await? else {
+            return Ok(None);
+        };
+        let batch = Batch { conditions, ..batch };
         let writes = !batch.events.is_empty();
-        match slot.submit(batch).await? {
+        match pledged.settle(slot.submit(batch).await)? {
             Outcome::Appended(appended) => {
                 if !decision.events.is_empty() {
                     self.keep(&entry, state, &decision.events, &stamp);

@@ -2,15 +2,7 @@
 
 use std::cell::RefCell;
 
-use plenary_kernel::{Stamp, TimestampMs};
-
-/// Where stamps come from.
-pub trait Clock: Send + Sync + 'static {
-    /// The present, by the wall clock.
-    fn now(&self) -> TimestampMs;
-    /// The present with fresh randomness.
-    fn stamp(&self) -> Stamp;
-}
+use plenary_kernel::{Clock, Stamp, TimestampMs};
 
 /// The machine's clock and its random source.
 #[derive(Debug, Clone, Copy, Default)]

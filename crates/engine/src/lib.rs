@@ -6,15 +6,20 @@ mod beginning;
 mod clock;
 mod entry;
 mod once;
+mod quota;
+mod recount;
 mod room;
 mod snapshot;
+pub mod stored;
 mod streams;
 #[cfg(test)]
 mod tests;
 
-pub use clock::{Clock, SystemClock};
+pub use clock::SystemClock;
 pub use entry::LookedUp;
 pub use once::{Once, secret_of_request};
+pub use quota::refusal as quota_refusal;
+pub use recount::recount;
 pub use room::{Beside, Command, Decision, Done, ExecuteError, Facts, KeyUse, NoFacts, Room};
 pub use streams::Streams;
 

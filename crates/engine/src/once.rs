@@ -2,13 +2,9 @@
 //! from the request's own, in the command's own append. Sent again after a crash, what was done is answered as it was,
 //! and what was not is done. Must not know: what is asked, or how a request came.
 
-use std::{
-    any::type_name,
-    collections::HashMap,
-    future::Future,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, future::Future, sync::Arc};
 
+use parking_lot::Mutex;
 use plenary_kernel::json::digest;
 
 use crate::{Command, KeyUse, Room};
@@ -39,7 +35,7 @@ impl Once {
     }
 
     fn nth(&self, what: &str) -> u32 {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.asked.lock();
         let nth = asked.entry(what.to_owned()).or_default();
         *nth += 1;
         *nth
@@ -53,10 +49,7 @@ impl Once {
 
 /// The key of the next command of this kind, where the request that is being carried out has one.
 pub(crate) fn step<R: Room, C: Command<R>>() -> Option<KeyUse> {
-    // The digest of a type's name is short, and an answer is read as what it was written as.
-    let command = digest(type_name::<C>().as_bytes());
-    let command = u32::from_be_bytes([command[0], command[1], command[2], command[3]]);
-    REQUEST.try_with(|request| request.step(&format!("{}-{command:08x}", R::CATEGORY))).ok()
+    REQUEST.try_with(|request| request.step(&format!("{}-{}", R::CATEGORY, C::NAME))).ok()
 }
 
 /// The octets that a new secret is made of where the same request gets the same one: they follow from what only whoever

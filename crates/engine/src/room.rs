@@ -2,8 +2,8 @@
 
 use std::future::Future;
 
-use plenary_kernel::{Position, Stamp, TimestampMs, Version};
-use plenary_log::{Condition, Fault, IndexOp, NewEvent, RowOp, StoredEvent, StreamName};
+use plenary_kernel::{OwnerName, Position, Stamp, TimestampMs, Version};
+use plenary_log::{Condition, Exceeded, Fault, IndexOp, NewEvent, RowOp, StoredEvent, StreamName};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// One kind of stream: how its events are stored, and how its state follows from them.
@@ -35,6 +35,15 @@ pub trait Room: Send + Sync + 'static {
     /// stands at `version`.
     fn follow(_id: &str, _version: Version, _event: &Self::Event) -> Vec<(StreamName, NewEvent)> {
         Vec::new()
+    }
+    /// Pure: the owner whose use of the store an event counts towards, with what follows from it; none for what ends or
+    /// removes something, and for what the server writes for itself. The state is the one before the command.
+    fn payer(_state: &Self::State, _event: &Self::Event) -> Option<OwnerName> {
+        None
+    }
+    /// Pure: bytes that are kept elsewhere for an event, and count with it.
+    fn content_bytes(_event: &Self::Event) -> u64 {
+        0
     }
     /// The stream of one thing.
     fn stream(id: &str) -> StreamName {
@@ -85,6 +94,8 @@ impl NoFacts {
 
 /// A command on one kind of stream.
 pub trait Command<R: Room>: Send + Sync {
+    /// Its name within the room. Frozen: the keys of commands that a request asks for are made of it.
+    const NAME: &'static str;
     /// The answer; stored with the idempotency key, so that a retry gets it again.
     type Reply: Serialize + DeserializeOwned + Send + Sync;
     /// A normal "no".
@@ -102,7 +113,12 @@ pub trait Command<R: Room>: Send + Sync {
         facts: &Self::Facts,
         stamp: &Stamp,
     ) -> Result<Decision<R::Event, Self::Reply>, Self::Rejection>;
-    /// Events that go onto other streams in the same append, with their index changes.
+    /// Whether it is carried out although its owner has used up what it may store: what it writes is counted all the same.
+    fn exceeds_quota(&self) -> bool {
+        false
+    }
+    /// Events that go onto other streams in the same append, with their index changes. They count with the command's own
+    /// where one of those has a payer.
     fn beside(&self, _decided: &Decision<R::Event, Self::Reply>, _stamp: &Stamp) -> Beside {
         Beside::default()
     }
@@ -150,6 +166,9 @@ pub enum ExecuteError<J> {
     /// The idempotency key was used by another request.
     #[error("the idempotency key was used by another request")]
     KeyReused,
+    /// Its owner may not store so much more.
+    #[error("the owner's quota is exceeded")]
+    OverQuota(Exceeded),
     /// The store failed.
     #[error(transparent)]
     Fault(#[from] Fault),

@@ -5,16 +5,15 @@ use std::{
     time::Duration,
 };
 
-use plenary_kernel::{Position, Stamp, Version};
+use plenary_kernel::{Clock, Position, Stamp, Version};
 use plenary_log::{Batch, Chain, Condition, Fault, Log, Outcome, PageSize, StoredEvent, StreamName};
 use quick_cache::sync::Cache;
 use tokio::sync::MutexGuard;
 
 use crate::{
-    ATTEMPTS_MAX, Clock, Command, Done, ExecuteError, Facts, KeyUse, Room, SNAPSHOT_EVERY, STATES_CACHED_MAX,
-    batch,
+    ATTEMPTS_MAX, Command, Done, ExecuteError, Facts, KeyUse, Room, SNAPSHOT_EVERY, STATES_CACHED_MAX, batch,
     entry::{Entry, Loaded, LookedUp},
-    once, snapshot,
+    once, quota, snapshot,
 };
 
 /// The streams of one room.
@@ -195,29 +194,22 @@ impl<R: Room> Streams<R> {
             Err(rejection) => {
                 let ahead = loaded.is_ahead();
                 drop(guard);
-                if let Some(done) = self.earlier_answer(key).await? {
-                    return Ok(done);
-                }
-                // What was seen must be on disk, and nobody elsewhere may have changed it meanwhile. The first
-                // use of the key may be among what waits.
-                if ahead || self.log.shared() || key.is_some() {
-                    let holds = self.holds(slot, conditions, chain).await?;
-                    if let Some(done) = self.earlier_answer(key).await? {
-                        return Ok(done);
-                    }
-                    if !holds {
-                        return Ok(Attempt::Again);
-                    }
-                }
-                return Ok(Attempt::Error(ExecuteError::Rejected(rejection)));
+                let error = ExecuteError::Rejected(rejection);
+                return self.refused(slot, (conditions, chain), ahead, key, error).await;
             }
         };
-        let at = loaded.version;
-        let batch = Batch {
-            chain: Some(chain),
-            conditions,
-            ..batch::of::<R, C>((id, at), stream, command, key, &decision, &stamp)?
+        let place = (id, loaded.version);
+        let batch = batch::of::<R, C>(place, (stream, &loaded.state), command, key, &decision, &stamp)?;
+        let pledged = match quota::pledge(&self.log, &batch, command.exceeds_quota()).await? {
+            Ok(pledged) => pledged,
+            Err(exceeded) => {
+                let ahead = loaded.is_ahead();
+                drop(guard);
+                let error = ExecuteError::OverQuota(exceeded);
+                return self.refused(slot, (conditions, chain), ahead, key, error).await;
+            }
         };
+        let batch = Batch { chain: Some(chain), conditions, ..batch };
         let snapshot = evolve::<R>(loaded, &decision.events, &stamp);
         let (version, confirmed) = (loaded.version, loaded.confirmed.clone());
         entry.mark_ahead(version);
@@ -225,7 +217,7 @@ impl<R: Room> Streams<R> {
         let pending = slot.submit(batch);
         drop(guard);
 
-        match pending.await? {
+        match pledged.settle(pending.await)? {
             Outcome::Appended(appended) => {
                 confirmed.fetch_max(version.0, Ordering::AcqRel);
                 if let Some(state) = snapshot {
@@ -238,6 +230,32 @@ impl<R: Room> Streams<R> {
             Outcome::KeyReused => Ok(Attempt::Error(ExecuteError::KeyReused)),
             Outcome::Conflict { .. } | Outcome::RowConflict { .. } => Ok(Attempt::Again),
         }
+    }
+
+    /// An error in place of a batch, unless the key has an answer or what it was seen on does not hold.
+    async fn refused<T: serde::de::DeserializeOwned, J>(
+        &self,
+        slot: plenary_log::Slot,
+        (conditions, chain): (Vec<Condition>, Chain),
+        ahead: bool,
+        key: Option<&KeyUse>,
+        error: ExecuteError<J>,
+    ) -> Result<Attempt<T, J>, Fault> {
+        if let Some(done) = self.earlier_answer(key).await? {
+            return Ok(done);
+        }
+        // What was seen must be on disk, and nobody elsewhere may have changed it meanwhile. The first
+        // use of the key may be among what waits.
+        if ahead || self.log.shared() || key.is_some() {
+            let holds = self.holds(slot, conditions, chain).await?;
+            if let Some(done) = self.earlier_answer(key).await? {
+                return Ok(done);
+            }
+            if !holds {
+                return Ok(Attempt::Again);
+            }
+        }
+        Ok(Attempt::Error(error))
     }
 
     /// The answer to an earlier use of the key, in whatever state things are now.

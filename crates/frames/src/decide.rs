@@ -1,4 +1,5 @@
 //! Who may send what to whom: plain functions over what is known (sections 6, 7.1 and 13 of the memo, wire.md D.5).
+//! Pure.
 //! Must not know: where that knowledge comes from, or who is connected.
 
 use std::{sync::Arc, time::Duration};

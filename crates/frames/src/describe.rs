@@ -15,21 +15,21 @@ impl fmt::Display for Form {
         match self {
             Self::Selector => f.write_str("a value of the catalogue"),
             Self::Payload => f.write_str("an object of the kind's own shape"),
-            Self::Text(octets) => write!(f, "a string of {octets} octets"),
-            Self::Line(octets) => write!(f, "a string of {octets} octets on one line"),
+            Self::Text(octets) => write!(f, "a string of {octets} bytes"),
+            Self::Line(octets) => write!(f, "a string of {octets} bytes on one line"),
             Self::OneOf(texts) => write!(f, "one of \"{}\"", texts.join("\", \"")),
             Self::Uuid => f.write_str("a version-4 UUID"),
             Self::Handle => f.write_str("a canonical handle, ~owner"),
             Self::Principal => f.write_str("the sender's own canonical handle, ~owner"),
             Self::Instrument => f.write_str("a canonical handle, ~name or ~name@version"),
             Self::Time => f.write_str("an RFC 3339 time with a zone"),
-            Self::Scope => write!(f, "a recipient scope of 1 to {SCOPE_OCTETS_MAX} octets"),
+            Self::Scope => write!(f, "a recipient scope of 1 to {SCOPE_OCTETS_MAX} bytes"),
             Self::Namespaced(octets) => {
-                write!(f, "a string of {octets} octets with a namespace (`.`, `:` or `/`)")
+                write!(f, "a string of {octets} bytes with a namespace (`.`, `:` or `/`)")
             }
             Self::Integer(bounds) => write!(f, "an integer, {bounds}"),
             Self::Flag => f.write_str("true or false"),
-            Self::Texts { items, octets } => write!(f, "{items} strings of {octets} octets each"),
+            Self::Texts { items, octets } => write!(f, "{items} strings of {octets} bytes each"),
             Self::Object(_) => f.write_str("an object"),
             Self::Objects { items, .. } => write!(f, "{items} objects"),
         }
@@ -46,8 +46,8 @@ impl fmt::Display for Bounds {
 #[must_use]
 pub fn page() -> String {
     let mut page = String::from(
-        "# The frames there are\n\nMade from the table in `src/catalogue.rs` and `src/reconstructed.rs`; a test holds \
-         it equal to that. Objects\nare closed: a field that is not named here is refused. Octets are those of UTF-8.\n",
+        "# The kinds of frames\n\nGenerated from the table in `src/catalogue.rs` and `src/reconstructed.rs`; a test keeps \
+         both equal. Objects\nare closed: a field that is not listed here is refused. Lengths count bytes of UTF-8.\n",
     );
     page.push_str("\n## The envelope\n");
     fields(&mut page, &ENVELOPE, "");

@@ -1,4 +1,5 @@
 //! Whether a value fits its shape. Faults come in the order unknown, missing, invalid, at every level (wire.md D.5).
+//! Pure.
 //! Must not know: which shapes there are.
 
 use plenary_kernel::{SovereignHandle, rfc3339};

@@ -42,7 +42,7 @@ impl Frame {
     /// those of the payload (wire.md D.5).
     pub fn read(text: &Bytes) -> Result<Self, Malformed> {
         if text.len() > FRAME_OCTETS_MAX {
-            let message = format!("A frame has at most {FRAME_OCTETS_MAX} octets.");
+            let message = format!("A frame has at most {FRAME_OCTETS_MAX} bytes.");
             return Err(Malformed::whole(Code::TooLarge, message));
         }
         let Ok(Value::Object(frame)) = serde_json::from_slice(text) else {

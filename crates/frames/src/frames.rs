@@ -4,15 +4,15 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
-use plenary_accounts::{Accounts, TokenDigest, concerned};
-use plenary_engine::Clock;
+use parking_lot::{Mutex, MutexGuard};
+use plenary_accounts::{AccountEvent, Accounts, TokenDigest};
 use plenary_hub::{ENTRY_OCTETS, Emission, Lane, LaneLimits, Observer, Subscription};
-use plenary_kernel::{AgentHandle, SovereignHandle, TimestampMs};
+use plenary_kernel::{AgentHandle, Clock, SovereignHandle, TimestampMs};
 use plenary_log::{Log, Signals, StoredEvent, signals::Signal};
 use tokio::time::Instant;
 
@@ -174,7 +174,7 @@ impl Frames {
     }
 
     fn buckets(&self) -> MutexGuard<'_, Buckets> {
-        self.0.buckets.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.buckets.lock()
     }
 
     /// Takes one frame out of a sender's bucket; otherwise says when to come again.
@@ -223,7 +223,7 @@ impl Frames {
         let mut count = 0;
         for (handle, audience) in to {
             let Some(number) = number(&handle) else { continue };
-            let shared = shared.clone();
+            let (shared, from) = (shared.clone(), shared.clone());
             let matches = move |subscriber: &Subscriber| {
                 let Subscriber { session, filter, .. } = subscriber;
                 let (traits, except) = shared.as_ref();
@@ -243,7 +243,13 @@ impl Frames {
                 forget_at,
                 matches: Arc::new(matches),
             };
-            count += self.0.lane.emit(handle.as_str(), emission);
+            // What an owner puts into the rooms of others has a share of its own.
+            let sender = &from.0.sender;
+            count += if *sender == handle {
+                self.0.lane.emit(handle.as_str(), emission)
+            } else {
+                self.0.lane.emit_from(sender.as_str(), handle.as_str(), emission)
+            };
             if let Some(listener) = self.0.listener.get() {
                 listener(&handle);
             }
@@ -303,8 +309,8 @@ impl Observer for Frames {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         Box::pin(async move {
             for event in events {
-                if let Some(agent) = concerned(event) {
-                    self.recheck(&agent).await;
+                if let Some(agent) = AccountEvent::of(event).as_ref().and_then(AccountEvent::rechecked) {
+                    self.recheck(agent).await;
                 }
             }
         })

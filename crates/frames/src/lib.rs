@@ -21,6 +21,7 @@ pub mod rejection;
 mod routes;
 pub mod schema;
 pub mod scope;
+mod served;
 pub mod session;
 pub mod shape;
 mod signal;

@@ -30,5 +30,3 @@ pub const PATH_OCTETS_MAX: usize = 256;
 pub const PRINCIPALS_MAX: usize = 1_000;
 /// Most entries of a roster that one process tells; past it the newest are left out.
 pub const ROSTER_ENTRIES_MAX: usize = 2_048;
-/// How often a stream says that it is alive, in milliseconds (wire.md D.4).
-pub const KEEPALIVE_MS: u64 = 15_000;

@@ -3,11 +3,14 @@
 //! restart numbers begin there at the earliest. One append in half an hour in which frames are sent.
 //! Must not know: who is subscribed, or what a frame says.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use bytes::Bytes;
-use plenary_engine::{Clock, Command, Decision, Facts, NoFacts, Room, Streams};
-use plenary_kernel::{Stamp, TimestampMs, Version};
+use parking_lot::Mutex;
+use plenary_engine::{
+    Command, Decision, Facts, NoFacts, Room, Streams,
+    stored::{read, unknown, written},
+};
+use plenary_kernel::{Clock, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, Log, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +23,6 @@ const AGAIN_MS: u64 = 1_000;
 /// The one stream.
 const ID: &str = "all";
 const KIND: &str = "NumbersKept";
-const FORM: u16 = 1;
 
 /// No number reaches this time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,15 +41,10 @@ impl Room for NumbersRoom {
     const SNAPSHOT_FORM: u16 = 1;
 
     fn encode(event: &Kept) -> NewEvent {
-        let envelope = serde_json::to_vec(event).expect("a number can be written");
-        NewEvent { kind: KIND, form: FORM, envelope: envelope.into(), payload: Bytes::new() }
+        written(KIND, event)
     }
     fn decode(event: &StoredEvent) -> Result<Kept, Fault> {
-        let corrupt = |why: &str| Fault::Corrupt(format!("{} of {}: {why}", event.version, event.stream));
-        if (&*event.kind, event.form) != (KIND, FORM) {
-            return Err(corrupt("unknown kind or form"));
-        }
-        serde_json::from_slice(&event.envelope).map_err(|error| corrupt(&error.to_string()))
+        if &*event.kind == KIND { read(event) } else { unknown(event) }
     }
     fn evolve(state: &mut Kept, _: Version, _: TimestampMs, event: &Kept) {
         *state = *event;
@@ -68,6 +65,7 @@ struct Range {
 }
 
 impl Command<NumbersRoom> for KeepMore {
+    const NAME: &'static str = "keep_more";
     type Reply = Range;
     type Rejection = std::convert::Infallible;
     type Facts = ();
@@ -131,12 +129,12 @@ impl Numbers {
             }
         };
         let range = Range { from: begun.unwrap_or(range.from), ..range };
-        *self.range.lock().unwrap_or_else(PoisonError::into_inner) = Some(range);
+        *self.range.lock() = Some(range);
         range.from.max(now)
     }
 
     fn range(&self) -> Option<Range> {
-        *self.range.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.range.lock()
     }
 
     /// The time, where enough is kept.

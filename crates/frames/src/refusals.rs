@@ -5,10 +5,10 @@ use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use plenary_accounts::fault_refusal;
 use plenary_edge::refused;
 use plenary_kernel::{Class, Refusal};
 use plenary_log::Fault;
+use plenary_room::fault_refusal;
 
 use crate::{
     malformed::{Code, Malformed},

@@ -6,11 +6,12 @@ use axum::{
     extract::{FromRef, FromRequestParts, Path, State},
     response::Response,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
 use plenary_accounts::{Accounts, AgentCaller, Credentials, Principal, Who, identify};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes};
 use plenary_hub::SubscribeError;
 use plenary_kernel::{Class, SovereignHandle};
+use plenary_room::sse;
 use schemars::JsonSchema;
 
 use crate::{
@@ -100,6 +101,7 @@ fn of_handle(id: &'static str, path: &'static str, summary: &'static str) -> Ope
 pub fn operations() -> Vec<Operation<Frames>> {
     let submit_doc = doc("frame.submit", Method::POST, "/frames", "Send a frame to a set of live sessions")
         .no_tool("the ten verbs send frames")
+        .without_key()
         .description(
             "The body is the bare frame, or `{scope, frame}`. Who is not subscribed now does not get it; an empty \
              set is no error. `X-Agent-Instrument`, `X-Agent-Session` and `X-Agent-Tool` name the sending session.",
@@ -248,11 +250,8 @@ async fn stream(
     // The token may have died before the stream was there to be ended with it.
     frames.recheck(&caller.handle).await;
 
-    let mut response = Response::new(Body::new(EventStream::new(reading, retained)));
+    let mut response = sse::response(Body::new(EventStream::new(reading, retained)));
     let head = response.headers_mut();
-    head.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    head.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    head.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     for (name, value) in shown {
         let value = HeaderValue::try_from(value)
             .map_err(|_| Malformed::whole(Code::FieldInvalid, "The session can't be named in a header."))?;

@@ -1,4 +1,5 @@
 //! The language in which the shapes of frames are written down: fields, what a value must be, rules between fields.
+//! Pure.
 //! Must not know: which frames there are, or what is done with a definition.
 
 use crate::limits::{ITEMS_MAX, REFERENCE_OCTETS_MAX, TEXT_OCTETS_MAX};

@@ -13,14 +13,10 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
 use plenary_hub::{Delivery, Ended};
+use plenary_room::sse;
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::{
-    frames::{Event, Reading},
-    limits::KEEPALIVE_MS,
-};
-
-const KEEPALIVE: Bytes = Bytes::from_static(b": keepalive\n\n");
+use crate::frames::{Event, Reading};
 
 thread_local! {
     /// What a stream takes in one turn: each thread has one list for all its streams, empty between turns.
@@ -36,7 +32,7 @@ pub(crate) struct EventStream {
 impl EventStream {
     /// `told_soon`: a keepalive comes as soon as nothing waits, so that the peer knows where what is retained ends.
     pub(crate) fn new(reading: Reading, told_soon: bool) -> Self {
-        let first = if told_soon { Duration::ZERO } else { Duration::from_millis(KEEPALIVE_MS) };
+        let first = if told_soon { Duration::ZERO } else { Duration::from_millis(sse::KEEPALIVE_MS) };
         let keepalive = Box::pin(sleep(first));
         Self { reading, keepalive }
     }
@@ -83,9 +79,9 @@ impl Body for EventStream {
         if stream.keepalive.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        stream.keepalive.as_mut().reset(Instant::now() + Duration::from_millis(KEEPALIVE_MS));
+        stream.keepalive.as_mut().reset(Instant::now() + Duration::from_millis(sse::KEEPALIVE_MS));
         // Polled again, so that the next one wakes as well.
         let _ = stream.keepalive.as_mut().poll(cx);
-        Poll::Ready(Some(Ok(Frame::data(KEEPALIVE))))
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(sse::KEEPALIVE.as_bytes())))))
     }
 }

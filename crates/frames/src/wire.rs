@@ -1,4 +1,4 @@
-//! What this room answers with (wire.md 1.3, D.4, D.5). What peers send stands in `catalogue` and `submission`.
+//! What this room answers with (wire.md 1.3, D.4, D.5). What peers send stands in `catalogue` and `submission`. Pure.
 //! Must not know: how an answer came about.
 
 use plenary_kernel::{AgentHandle, SovereignHandle, TimestampMs, rfc3339::Utc};

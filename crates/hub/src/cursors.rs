@@ -4,12 +4,12 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use bytes::Bytes;
-use plenary_engine::Clock;
-use plenary_kernel::{AgentHandle, Position, limits::READ_ROWS_MAX};
+use parking_lot::{Mutex, MutexGuard};
+use plenary_kernel::{AgentHandle, Clock, Position, limits::READ_ROWS_MAX};
 use plenary_log::{Batch, Fault, Log, RowOp};
 use serde::{Deserialize, Serialize};
 
@@ -205,7 +205,7 @@ impl Cursors {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, Kept>> {
-        self.moved.lock().unwrap_or_else(PoisonError::into_inner)
+        self.moved.lock()
     }
 
     fn op(&self, handle: &AgentHandle, kept: Kept) -> Result<RowOp, Fault> {

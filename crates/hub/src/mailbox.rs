@@ -1,11 +1,9 @@
 //! What one connection has to read: a set of streams with the first version it has not seen, and whether it has
 //! to close. Its size is bounded by what the agent takes part in; a stream is in it once, however much it grows.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::Version;
 use plenary_log::StreamName;
 use tokio::sync::Notify;
@@ -39,7 +37,7 @@ pub struct Mailbox {
 
 impl Mailbox {
     fn lock(&self) -> MutexGuard<'_, Marks> {
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.marks.lock()
     }
 
     /// There is something to read on a stream, from this version on.

@@ -7,14 +7,15 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::{AgentHandle, Position};
-use tokio::{sync::watch, time::timeout};
+use plenary_log::HighWater;
 
 use crate::{CONNECTIONS_PER_AGENT_MAX, Closing, Mailbox};
 
@@ -59,7 +60,7 @@ impl Agent {
 pub struct Presence {
     agents: Mutex<HashMap<AgentHandle, Agent>>,
     ids: AtomicU64,
-    dispatched: watch::Sender<Position>,
+    dispatched: HighWater,
     closed: std::sync::atomic::AtomicBool,
 }
 
@@ -87,7 +88,7 @@ const UNKNOWN: Position = Position(u64::MAX);
 
 impl Presence {
     fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, Agent>> {
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+        self.agents.lock()
     }
 
     /// Registers a connection; from now on it is woken. It counts as having confirmed nothing until
@@ -214,18 +215,12 @@ impl Presence {
     }
 
     pub(crate) fn mark_dispatched(&self, position: Position) {
-        self.dispatched.send_if_modified(|dispatched| {
-            let further = position > *dispatched;
-            *dispatched = position.max(*dispatched);
-            further
-        });
+        self.dispatched.raise(position);
     }
 
     /// Waits until everything up to a position was handed out.
     pub async fn caught_up(&self, position: Position) {
-        let mut dispatched = self.dispatched.subscribe();
-        let come = timeout(CATCHING_UP, dispatched.wait_for(|dispatched| *dispatched >= position)).await;
-        if come.is_err() {
+        if !self.dispatched.reached(position, CATCHING_UP).await {
             tracing::warn!("what was committed is not handed out in time; a connection begins without");
         }
     }
@@ -233,7 +228,7 @@ impl Presence {
     /// The position up to which every connection that is concerned has been marked.
     #[must_use]
     pub fn dispatched(&self) -> Position {
-        *self.dispatched.borrow()
+        self.dispatched.position()
     }
 }
 

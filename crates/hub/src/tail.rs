@@ -3,9 +3,10 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use plenary_kernel::Version;
 use plenary_log::{StoredEvent, StreamName};
 
@@ -59,7 +60,7 @@ impl<E: Default> Tail<E> {
 
     /// Takes in committed events of one stream, in order.
     pub fn push<'a>(&self, events: impl Iterator<Item = &'a StoredEvent>) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         for event in events {
             inner.push(event);
         }
@@ -68,7 +69,7 @@ impl<E: Default> Tail<E> {
 
     /// Up to `max` events behind `after`; `None` when the tail does not reach back that far, or has none.
     pub fn read(&self, stream: &StreamName, after: Version, max: usize) -> Option<Vec<Arc<Row<E>>>> {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.inner.lock();
         let rows = inner.streams.get(stream)?;
         let first = rows.front()?.event.version;
         let skip = usize::try_from(after.next().0.checked_sub(first.0)?).ok()?;
@@ -183,7 +184,7 @@ mod tests {
         for version in (1..40_000).step_by(2) {
             tail.push([event("a", version)].iter());
         }
-        let inner = tail.inner.lock().unwrap();
+        let inner = tail.inner.lock();
         assert_eq!(inner.streams.values().map(VecDeque::len).sum::<usize>(), 2);
         assert!(inner.order.len() < 100, "{} places are remembered for 2 events", inner.order.len());
         assert_eq!(inner.octets, 2 * octets(&event("a", 1)));

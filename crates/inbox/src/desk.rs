@@ -4,12 +4,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::{Position, Version};
 use plenary_log::StreamName;
 use tokio::sync::watch;
@@ -64,7 +62,7 @@ impl Default for Desk {
 
 impl Desk {
     fn lock(&self) -> MutexGuard<'_, HashMap<StreamName, Grown>> {
-        self.grown.lock().unwrap_or_else(PoisonError::into_inner)
+        self.grown.lock()
     }
 
     /// A stream has grown from this event on.

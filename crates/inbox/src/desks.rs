@@ -4,11 +4,12 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::AgentHandle;
 
 use crate::{DESKS_MAX, desk::Desk};
@@ -21,7 +22,7 @@ pub(crate) struct Desks {
 
 impl Desks {
     fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, Arc<Desk>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// The agent's desk; from now on nothing that concerns it goes unmarked.

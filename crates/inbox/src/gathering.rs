@@ -2,13 +2,9 @@
 //! of that as is done at once; what is left is done beside it.
 //! Must not know: what has been seen of it.
 
-use plenary_accounts::{INBOX, contact_asked, inbox_of};
-use plenary_channels::news::is_channel;
-use plenary_context::news::is_package;
-use plenary_kernel::{AgentHandle, Position, SessionId, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, StoredEvent, StreamName};
-use plenary_runs::news::is_thread;
-use plenary_sessions::news::{NewsKind, session_of};
+use plenary_kernel::{AgentHandle, Position, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, StreamName};
+use plenary_room::News;
 
 use crate::{
     Inbox, NEWS_KEPT_MAX,
@@ -29,38 +25,6 @@ pub(crate) enum On {
     Offered,
 }
 
-/// Whose stream it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
-    Session(SessionId),
-    Contacts,
-    Channel,
-    Package,
-    Thread,
-}
-
-impl Source {
-    /// The source that a stream is; `None` of one that has no news.
-    pub(crate) fn of(stream: &StreamName) -> Option<Self> {
-        if let Some(id) = session_of(stream) {
-            return Some(Self::Session(id));
-        }
-        let sources = [
-            (stream.category() == INBOX, Self::Contacts),
-            (is_channel(stream), Self::Channel),
-            (is_package(stream), Self::Package),
-            (is_thread(stream), Self::Thread),
-        ];
-        sources.into_iter().find_map(|(is_it, source)| is_it.then_some(source))
-    }
-}
-
-/// An event that is news, whole.
-fn stub(kind: Kind, event: &StoredEvent, from: Option<AgentHandle>) -> (Place, Stub) {
-    let (stream, version, at) = (event.stream.clone(), event.version, event.at);
-    (Place(event.position, 0), Stub { kind, stream, version, at, from })
-}
-
 impl Inbox {
     /// Looks for all news of an agent behind a position anew.
     pub(crate) async fn begin_known(
@@ -73,10 +37,10 @@ impl Inbox {
         let own = rooms.sessions.with_news(me, after).await?;
         let listing = if own.is_some() { Listing::Whole } else { Listing::UpTo(after) };
         let mut found = own.unwrap_or_default();
-        let mut others = vec![inbox_of(me)];
-        others.extend(rooms.channels.naming(me).await?);
-        others.extend(rooms.context.awaiting_review_of(me).await?);
-        others.extend(rooms.runs.threads_of(me).await?);
+        let mut others = Vec::new();
+        for source in &rooms.sources {
+            others.extend(source.streams(me).await?);
+        }
         for some in others.chunks(READ_ROWS_MAX) {
             found.extend(self.0.log.streams_after(some, after).await?);
         }
@@ -161,68 +125,15 @@ impl Inbox {
         stream: &StreamName,
         after: Version,
     ) -> Result<Gathered, Fault> {
-        match Source::of(stream) {
-            Some(Source::Session(id)) => self.gather_session(me, &id, stream, after).await,
-            Some(Source::Contacts) => self.gather_contacts(stream, after).await,
-            Some(Source::Channel) => {
-                let max = NEWS_KEPT_MAX + 1;
-                let (found, read) = self.0.rooms.channels.naming_behind(me, stream, after, max).await?;
-                let stubs = found.into_iter().map(|(event, from)| stub(Kind::ChannelMention, &event, from));
-                Ok(Gathered { stubs: stubs.collect(), read, ..Gathered::default() })
-            }
-            Some(Source::Package) => {
-                let asked = self.0.rooms.context.review_asked(me, stream).await?;
-                let stubs =
-                    asked.into_iter().map(|asked| stub(Kind::ReviewRequested, &asked.event, asked.by));
-                Ok(Gathered { stubs: stubs.collect(), read: after, ..Gathered::default() })
-            }
-            Some(Source::Thread) => {
-                let runs = &self.0.rooms.runs;
-                let waiting = match runs.waits_for(stream).await? {
-                    Some((_, since)) => runs.waiting(me, stream, since).await?,
-                    None => None,
-                };
-                let stubs = waiting.into_iter().map(|waiting| stub(Kind::RunWaiting, &waiting.event, None));
-                Ok(Gathered { stubs: stubs.collect(), read: after, ..Gathered::default() })
-            }
-            None => Ok(Gathered { read: after, ..Gathered::default() }),
-        }
-    }
-
-    async fn gather_session(
-        &self,
-        me: &AgentHandle,
-        id: &SessionId,
-        stream: &StreamName,
-        after: Version,
-    ) -> Result<Gathered, Fault> {
-        let found = self.0.rooms.sessions.news(me, id, after, NEWS_KEPT_MAX + 1).await?;
+        let Some(source) = self.source(stream) else {
+            return Ok(Gathered { read: after, ..Gathered::default() });
+        };
+        let found = source.news(me, stream, after, NEWS_KEPT_MAX + 1).await?;
         let stubs = found.news.into_iter().map(|news| {
-            let kind = match news.kind {
-                NewsKind::Message => Kind::SessionMessage,
-                NewsKind::Invitation => Kind::SessionInvited,
-                NewsKind::Offer => Kind::SessionOffered,
-            };
-            let (stream, version, at) = (stream.clone(), news.version, news.at);
-            let stub = Stub { kind, stream, version, at, from: Some(news.from) };
-            (Place(news.position, news.nth), stub)
+            let News { kind, position, nth, version, at, from } = news;
+            (Place(position, nth), Stub { kind, stream: stream.clone(), version, at, from })
         });
         let (read, answered, joined) = (found.read, found.answered, found.joined);
         Ok(Gathered { stubs: stubs.collect(), read, answered, joined })
-    }
-
-    async fn gather_contacts(&self, stream: &StreamName, after: Version) -> Result<Gathered, Fault> {
-        let mut gathered = Gathered { read: after, ..Gathered::default() };
-        loop {
-            let events = self.0.log.read_stream(stream, gathered.read, READ_ROWS_MAX).await?;
-            for event in &events {
-                gathered.read = event.version;
-                let Some(asked) = contact_asked(event)? else { continue };
-                gathered.stubs.push(stub(Kind::ContactRequested, event, Some(asked.from)));
-            }
-            if events.len() < READ_ROWS_MAX {
-                return Ok(gathered);
-            }
-        }
     }
 }

@@ -1,29 +1,22 @@
 //! The inbox as the server holds it: the rooms that news come from, the marks of agents, and the observer that tells
 //! readers what has grown.
 
-use std::{collections::BTreeSet, future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use plenary_accounts::Accounts;
-use plenary_channels::Channels;
-use plenary_context::{Context, news::is_project};
-use plenary_engine::Clock;
+use plenary_accounts::{AccountEvent, Accounts};
 use plenary_frames::Frames;
 use plenary_hub::{Cursors, Observer};
-use plenary_kernel::{AgentHandle, Position};
-use plenary_log::{Batch, Fault, Log, Outcome, RowOp, StoredEvent};
-use plenary_runs::Runs;
+use plenary_kernel::{AgentHandle, Clock, Position};
+use plenary_log::{Batch, Fault, HighWater, Log, Outcome, RowOp, StoredEvent, StreamName};
+use plenary_room::NewsSource;
 use plenary_sessions::Sessions;
-use tokio::{
-    sync::{Semaphore, watch},
-    time::timeout,
-};
+use tokio::sync::{Semaphore, watch};
 
 use crate::{
     cursor::Cursor,
     desk::Grown,
     desks::Desks,
-    gathering::Source,
     marks::{Marks, State},
 };
 
@@ -41,14 +34,10 @@ pub struct Rooms {
     pub accounts: Accounts,
     /// Sessions.
     pub sessions: Sessions,
-    /// Channels.
-    pub channels: Channels,
-    /// Packages and their reviews.
-    pub context: Context,
     /// Frames between live sessions.
     pub frames: Frames,
-    /// Agents behind the server.
-    pub runs: Runs,
+    /// Every room that has news on its streams.
+    pub sources: Vec<Arc<dyn NewsSource>>,
 }
 
 /// The inbox of every agent. Cheap to clone.
@@ -62,7 +51,7 @@ pub(crate) struct Inner {
     pub(crate) rooms: Rooms,
     pub(crate) desks: Desks,
     /// Everything up to here was handed out to the rooms and to the desks.
-    observed: watch::Sender<Position>,
+    observed: HighWater,
     pub(crate) closed: watch::Sender<bool>,
     /// Turns of those that look for news beside the readers.
     pub(crate) gathering: Arc<Semaphore>,
@@ -78,7 +67,7 @@ impl Inbox {
             cursors,
             rooms,
             desks: Desks::default(),
-            observed: watch::Sender::new(Position::ZERO),
+            observed: HighWater::default(),
             closed: watch::Sender::new(false),
             gathering: Arc::new(Semaphore::new(GATHERING_AT_ONCE_MAX)),
         }));
@@ -93,7 +82,7 @@ impl Inbox {
 
     /// Counts what is committed by now as handed out: nothing of it is remembered here, so all of it will be read.
     pub async fn begin(&self) -> Result<(), Fault> {
-        self.reach(self.0.log.head().await?);
+        self.0.observed.raise(self.0.log.head().await?);
         Ok(())
     }
 
@@ -102,23 +91,13 @@ impl Inbox {
         self.0.closed.send_replace(true);
     }
 
-    fn reach(&self, position: Position) {
-        self.0.observed.send_if_modified(|observed| {
-            let further = position > *observed;
-            *observed = position.max(*observed);
-            further
-        });
-    }
-
     /// Up to where everything was handed out: what is committed by now, if it comes in time.
     pub(crate) async fn observed(&self) -> Result<Position, Fault> {
         let head = self.0.log.head().await?;
-        let mut observed = self.0.observed.subscribe();
-        let come = timeout(HEARING_WAIT, observed.wait_for(|observed| *observed >= head)).await;
-        if come.is_err() {
+        if !self.0.observed.reached(head, HEARING_WAIT).await {
             tracing::warn!("what was committed is not handed out in time; it comes with the next read");
         }
-        Ok(*self.0.observed.borrow())
+        Ok(self.0.observed.position())
     }
 
     /// The marks of an agent.
@@ -171,7 +150,7 @@ impl Observer for Inbox {
                 }
             }
             if let Some(last) = events.last() {
-                self.reach(last.position);
+                self.0.observed.raise(last.position);
             }
         })
     }
@@ -191,50 +170,27 @@ impl Inbox {
                 self.0.desks.all().iter().for_each(|(_, desk)| desk.doubt());
             }
         }
-        if is_project(&first.stream) {
+        if self.0.rooms.sources.iter().any(|source| source.decides_readers(&first.stream)) {
             self.0.desks.all().iter().for_each(|(_, desk)| desk.doubt());
         }
         // Its token may be dead, or a block may hide something.
-        let changed = run.iter().filter_map(|event| plenary_accounts::concerned(event));
-        for desk in self.0.desks.of(changed.collect::<Vec<_>>().iter()) {
+        let changes: Vec<_> = run.iter().filter_map(|event| AccountEvent::of(event)).collect();
+        for desk in self.0.desks.of(changes.iter().filter_map(AccountEvent::rechecked)) {
             desk.wake();
         }
     }
 
     /// Whom it concerns that a stream has grown.
-    async fn concerned(&self, run: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
-        let (rooms, stream) = (&self.0.rooms, &run[0].stream);
-        match Source::of(stream) {
-            Some(Source::Session(_)) => rooms.sessions.readers(run).await,
-            Some(Source::Contacts) => Ok(stream.id().parse().into_iter().collect()),
-            Some(Source::Channel) => {
-                let mut named = BTreeSet::new();
-                for event in run {
-                    named.extend(plenary_channels::news::mentioned(event)?);
-                }
-                Ok(named.into_iter().collect())
-            }
-            Some(Source::Package) => self.reviewers(run).await,
-            Some(Source::Thread) => {
-                Ok(rooms.runs.waits_for(stream).await?.map(|(agent, _)| agent).into_iter().collect())
-            }
+    async fn concerned(&self, events: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
+        let waiting = || self.0.desks.all().into_iter().map(|(handle, _)| handle).collect();
+        match self.source(&events[0].stream) {
+            Some(source) => source.readers(events, &waiting).await,
             None => Ok(Vec::new()),
         }
     }
 
-    /// Of those who have asked lately, who may review a package that waits now.
-    async fn reviewers(&self, run: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
-        let mut reviewers = Vec::new();
-        for event in run {
-            if plenary_context::news::asks_for_review(event)? {
-                for (handle, _) in self.0.desks.all() {
-                    if self.0.rooms.context.may_review(&handle, &event.stream).await? {
-                        reviewers.push(handle);
-                    }
-                }
-                break;
-            }
-        }
-        Ok(reviewers)
+    /// The room whose news stand on a stream.
+    pub(crate) fn source(&self, stream: &StreamName) -> Option<&dyn NewsSource> {
+        self.0.rooms.sources.iter().find(|source| source.has(stream)).map(AsRef::as_ref)
     }
 }

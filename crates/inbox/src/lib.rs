@@ -12,6 +12,7 @@ mod merging;
 mod reading;
 mod refusals;
 mod routes;
+mod served;
 mod shelf;
 mod status;
 mod telling;

@@ -1,9 +1,7 @@
 //! One exhaustive mapping from what went wrong to what the client is told, in the house form.
 
-use axum::response::{IntoResponse, Response};
-use plenary_accounts::{asp_error, fault_refusal};
 use plenary_kernel::{Class, Refusal};
-use plenary_log::Fault;
+use plenary_room::House;
 
 use crate::{LIMIT_MAX, WAIT_SECONDS_MAX, WAITS_PER_AGENT_MAX};
 
@@ -33,24 +31,11 @@ pub(crate) enum Rejection {
 }
 
 /// A refusal on its way out.
-#[derive(Debug)]
-pub(crate) struct Refused(Refusal);
-
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
-        asp_error(self.0)
-    }
-}
-
-impl From<Fault> for Refused {
-    fn from(fault: Fault) -> Self {
-        Self(fault_refusal(&fault))
-    }
-}
+pub(crate) type Refused = plenary_room::Refused<House>;
 
 impl From<Rejection> for Refused {
     fn from(rejection: Rejection) -> Self {
-        Self(match rejection {
+        Self::new(match rejection {
             Rejection::InvalidLimit => Refusal::malformed(
                 "invalid_limit",
                 format!("`limit` must be an integer from 1 to {LIMIT_MAX}."),

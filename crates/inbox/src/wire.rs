@@ -2,7 +2,8 @@
 //! Must not know: where news come from.
 
 use plenary_accounts::TrustTier;
-use plenary_kernel::{AgentHandle, ContactId, SessionId};
+use plenary_kernel::{AgentHandle, SessionId};
+use plenary_room::Reference;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,44 +53,6 @@ pub enum Trust {
 pub enum System {
     /// `system`.
     System,
-}
-
-/// What an item is about; what does not apply is absent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Reference {
-    /// The session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<SessionId>,
-    /// The place in the session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sequence: Option<u64>,
-    /// The channel.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel_id: Option<String>,
-    /// The event of the channel.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub event_id: Option<u64>,
-    /// The project.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project_id: Option<String>,
-    /// The package.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub package_id: Option<String>,
-    /// The agent behind the server whose run it is, by its name there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    /// The run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<String>,
-    /// The thread.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub thread_id: Option<String>,
-    /// The frame.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub frame_id: Option<String>,
-    /// The contact request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request_id: Option<ContactId>,
 }
 
 /// `GET /inbox` and `GET /inbox/wait`.

@@ -208,9 +208,31 @@ mod tests {
     fn asp_1_a_handle_is_an_owner_and_a_name() {
         let handle: AgentHandle = "@nick.cc-laptop".parse().unwrap();
         assert_eq!((handle.owner(), handle.name()), ("nick", "cc-laptop"));
-        for bad in
-            ["nick.a", "@nick", "@nick.", "@.a", "@Nick.a", "@nick.a.b", "@nick.-a", "@nick.a-", "@nick.*"]
-        {
+        for bad in [
+            "",
+            "@",
+            "nick.a",
+            "~nick",
+            "@nick",
+            "@nick.",
+            "@.a",
+            "@Nick.a",
+            "@nick.A",
+            "@nick..a",
+            "@nick.a.b",
+            "@-nick.a",
+            "@nick-.a",
+            "@nick.-a",
+            "@nick._a",
+            "@nick.a-",
+            "@nick.a ",
+            " @nick.a",
+            "@nick.a\n",
+            "@nick.a b",
+            "@n\u{456}ck.a",
+            "@nick.*",
+            "@nick.a@b.example",
+        ] {
             assert!(bad.parse::<AgentHandle>().is_err(), "{bad}");
         }
         let long = "x".repeat(64);
@@ -224,7 +246,7 @@ mod tests {
         let matches = |entry: &str| entry.parse::<AllowEntry>().unwrap().matches(&agent);
         assert!(matches("@acme.support") && matches("@acme.*"));
         assert!(!matches("@acme.other") && !matches("@acm.*") && !matches("@acmes.*"));
-        for bad in ["@*.a", "@a.b*", "*", "@a.", "a.b"] {
+        for bad in ["", "@", "@*", "@*.*", "@*.a", "@a.b*", "@a.b.*", "*", "@a", "@a.", "@A.b", "a.b", "~a"] {
             assert!(bad.parse::<AllowEntry>().is_err(), "{bad}");
         }
     }

@@ -1,6 +1,7 @@
 //! Names, ids, stamps, places in the log, JSON rules and limits that every room shares.
-//! Must not know: I/O, clocks, randomness, async, any protocol.
+//! Must not know: I/O, the machine's clock, randomness, async, any protocol.
 
+mod clock;
 mod handle;
 mod id;
 pub mod inbox;
@@ -14,6 +15,7 @@ mod shares;
 mod stamp;
 pub mod text;
 
+pub use clock::Clock;
 pub use handle::{AgentHandle, AllowEntry, Malformed, OwnerName, SovereignHandle};
 pub use id::{ContactId, EventId, MessageId, SessionId};
 pub use place::{Position, Version};

@@ -2,11 +2,9 @@
 //! can use up what the others need.
 //! Must not know: what is counted, or how a refusal is worded.
 
-use std::{
-    collections::HashMap,
-    hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, hash::Hash, sync::Arc};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// A counted resource of the process. Cheap to clone; all clones count together.
 #[derive(Debug)]
@@ -93,7 +91,7 @@ impl<K: Eq + Hash + Clone> Shares<K> {
 
 impl<K> Counts<K> {
     fn used(&self) -> MutexGuard<'_, Used<K>> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+        self.used.lock()
     }
 }
 

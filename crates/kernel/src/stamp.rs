@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::rfc3339::Utc;
+
 /// Milliseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -12,24 +14,8 @@ impl TimestampMs {
     /// RFC 3339 in UTC with milliseconds: `2026-11-21T04:07:33.125Z`.
     #[must_use]
     pub fn rfc3339(self) -> String {
-        let (seconds, ms) = (self.0 / 1000, self.0 % 1000);
-        let (days, second) = (seconds / 86_400, seconds % 86_400);
-        let (year, month, day) = civil(days);
-        let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
-        format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{ms:03}Z")
+        Utc(self).to_string()
     }
-}
-
-/// The date of a day counted from 1970-01-01, by eras of 400 years that begin in March.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
 /// The moment and the randomness of one command.

@@ -12,10 +12,10 @@ use crate::{
 };
 
 /// Longest wait for a write, or for everything to be emptied.
-pub(crate) const WRITE_MS_MAX: u64 = 60_000;
+const WRITE_MS_MAX: u64 = 60_000;
 
 /// The connection and the lock.
-pub(crate) struct Lead {
+pub struct Lead {
     target: Arc<Target>,
     purpose: Purpose,
     lock: String,
@@ -24,31 +24,32 @@ pub(crate) struct Lead {
 
 /// The connection that writes, and whether it holds the lock.
 #[derive(Default)]
-pub(crate) struct Writing {
+struct Writing {
     client: Option<Client>,
     leads: bool,
 }
 
 impl Writing {
     /// The connection is as good as lost, and the lock with it.
-    pub(crate) fn lost(&mut self) {
+    fn lost(&mut self) {
         *self = Self::default();
     }
 
     /// The connection.
-    pub(crate) fn client(&mut self) -> Result<&mut Client, Trouble> {
+    fn client(&mut self) -> Result<&mut Client, Trouble> {
         self.client.as_mut().ok_or_else(|| Trouble::Lost("no connection".into()))
     }
 }
 
 impl Lead {
     /// The lead over what the lock's name says. No connection is made yet.
-    pub(crate) fn new(target: Arc<Target>, purpose: Purpose, lock: String) -> Self {
+    #[must_use]
+    pub fn new(target: Arc<Target>, purpose: Purpose, lock: String) -> Self {
         Self { target, purpose, lock, writing: Mutex::default() }
     }
 
     /// The writing connection; a new one where it is gone.
-    pub(crate) async fn connected(&self) -> Result<MutexGuard<'_, Writing>, Trouble> {
+    async fn connected(&self) -> Result<MutexGuard<'_, Writing>, Trouble> {
         let mut writing = self.writing.lock().await;
         let is_there = writing.client.as_ref().is_some_and(|client| !client.is_closed());
         if !is_there {
@@ -59,8 +60,27 @@ impl Lead {
         Ok(writing)
     }
 
+    /// Runs `work` on the writing connection, which is given up when `work` fails.
+    ///
+    /// # Errors
+    /// What `work` fails with, or [`Trouble::Lost`] when it takes too long.
+    pub async fn write<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut Client) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        let mut writing = self.connected().await?;
+        let done = within(WRITE_MS_MAX, work(writing.client()?)).await;
+        if done.is_err() {
+            writing.lost();
+        }
+        done
+    }
+
     /// Takes the lead where nobody has it; whether it was taken just now, and whether it is ours.
-    pub(crate) async fn take(&self) -> Result<Taken, Trouble> {
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    pub async fn take(&self) -> Result<Taken, Trouble> {
         let mut writing = self.connected().await?;
         if writing.leads {
             return Ok(Taken::Before);
@@ -75,15 +95,18 @@ impl Lead {
     }
 
     /// Waits for what is under way and lets the connection go, and the lock with it.
-    pub(crate) async fn close(&self) {
+    pub async fn close(&self) {
         self.writing.lock().await.lost();
     }
 }
 
 /// Who has the lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub enum Taken {
+    /// This process, from an earlier call on.
     Before,
+    /// This process, from this call on.
     Now,
+    /// Another process.
     ByOthers,
 }

@@ -8,14 +8,13 @@ mod listen;
 mod migrate;
 mod pool;
 mod reads;
-mod search;
 mod signals;
+pub mod tables;
 mod tail;
 mod target;
 mod text;
 mod tls;
 mod trouble;
-mod vectors;
 mod write;
 
 use std::{
@@ -27,10 +26,10 @@ use std::{
 };
 
 use plenary_kernel::Position;
-use plenary_log::Opened;
-use tokio::sync::{mpsc, watch};
+use plenary_log::{HighWater, Opened};
+use tokio::sync::mpsc;
 
-pub use self::{audit::audit, search::open_index, target::OpenError, vectors::open_archive};
+pub use self::{audit::audit, target::OpenError};
 use self::{
     pool::Pool,
     reads::Postgres,
@@ -81,7 +80,8 @@ pub async fn open(url: &str, options: Options) -> Result<Opened, OpenError> {
     drop(client);
     let (session, head) = WriteSession::connect(&target).await?;
     let reads = Arc::new(Postgres::new(Pool::new(target.clone(), options.read_connections)));
-    let (hint, hint_rx) = watch::channel(head);
+    let hint = HighWater::at(head);
+    let hint_rx = hint.subscribe();
     let shared = Arc::new(Shared { target, hint, writer: AtomicI32::new(0) });
     let (committed, committed_rx) = mpsc::channel(COMMITS_AT_HAND_MAX);
     let (channel, jobs, feeder) = plenary_log::channel();
@@ -123,7 +123,7 @@ async fn ready(target: &Target, wait: Duration) -> Result<tokio_postgres::Client
 /// What the tasks of one open store share.
 struct Shared {
     target: Arc<Target>,
-    hint: watch::Sender<Position>,
+    hint: HighWater,
     /// The writer's process on the server.
     writer: AtomicI32,
 }
@@ -143,13 +143,9 @@ impl Shared {
     }
     /// Makes the tail look until there.
     fn committed_until(&self, position: Position) {
-        self.hint.send_if_modified(|known| {
-            let further = position > *known;
-            *known = position.max(*known);
-            further
-        });
+        self.hint.raise(position);
     }
     async fn tail_gone(&self) {
-        self.hint.closed().await;
+        self.hint.deserted().await;
     }
 }

@@ -9,12 +9,13 @@ use crate::{
 };
 
 /// The steps, in order: the first one makes version 1.
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
 ];
 
 /// Longest time that one step may wait for the others, or take.

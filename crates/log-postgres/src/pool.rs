@@ -2,10 +2,11 @@
 //! turn. A broken connection is replaced by the read that meets it.
 
 use std::sync::{
-    Arc, PoisonError, RwLock,
+    Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
+use parking_lot::RwLock;
 use plenary_log::Fault;
 use tokio::sync::Mutex;
 use tokio_postgres::{Row, types::ToSql};
@@ -18,7 +19,7 @@ use crate::{
 };
 
 /// The connections.
-pub(crate) struct Pool {
+pub struct Pool {
     target: Arc<Target>,
     purpose: Purpose,
     statements: &'static [&'static str],
@@ -35,12 +36,12 @@ struct Slot {
 
 impl Slot {
     fn session(&self) -> Option<Arc<Session>> {
-        let session = self.session.read().unwrap_or_else(PoisonError::into_inner);
+        let session = self.session.read();
         session.as_ref().filter(|session| !session.client.is_closed()).cloned()
     }
     /// Takes the session out, unless somebody has put another one in its place.
     fn forget(&self, broken: &Arc<Session>) {
-        let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
+        let mut session = self.session.write();
         if session.as_ref().is_some_and(|session| Arc::ptr_eq(session, broken)) {
             *session = None;
         }
@@ -53,7 +54,8 @@ impl Pool {
     }
 
     /// Connections for another purpose, which prepare these statements.
-    pub(crate) fn of(
+    #[must_use]
+    pub fn of(
         target: Arc<Target>,
         connections: usize,
         purpose: Purpose,
@@ -69,7 +71,10 @@ impl Pool {
     }
 
     /// Runs the nth statement. One that lost its connection is sent again once: reading twice does no harm.
-    pub(crate) async fn ask(&self, nth: usize, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Fault> {
+    ///
+    /// # Errors
+    /// When the server cannot answer.
+    pub async fn ask(&self, nth: usize, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Fault> {
         let slot = &self.slots[self.next.fetch_add(1, Ordering::Relaxed) % self.slots.len()];
         let mut again = true;
         loop {
@@ -99,7 +104,7 @@ impl Pool {
         }
         let (session, _) = backoff.attempt(self.target.session(self.purpose, self.statements)).await?;
         let session = Arc::new(session);
-        *slot.session.write().unwrap_or_else(PoisonError::into_inner) = Some(session.clone());
+        *slot.session.write() = Some(session.clone());
         Ok(session)
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use plenary_kernel::{Position, TimestampMs, Version};
 use plenary_log::{
-    Digest, Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews,
+    Digest, Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage,
 };
 use tokio_postgres::{Row as Record, types::ToSql};
 
@@ -43,6 +43,7 @@ statements! {
     Rows = "SELECT name, revision, value, sum FROM rows WHERE name >= $1 AND name < $2 ORDER BY name LIMIT $3";
     RowsAll = "SELECT name, revision, value, sum FROM rows WHERE name >= $1 ORDER BY name LIMIT $2";
     Key = "SELECT digest, outcome, sum FROM keys WHERE scope = $1 AND key = $2";
+    Usage = "SELECT bytes, events FROM usage WHERE account = $1";
     Between = "SELECT s.name, min(e.version), min(e.position) FROM events e JOIN streams s ON s.id = e.stream \
         WHERE e.position > $1 AND e.position <= $2 AND starts_with(s.name, $3) GROUP BY s.name";
     // From the last event back in steps that double until one is not past the position, then by halves: between `low`,
@@ -177,6 +178,15 @@ impl Reads for Postgres {
             let records = self.0.query(Sql::Key, &[&text::stored(scope), &text::stored(key)]).await?;
             let kept = |record: &Record| key_record(record, 0, (scope, key))?.map_err(Trouble::Broken);
             Ok(decoded(&records, kept)?.pop())
+        })
+    }
+    fn read_usage<'a>(&'a self, account: &'a str) -> Read<'a, Usage> {
+        Box::pin(async move {
+            let records = self.0.query(Sql::Usage, &[&text::stored(account)]).await?;
+            let usage = |record: &Record| {
+                Ok(Usage { bytes: place(record.try_get(0)?)?, events: place(record.try_get(1)?)? })
+            };
+            Ok(decoded(&records, usage)?.pop().unwrap_or_default())
         })
     }
     fn streams_between<'a>(

@@ -94,15 +94,24 @@ pub(crate) type Wire = Connection<Socket, Encrypted<Socket>>;
 
 /// What a connection is for; operators see it as the application's name.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Purpose {
+pub enum Purpose {
+    /// Making or migrating the tables.
     Migrating,
+    /// Appending to the log.
     Writing,
+    /// Reading the log.
     Reading,
+    /// Hearing of commits.
     Listening,
+    /// Signals between processes.
     Signalling,
+    /// Searches, and reading vectors.
     Searching,
+    /// Writing the search index.
     Indexing,
+    /// Writing vectors.
     Keeping,
+    /// Checking the store.
     Looking,
 }
 
@@ -139,7 +148,7 @@ impl Purpose {
 
 /// The address of one store.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub struct Target {
     config: Config,
     tls: Tls,
     schema: String,
@@ -149,7 +158,11 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    pub(crate) fn new(url: &str, options: &Options) -> Result<Self, OpenError> {
+    /// Reads the address; no connection is made yet.
+    ///
+    /// # Errors
+    /// [`OpenError::Options`] when the URL or the schema's name makes no sense.
+    pub fn new(url: &str, options: &Options) -> Result<Self, OpenError> {
         let (url, tls) = tls::asked(url)?;
         let mut config: Config = url
             .parse()
@@ -172,7 +185,9 @@ impl Target {
         Ok(Self { config, tls, schema, channel, epoch: OnceLock::new() })
     }
 
-    pub(crate) fn schema(&self) -> &str {
+    /// The schema that holds the tables.
+    #[must_use]
+    pub fn schema(&self) -> &str {
         &self.schema
     }
 
@@ -349,11 +364,15 @@ where
 }
 
 /// A place as PostgreSQL keeps it. Nothing will ever reach the end of its range.
-pub(crate) fn stored(place: u64) -> i64 {
+#[must_use]
+pub fn stored(place: u64) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX)
 }
 
 /// A place as it was kept.
-pub(crate) fn place(stored: i64) -> Result<u64, Trouble> {
+///
+/// # Errors
+/// [`Trouble::Broken`] when no place was stored like this.
+pub fn place(stored: i64) -> Result<u64, Trouble> {
     u64::try_from(stored).map_err(|_| Trouble::Broken(format!("a place of {stored}")))
 }

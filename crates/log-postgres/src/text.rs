@@ -7,7 +7,8 @@ use std::borrow::Cow;
 pub(crate) const TEXT_OCTETS_MAX: usize = 2_400;
 
 /// The stored form: U+0000 is kept as U+0001 U+0001, and U+0001 as U+0001 U+0002.
-pub(crate) fn stored(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn stored(text: &str) -> Cow<'_, str> {
     if !text.bytes().any(|byte| byte <= 1) {
         return Cow::Borrowed(text);
     }
@@ -23,7 +24,8 @@ pub(crate) fn stored(text: &str) -> Cow<'_, str> {
 }
 
 /// The text of a stored form.
-pub(crate) fn plain(stored: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn plain(stored: &str) -> Cow<'_, str> {
     if !stored.bytes().any(|byte| byte == 1) {
         return Cow::Borrowed(stored);
     }

@@ -125,8 +125,12 @@ fn config(asked: &Asked) -> Result<ClientConfig, OpenError> {
     };
     let verifier: Arc<dyn ServerCertVerifier> = match (asked.mode, &asked.roots) {
         (Mode::VerifyFull, _) => certified(roots()?)?,
-        (Mode::VerifyCa, _) | (Mode::Require, Some(_)) => Arc::new(Certified(certified(roots()?)?)),
-        (Mode::Disable | Mode::Prefer | Mode::Require, _) => Arc::new(Anybody(provider.clone())),
+        (Mode::VerifyCa, _) | (Mode::Require, Some(_)) => {
+            Arc::new(Nameless { authorities: Some(certified(roots()?)?), provider: provider.clone() })
+        }
+        (Mode::Disable | Mode::Prefer | Mode::Require, _) => {
+            Arc::new(Nameless { authorities: None, provider: provider.clone() })
+        }
     };
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -138,11 +142,15 @@ fn config(asked: &Asked) -> Result<ClientConfig, OpenError> {
     Ok(config)
 }
 
-/// A server that one of the authorities has certified, whatever its name.
+/// Takes a server whatever its name. With authorities one of them must have certified it; without any it takes every
+/// server, as libpq does with `require`: nobody else can read the connection, but who answers is not known.
 #[derive(Debug)]
-struct Certified(Arc<WebPkiServerVerifier>);
+struct Nameless {
+    authorities: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
+}
 
-impl ServerCertVerifier for Certified {
+impl ServerCertVerifier for Nameless {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -151,7 +159,8 @@ impl ServerCertVerifier for Certified {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+        let Some(authorities) = &self.authorities else { return Ok(ServerCertVerified::assertion()) };
+        match authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             // The name is looked at last.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
@@ -165,7 +174,7 @@ impl ServerCertVerifier for Certified {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, cert, dss)
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
     fn verify_tls13_signature(
         &self,
@@ -173,46 +182,10 @@ impl ServerCertVerifier for Certified {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls13_signature(message, cert, dss)
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
-}
-
-/// Whoever answers, as libpq takes it with `require`: nobody listens in, but who it is nobody knows.
-#[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Anybody {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 

@@ -8,7 +8,7 @@ use tokio_postgres::{
 
 /// What is left to do after an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     /// The connection is gone or of no use; another one may do.
     Lost(String),
     /// Somebody else holds what is needed, or it took too long; the connection is good.
@@ -23,7 +23,8 @@ pub(crate) enum Trouble {
 
 impl Trouble {
     /// The fault of work that was not done.
-    pub(crate) fn fault(self) -> Fault {
+    #[must_use]
+    pub fn fault(self) -> Fault {
         match self {
             Self::Lost(text) | Self::Refused(text) => Fault::Unavailable(text),
             Self::Busy(text) => {

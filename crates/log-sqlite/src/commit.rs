@@ -75,12 +75,17 @@ struct Statements<'c> {
     index_log: Statement<'c>,
     set_row: Statement<'c>,
     delete_row: Statement<'c>,
+    charge: Statement<'c>,
     stream_index: Statement<'c>,
     key_index: Statement<'c>,
     stream_name: Statement<'c>,
     put: Statement<'c>,
     delete: Statement<'c>,
 }
+
+/// Adds to the use of an account.
+const CHARGE: &str = "INSERT INTO usage VALUES(?1, ?2, ?3) ON CONFLICT(account) \
+    DO UPDATE SET bytes = bytes + excluded.bytes, events = events + excluded.events";
 
 impl<'c> Statements<'c> {
     fn of(connection: &'c Connection) -> Result<Self, Error> {
@@ -91,6 +96,7 @@ impl<'c> Statements<'c> {
             index_log: connection.prepare("INSERT INTO index_log VALUES(NULL, ?1, ?2, ?3, ?4)")?,
             set_row: connection.prepare("INSERT OR REPLACE INTO rows VALUES(?1, ?2, ?3, ?4)")?,
             delete_row: connection.prepare("DELETE FROM rows WHERE name = ?1")?,
+            charge: connection.prepare(CHARGE)?,
             stream_index: connection.prepare("INSERT INTO stream_index VALUES(?1, ?2)")?,
             key_index: connection.prepare("INSERT INTO key_index VALUES(?1, ?2)")?,
             stream_name: connection.prepare("INSERT INTO stream_names VALUES(?1, ?2)")?,
@@ -214,6 +220,10 @@ impl<'c> Committer<'c> {
                 }
                 None => self.statements.delete_row.execute([name])?,
             };
+        }
+        for (account, more) in &writes.charges {
+            let more = (more.bytes.cast_signed(), more.events.cast_signed());
+            self.statements.charge.execute(params![account, more.0, more.1])?;
         }
         Ok((streams, place))
     }

@@ -1,10 +1,8 @@
 //! The read-only connections: lent to one read at a time, on threads that may block.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_log::{Fault, StreamName};
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
@@ -65,8 +63,8 @@ impl Pool {
 }
 
 impl Inner {
-    fn free(&self) -> std::sync::MutexGuard<'_, Vec<Reader>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    fn free(&self) -> MutexGuard<'_, Vec<Reader>> {
+        self.free.lock()
     }
 }
 

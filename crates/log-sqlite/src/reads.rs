@@ -1,7 +1,9 @@
 //! The reads that a store offers, each on a connection of its own for as long as it takes.
 
 use plenary_kernel::{Position, Version};
-use plenary_log::{Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews};
+use plenary_log::{
+    Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage,
+};
 
 use crate::{events, news, pool::Pool, records};
 
@@ -59,6 +61,11 @@ impl Reads for Pool {
     fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>> {
         let (scope, key) = (scope.to_owned(), key.to_owned());
         Box::pin(self.read(move |reader, shared| records::key(&reader.connection, shared, &scope, &key)))
+    }
+
+    fn read_usage<'a>(&'a self, account: &'a str) -> Read<'a, Usage> {
+        let account = account.to_owned();
+        Box::pin(self.read(move |reader, _| records::usage(&reader.connection, &account)))
     }
 
     fn streams_between<'a>(

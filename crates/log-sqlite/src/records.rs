@@ -1,7 +1,7 @@
 //! Reads of what is not an event: indexes, rows and keys.
 
 use bytes::Bytes;
-use plenary_log::{Digest, IndexRow, KeyRecord, Order, Row};
+use plenary_log::{Digest, IndexRow, KeyRecord, Order, Row, Usage};
 use rusqlite::{Connection, Error, Transaction, params, types::Value};
 
 use crate::{error::ReadError, gathered::over, unindexed::Shared};
@@ -144,6 +144,15 @@ pub(crate) fn rows(
         rows.push(row_of(row)?);
     }
     Ok(rows)
+}
+
+/// What an account uses.
+pub(crate) fn usage(connection: &Connection, account: &str) -> Result<Usage, ReadError> {
+    let mut statement = connection.prepare_cached("SELECT bytes, events FROM usage WHERE account = ?1")?;
+    let mut found = statement.query([account])?;
+    let Some(row) = found.next()? else { return Ok(Usage::default()) };
+    let count = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
+    Ok(Usage { bytes: count(0)?, events: count(1)? })
 }
 
 /// A key by its hash: in the end that is not indexed, else by the index. The end is looked at first: what leaves it

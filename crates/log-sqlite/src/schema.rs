@@ -37,7 +37,7 @@ const WAL_KEPT_OCTETS: i64 = 32 << 20;
 const STATEMENTS: usize = 32;
 
 /// One step a format, each in a transaction of its own. A step is never changed once it was released.
-const STEPS: [&str; 3] = [FIRST, SECOND, THIRD];
+const STEPS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
 
 /// `events` and `keys` are only ever appended to, in order. Their indexes follow in bulk (`unindexed`), so that a
 /// commit does not touch a page for every stream it writes to:
@@ -83,6 +83,11 @@ ALTER TABLE keys ADD COLUMN sum INTEGER;
 ALTER TABLE index_log ADD COLUMN sum INTEGER;
 ALTER TABLE idx ADD COLUMN sum INTEGER;
 ALTER TABLE rows ADD COLUMN sum INTEGER;
+";
+
+/// What each account uses. Rows change in place, in the transaction of what they count.
+const FOURTH: &str = "
+CREATE TABLE usage(account TEXT PRIMARY KEY, bytes INTEGER NOT NULL, events INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 ";
 
 /// The one connection that writes, on a file that is ours and of the newest format.

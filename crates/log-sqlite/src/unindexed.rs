@@ -4,12 +4,10 @@
 use std::{
     collections::HashMap,
     hash::Hasher,
-    sync::{
-        PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::atomic::{AtomicI64, Ordering},
 };
 
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use plenary_kernel::Version;
 use plenary_log::{IndexOp, StoredEvent, StreamName};
 
@@ -68,13 +66,13 @@ pub(crate) struct Lock(RwLock<Unindexed>);
 impl Lock {
     /// Without waiting.
     pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, Unindexed>> {
-        self.0.try_read().ok()
+        self.0.try_read()
     }
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Unindexed> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.read()
     }
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Unindexed> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.write()
     }
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use plenary_kernel::{Position, TimestampMs, Version};
 
-use crate::{Chain, NewEvent, StreamName};
+use crate::{Chain, Charge, NewEvent, StreamName};
 
 /// The stream must be at this version for the batch to be written; `Version::ZERO` means that it must not exist.
 /// A condition may name a stream that the batch only checks.
@@ -104,6 +104,8 @@ pub struct Batch {
     pub rows: Vec<RowOp>,
     /// The idempotency key, checked before the conditions.
     pub key: Option<KeyClaim>,
+    /// What its accounts use more then. Counted, not checked: see `Ledger`.
+    pub charges: Vec<Charge>,
     /// What it was decided on top of; checked between the key and the conditions.
     pub chain: Option<Chain>,
 }

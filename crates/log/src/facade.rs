@@ -5,18 +5,20 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll},
 };
 
+use parking_lot::Mutex;
 use plenary_kernel::{Position, Version};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
-    Batch, Chain, FEED_WAITING_MAX, Fault, IndexRow, JOBS_PER_COMMIT_MAX, JOBS_WAITING_MAX, KeyRecord, Order,
-    Outcome, Reads, Row, Signals, StoredEvent, StreamName, StreamNews,
+    Batch, Chain, Charge, Exceeded, FEED_WAITING_MAX, Fault, IndexRow, JOBS_PER_COMMIT_MAX, JOBS_WAITING_MAX,
+    KeyRecord, Ledger, Order, Outcome, Pledge, Reads, Row, Signals, StoredEvent, StreamName, StreamNews,
+    Usage,
 };
 
 /// A batch on its way to the writer.
@@ -53,7 +55,7 @@ impl LastWrite {
         };
         if fault.is_some() || self.has_failed.load(Ordering::Acquire) {
             self.has_failed.store(fault.is_some(), Ordering::Release);
-            *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+            *self.fault.lock() = fault;
         }
     }
 }
@@ -183,6 +185,7 @@ pub struct Log {
     signals: Signals,
     shared: bool,
     written: Arc<LastWrite>,
+    ledger: Arc<Ledger>,
 }
 
 /// The ends of a log's channels, for a backend that is being opened.
@@ -215,8 +218,8 @@ impl Channel {
     /// The log with its reads and its way to other processes. `shared` says that they may write to the same store.
     #[must_use]
     pub fn open_with(self, reads: Arc<dyn Reads>, signals: Signals, shared: bool) -> Opened {
-        let written = Arc::default();
-        let log = Log { jobs: self.jobs, reads, fatal: self.fatal, signals, shared, written };
+        let (written, ledger) = (Arc::default(), Arc::default());
+        let log = Log { jobs: self.jobs, reads, fatal: self.fatal, signals, shared, written, ledger };
         Opened { log, feed: self.feed }
     }
 }
@@ -267,7 +270,7 @@ impl Log {
         if !self.written.has_failed.load(Ordering::Acquire) {
             return None;
         }
-        self.written.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.written.fault.lock().clone()
     }
     /// Takes nothing more in. What waits is still written; then the writer ends, and with it the feed and the signals,
     /// however many clones of the log there are.
@@ -285,6 +288,30 @@ impl Log {
     #[must_use]
     pub fn signals(&self) -> &Signals {
         &self.signals
+    }
+    #[cfg(test)]
+    pub(crate) fn reads(&self) -> &dyn Reads {
+        &*self.reads
+    }
+    /// What is known of the use of accounts, and their bounds.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+    /// Counts a charge before its batch is submitted, if the account may use so much more. One that `may_exceed` is counted
+    /// whatever the bounds say.
+    ///
+    /// # Errors
+    /// The store could not be asked.
+    pub async fn pledge(&self, charge: &Charge, may_exceed: bool) -> Result<Result<Pledge, Exceeded>, Fault> {
+        self.ledger.pledge(&*self.reads, self.shared, charge, may_exceed).await
+    }
+    /// How many bytes an account may still store; none where there is no bound.
+    ///
+    /// # Errors
+    /// The store could not be asked.
+    pub async fn bytes_left(&self, account: &str) -> Result<Option<u64>, Fault> {
+        self.ledger.bytes_left(&*self.reads, self.shared, account).await
     }
     /// Waits until the store can't go on.
     pub async fn failed(&self) -> Fault {
@@ -358,6 +385,10 @@ impl Log {
     /// See [`Reads::read_key`].
     pub async fn read_key(&self, scope: &str, key: &str) -> Result<Option<KeyRecord>, Fault> {
         self.reads.read_key(scope, key).await
+    }
+    /// See [`Reads::read_usage`].
+    pub async fn read_usage(&self, account: &str) -> Result<Usage, Fault> {
+        self.reads.read_usage(account).await
     }
     /// See [`Reads::streams_between`].
     pub async fn streams_between(

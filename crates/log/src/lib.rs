@@ -10,6 +10,7 @@ mod digest;
 mod event;
 mod facade;
 mod fault;
+mod high_water;
 mod memory;
 mod page;
 mod plan;
@@ -17,6 +18,7 @@ mod reads;
 #[cfg(feature = "rigged")]
 pub mod rigged;
 pub mod signals;
+mod usage;
 
 pub use audit::{Audit, FINDINGS_MAX, Finding, Walk};
 pub use batch::{Appended, Batch, Condition, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp};
@@ -25,11 +27,13 @@ pub use digest::Digest;
 pub use event::{NewEvent, StoredEvent, StreamName};
 pub use facade::{Channel, Feed, Feeder, Job, Jobs, Log, Opened, Pending, Reply, Slot, channel};
 pub use fault::Fault;
+pub use high_water::HighWater;
 pub use memory::open_memory;
 pub use page::PageSize;
 pub use plan::{Decided, Lookup, Writes, plan};
 pub use reads::{IndexRow, Order, Read, Reads, StreamNews};
 pub use signals::Signals;
+pub use usage::{Charge, Exceeded, Ledger, Pledge, USAGE_AGE_MAX, Usage, UsageMax};
 
 /// Most jobs that wait for the writer; past it a caller waits in `Log::reserve`.
 pub const JOBS_WAITING_MAX: usize = 4_096;

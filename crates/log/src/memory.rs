@@ -3,15 +3,16 @@
 use std::{
     collections::{BTreeMap, HashMap},
     ops::Bound,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::{Position, Version};
 
 use crate::{
     Fault, Feeder, IndexOp, IndexRow, Job, Jobs, KeyRecord, Lookup, Opened, Order, Reads, Row, StoredEvent,
-    StreamName, StreamNews, Writes, channel, plan, reads::Read,
+    StreamName, StreamNews, Usage, Writes, channel, plan, reads::Read,
 };
 
 /// Opens an empty log. Needs a tokio runtime.
@@ -65,11 +66,12 @@ struct State {
     index: HashMap<&'static str, BTreeMap<String, Bytes>>,
     rows: BTreeMap<String, Row>,
     keys: HashMap<(String, String), KeyRecord>,
+    usage: HashMap<String, Usage>,
 }
 
 impl Memory {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
     fn read<T: Send + 'static>(&self, read: impl FnOnce(&State) -> T) -> Read<'_, T> {
         let answer = read(&self.lock());
@@ -106,6 +108,10 @@ impl State {
         for claim in writes.keys {
             let record = KeyRecord { digest: claim.digest, outcome: claim.outcome };
             self.keys.insert((claim.scope, claim.key), record);
+        }
+        for (account, more) in writes.charges {
+            let usage = self.usage.entry(account).or_default();
+            *usage = usage.plus(more);
         }
         committed
     }
@@ -201,6 +207,9 @@ impl Reads for Memory {
     }
     fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>> {
         self.read(|state| state.keys.get(&(scope.to_owned(), key.to_owned())).cloned())
+    }
+    fn read_usage<'a>(&'a self, account: &'a str) -> Read<'a, Usage> {
+        self.read(|state| state.usage.get(account).copied().unwrap_or_default())
     }
     fn streams_between<'a>(
         &'a self,

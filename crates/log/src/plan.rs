@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use plenary_kernel::{Position, Version};
 
 use crate::{
-    Appended, Batch, Chain, Fault, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp, StoredEvent, StreamName,
+    Appended, Batch, Chain, Fault, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp, StoredEvent,
+    StreamName, Usage,
 };
 
 /// What a backend has committed, as the writer sees it under its write lock.
@@ -30,13 +31,16 @@ pub struct Writes {
     pub rows: HashMap<String, Option<Row>>,
     /// New keys.
     pub keys: Vec<KeyClaim>,
+    /// What each account uses more.
+    pub charges: HashMap<String, Usage>,
 }
 
 impl Writes {
     /// Whether there is nothing to commit.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.index.is_empty() && self.rows.is_empty() && self.keys.is_empty()
+        let records = self.rows.is_empty() && self.keys.is_empty() && self.charges.is_empty();
+        self.events.is_empty() && self.index.is_empty() && records
     }
 }
 
@@ -113,6 +117,10 @@ impl<L: Lookup> Plan<'_, L> {
         if let Some(claim) = batch.key {
             self.keys.insert((claim.scope.clone(), claim.key.clone()), self.writes.keys.len());
             self.writes.keys.push(claim);
+        }
+        for charge in batch.charges {
+            let sum = self.writes.charges.entry(charge.account).or_default();
+            *sum = sum.plus(charge.usage);
         }
         Ok(Outcome::Appended(Appended { first, last: self.head }))
     }

@@ -5,7 +5,7 @@ use std::{future::Future, pin::Pin};
 use bytes::Bytes;
 use plenary_kernel::{Position, Version};
 
-use crate::{Fault, KeyRecord, Row, StoredEvent, StreamName};
+use crate::{Fault, KeyRecord, Row, StoredEvent, StreamName, Usage};
 
 /// A boxed read.
 pub type Read<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
@@ -71,6 +71,8 @@ pub trait Reads: Send + Sync + 'static {
     ) -> Read<'a, Vec<(String, Row)>>;
     /// A claimed idempotency key.
     fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>>;
+    /// What an account uses.
+    fn read_usage<'a>(&'a self, account: &'a str) -> Read<'a, Usage>;
     /// Of the streams whose name starts with `category` + `/`, those with events in `(after, until]`, each with the first such
     /// version, in no order. Costs what lies between the two positions; the caller bounds the distance.
     fn streams_between<'a>(

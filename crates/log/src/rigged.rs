@@ -2,17 +2,15 @@
 //! made to fail, and reads that can be made to fail.
 //! Must not know: any room.
 
-use std::{
-    future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{future::Future, sync::Arc};
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::{Position, Version};
 use tokio::sync::watch;
 
 use crate::{
     Fault, Feed, Feeder, IndexRow, Job, Jobs, KeyRecord, Log, Opened, Order, Read, Reads, Row, StoredEvent,
-    StreamName, StreamNews, channel, open_memory, signals::Network,
+    StreamName, StreamNews, Usage, channel, open_memory, signals::Network,
 };
 
 /// A store that outlives its processes.
@@ -81,6 +79,12 @@ impl<T> Measured for Option<T> {
     }
 }
 
+impl Measured for Usage {
+    fn rows(&self) -> usize {
+        0
+    }
+}
+
 impl Measured for Position {
     fn rows(&self) -> usize {
         0
@@ -88,7 +92,7 @@ impl Measured for Position {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 impl Default for Store {
@@ -242,6 +246,9 @@ impl Reads for Rigged {
     }
     fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>> {
         self.read(self.log.read_key(scope, key))
+    }
+    fn read_usage<'a>(&'a self, account: &'a str) -> Read<'a, Usage> {
+        self.read(self.log.read_usage(account))
     }
     fn streams_between<'a>(
         &'a self,

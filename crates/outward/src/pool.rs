@@ -17,11 +17,14 @@ use rustls::ClientConfig;
 /// How long an unused connection is kept.
 const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
 
-/// A pool of connections. Cheap to clone.
+/// A pool of connections for requests with a body of one type. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Pool(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+pub struct Pool<B = Full<Bytes>>(Client<HttpsConnector<HttpConnector>, B>);
 
-impl Pool {
+impl<B> Pool<B>
+where
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
+{
     /// A pool whose TLS is as [`crate::client_config`] made it.
     #[must_use]
     pub fn new(tls: ClientConfig) -> Self {
@@ -40,7 +43,7 @@ impl Pool {
     /// When there is no answer; [`deepest`] has the cause.
     pub async fn send(
         &self,
-        request: Request<Full<Bytes>>,
+        request: Request<B>,
     ) -> Result<Response<Incoming>, hyper_util::client::legacy::Error> {
         self.0.request(request).await
     }

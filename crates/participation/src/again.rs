@@ -44,7 +44,7 @@ impl Participation {
                 tracing::info!(agent = %handle, %session, run = %told.run.id, "a run that was lost is asked again");
                 Ok(true)
             }
-            Err(NotBegun::Rejected(_)) => Ok(false),
+            Err(NotBegun::Rejected(_) | NotBegun::OverQuota(_)) => Ok(false),
             Err(NotBegun::Fault(fault)) => Err(fault),
         }
     }

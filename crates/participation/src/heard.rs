@@ -171,6 +171,11 @@ impl Participation {
                 | Rejection::TooManyRunsOfOwner
                 | Rejection::TooManyQueuedOfOwner,
             )) => self.refuse(hearing, Why::TooManyPending).await,
+            Err(NotBegun::OverQuota(exceeded)) => {
+                let (agent, session) = (&hearing.agent.handle, hearing.session);
+                tracing::warn!(%agent, %session, ?exceeded, "an agent was not asked: its owner's quota");
+                Ok(())
+            }
             Err(NotBegun::Rejected(rejection)) => {
                 let (agent, session) = (&hearing.agent.handle, hearing.session);
                 tracing::warn!(%agent, %session, ?rejection, "an agent was not asked");

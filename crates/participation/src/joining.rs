@@ -38,8 +38,10 @@ impl Participation {
         match self.0.sessions.join(session, &acting).await {
             Ok(_) => {}
             Err(ExecuteError::Fault(fault)) => return Err(fault),
-            // It ended, the agent left meanwhile, or its account is gone.
-            Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => return Ok(()),
+            // It ended, the agent left meanwhile, its account is gone, or its owner may store no more.
+            Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
+                return Ok(());
+            }
         }
         let (state, _) = self.0.sessions.look(session).await?;
         if !is_in(&state, &agent.handle) {

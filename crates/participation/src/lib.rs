@@ -13,6 +13,7 @@ mod message;
 mod rates;
 mod reactor;
 mod room;
+mod served;
 mod told;
 
 pub use decide::Answers;

@@ -2,11 +2,9 @@
 //! which they were sent. Kept in memory: after a restart everybody begins anew.
 //! Must not know: what becomes of a message.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::VecDeque, sync::Arc};
 
+use parking_lot::Mutex;
 use plenary_kernel::{AgentHandle, SessionId, TimestampMs};
 use quick_cache::sync::Cache;
 
@@ -30,7 +28,7 @@ impl Rates {
     /// Whether a message at this time is one more than there may be in a minute.
     pub(crate) fn is_past(&self, pair: &Pair, at: TimestampMs, max: u32) -> bool {
         let Some(times) = self.0.get(pair) else { return false };
-        let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = times.lock();
         while times.front().is_some_and(|first| first.0.saturating_add(MINUTE_MS) <= at.0) {
             times.pop_front();
         }
@@ -42,7 +40,7 @@ impl Rates {
         let made: Result<_, std::convert::Infallible> =
             self.0.get_or_insert_with(pair, || Ok(Arc::default()));
         let Ok(times) = made;
-        times.lock().unwrap_or_else(PoisonError::into_inner).push_back(at);
+        times.lock().push_back(at);
     }
 }
 

@@ -1,14 +1,10 @@
 //! The agents of a server as they take part in sessions: who they are, how each is set, and what they say.
 //! Must not know: when they say it.
 
-use std::{
-    collections::HashMap,
-    future::Future,
-    pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc};
 
-use plenary_accounts::{Accounts, Acting};
+use parking_lot::{Mutex, MutexGuard};
+use plenary_accounts::{AccountEvent, Accounts, Acting};
 use plenary_engine::{ExecuteError, KeyUse};
 use plenary_hub::{Cursors, Observer, Recent};
 use plenary_kernel::{AgentHandle, SessionId, json};
@@ -112,7 +108,7 @@ impl Participation {
 
     /// What was committed lately and concerns an agent.
     pub(crate) fn recent(&self) -> MutexGuard<'_, Recent> {
-        self.0.recent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.recent.lock()
     }
 
     pub(crate) fn settings(&self, agent: &AgentHandle) -> Settings {
@@ -164,6 +160,10 @@ impl Participation {
                 tracing::debug!(agent = %acting.handle(), %session, ?rejection, "an agent has no say any more");
                 Ok(())
             }
+            Err(ExecuteError::OverQuota(exceeded)) => {
+                tracing::warn!(agent = %acting.handle(), %session, ?exceeded, "what an agent says is over its owner's quota");
+                Ok(())
+            }
             Err(ExecuteError::Fault(fault)) => Err(fault),
         }
     }
@@ -201,11 +201,9 @@ impl Participation {
                 self.0.seats.clear();
                 true
             }
-            "accounts.agent" => {
-                &*event.kind == "AgentDeleted"
-                    && event.stream.id().parse().is_ok_and(|handle| self.agent(&handle).is_some())
+            _ => {
+                matches!(AccountEvent::of(event), Some(AccountEvent::AgentDeleted(handle)) if self.agent(&handle).is_some())
             }
-            _ => false,
         }
     }
 

@@ -13,6 +13,7 @@ use crate::{
     logs,
     out::{Out, clean},
     paths, secrets,
+    serve::DATABASE,
 };
 
 /// Nothing is wrong.
@@ -37,8 +38,8 @@ pub(crate) struct FsckArgs {
     #[arg(long, env = "PLENARY_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
     /// PostgreSQL store, postgres://…; wins over --data
-    #[arg(long, env = "PLENARY_DATABASE", value_name = "URL", hide_env_values = true)]
-    database: Option<String>,
+    #[arg(long, env = DATABASE, value_name = "URL", hide_env_values = true)]
+    pub(crate) database: Option<String>,
     /// Where contents of deliverables are kept: file:///DIR, or s3://BUCKET/PREFIX [default: `blobs` in --data; with
     /// --database none are looked at]
     #[arg(long, env = "PLENARY_BLOBS", value_name = "URL")]
@@ -64,7 +65,7 @@ impl Looked {
 
 /// Looks, says what was found, and answers the exit code.
 pub(crate) fn run(args: &FsckArgs, out: &Out) -> ExitCode {
-    logs::begin("warn", None);
+    let _logs = logs::begin("warn", None);
     let looked = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -82,7 +83,8 @@ pub(crate) fn run(args: &FsckArgs, out: &Out) -> ExitCode {
 }
 
 async fn look(args: &FsckArgs) -> anyhow::Result<Looked> {
-    let directory = match (&args.database, &args.data) {
+    let database = args.database.clone().or_else(|| secrets::variable(DATABASE));
+    let directory = match (&database, &args.data) {
         (Some(_), data) => data.clone(),
         (None, Some(data)) => Some(data.clone()),
         (None, None) => Some(
@@ -90,7 +92,7 @@ async fn look(args: &FsckArgs) -> anyhow::Result<Looked> {
                 .context("there is no home directory; say where the data is with --data DIR")?,
         ),
     };
-    let blobs = match (&args.blobs, &args.database, &directory) {
+    let blobs = match (&args.blobs, &database, &directory) {
         (Some(place), _, _) => Blobs::look_at(place, secrets::variable)?,
         (None, None, Some(directory)) => {
             Blobs::look_at(&Place::Own(directory.join("blobs")), secrets::variable)?
@@ -101,7 +103,7 @@ async fn look(args: &FsckArgs) -> anyhow::Result<Looked> {
         Some(blobs) => Some(blobs.check().await.context("looking at the contents of deliverables")?),
         None => None,
     };
-    let (audit, added) = match (&args.database, directory) {
+    let (audit, added) = match (&database, directory) {
         (Some(url), _) => in_postgres(url, args.add_digests).await?,
         (None, Some(directory)) => {
             let add = args.add_digests;

@@ -1,7 +1,17 @@
-//! The log on standard error: JSON lines, or lines for people where a person looks at a terminal.
+//! The log on standard error: JSON lines, or lines for people where a person looks at a terminal. Whoever logs never waits for
+//! whoever reads: lines stand in a queue, and one that finds no room is lost and counted.
 //! Must not know: who writes to it.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::{
+    io::{self, IsTerminal as _, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+    time::Duration,
+};
 
 use tracing_subscriber::{EnvFilter, fmt};
 
@@ -9,6 +19,13 @@ use crate::secrets;
 
 /// A library that prints whole messages, which are nobody's business; no filter turns it on.
 const SILENT: &str = "rmcp";
+
+/// Lines that wait to be written; one more is lost.
+const LINES_MAX: usize = 16_384;
+/// Bytes of them all; what would be more is lost.
+const BYTES_MAX: usize = 8 << 20;
+/// How long a process that ends waits for the last lines to be written.
+const LAST_LINES: Duration = Duration::from_millis(500);
 
 /// In which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -19,8 +36,13 @@ pub(crate) enum LogFormat {
     Text,
 }
 
+/// The log of this process. Dropping it waits a moment for the last lines.
+pub(crate) struct Logs {
+    queue: Queue,
+}
+
 /// Begins the log; `PLENARY_LOG` filters it. Without a format it is text on a terminal, and JSON elsewhere.
-pub(crate) fn begin(default: &str, format: Option<LogFormat>) {
+pub(crate) fn begin(default: &str, format: Option<LogFormat>) -> io::Result<Logs> {
     let asked = secrets::variable("PLENARY_LOG").unwrap_or_else(|| default.to_owned());
     let heard: Vec<&str> = asked.split(',').filter(|one| !one.trim().starts_with(SILENT)).collect();
     let filter = EnvFilter::try_new(heard.join(",")).unwrap_or_else(|_| default.into());
@@ -29,12 +51,106 @@ pub(crate) fn begin(default: &str, format: Option<LogFormat>) {
         Err(_) => filter,
     };
     let otherwise = if io::stderr().is_terminal() { LogFormat::Text } else { LogFormat::Json };
+    let (queue, lines) = Queue::new();
+    thread::Builder::new().name("logs".to_owned()).spawn(move || lines.write_to(Lossy(io::stderr())))?;
+    let writer = queue.clone();
     // Its own errors would be printed, and printing to a standard error that is closed panics.
-    let logs = fmt().log_internal_errors(false).with_writer(|| Lossy(io::stderr())).with_env_filter(filter);
+    let logs = fmt().log_internal_errors(false).with_writer(move || writer.clone()).with_env_filter(filter);
     let _ = match format.unwrap_or(otherwise) {
         LogFormat::Json => logs.json().with_span_list(false).try_init(),
         LogFormat::Text => logs.with_ansi(io::stderr().is_terminal()).try_init(),
     };
+    // The usual one prints, and so waits for whoever reads.
+    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+    Ok(Logs { queue })
+}
+
+impl Drop for Logs {
+    fn drop(&mut self) {
+        let (done, written) = sync_channel(1);
+        // Where there is no room for it, nobody reads.
+        if self.queue.lines.try_send(Line::Done(done)).is_ok() {
+            let _late = written.recv_timeout(LAST_LINES);
+        }
+    }
+}
+
+enum Line {
+    Bytes(Vec<u8>),
+    /// Everything before it is to be written, and that is to be said.
+    Done(SyncSender<()>),
+}
+
+/// Where lines wait; whatever is written to it at once is one.
+#[derive(Clone)]
+struct Queue {
+    lines: SyncSender<Line>,
+    waiting: Arc<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    bytes: AtomicUsize,
+    /// Lines that found no room, since the start.
+    lost: AtomicU64,
+}
+
+/// The other end of a queue.
+struct Lines {
+    lines: Receiver<Line>,
+    waiting: Arc<Waiting>,
+}
+
+impl Queue {
+    fn new() -> (Self, Lines) {
+        let (sender, receiver) = sync_channel(LINES_MAX);
+        let waiting = Arc::new(Waiting::default());
+        (Self { lines: sender, waiting: waiting.clone() }, Lines { lines: receiver, waiting })
+    }
+
+    fn put(&self, line: &[u8]) -> bool {
+        let before = self.waiting.bytes.fetch_add(line.len(), Ordering::Relaxed);
+        let has_room = before.saturating_add(line.len()) <= BYTES_MAX;
+        let is_taken = has_room && self.lines.try_send(Line::Bytes(line.to_vec())).is_ok();
+        if !is_taken {
+            self.waiting.bytes.fetch_sub(line.len(), Ordering::Relaxed);
+        }
+        is_taken
+    }
+}
+
+impl Write for Queue {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.put(bytes) {
+            self.waiting.lost.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Lines {
+    /// Writes until nobody logs any more. Says how many lines were lost as soon as there is room again.
+    fn write_to(self, mut out: impl Write) {
+        let mut told = 0;
+        while let Ok(line) = self.lines.recv() {
+            match line {
+                Line::Bytes(bytes) => {
+                    let _lost = out.write_all(&bytes);
+                    self.waiting.bytes.fetch_sub(bytes.len(), Ordering::Relaxed);
+                }
+                Line::Done(done) => drop(done.try_send(())),
+            }
+            let lost = self.waiting.lost.load(Ordering::Relaxed);
+            if lost != told {
+                told = lost;
+                tracing::warn!(lost, "nobody read the log in time; so many lines were lost since the start");
+            }
+        }
+    }
 }
 
 /// Takes everything, and loses what cannot be written: a full disk or a closed pipe is no reason to end.
@@ -65,6 +181,27 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Err(io::ErrorKind::BrokenPipe.into())
         }
+    }
+
+    #[test]
+    fn past_their_number_and_their_bytes_lines_are_lost_and_counted() {
+        let (mut queue, lines) = Queue::new();
+        for _ in 0..LINES_MAX + 3 {
+            queue.write_all(b"x").unwrap();
+        }
+        assert_eq!(queue.waiting.lost.load(Ordering::Relaxed), 3);
+        drop(queue);
+        let mut out = Vec::new();
+        lines.write_to(&mut out);
+        assert_eq!(out.len(), LINES_MAX);
+        let (mut queue, lines) = Queue::new();
+        queue.write_all(&vec![b'x'; BYTES_MAX]).unwrap();
+        queue.write_all(b"x").unwrap();
+        assert_eq!(queue.waiting.lost.load(Ordering::Relaxed), 1);
+        let waiting = queue.waiting.clone();
+        drop(queue);
+        lines.write_to(io::sink());
+        assert_eq!(waiting.bytes.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -16,6 +16,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use secrets::Flag;
+
 /// A request makes many small allocations on one thread that another one frees; this allocator is made for that.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -44,13 +46,19 @@ enum Cli {
 }
 
 impl Cli {
-    /// Whether it starts programs that are not to see the secrets that it was given.
-    fn starts_programs(&self) -> bool {
-        match self {
-            Self::Serve(_) => true,
-            Self::Fsck(_) | Self::Demo(_) => false,
-            Self::Client(command) => command.is_host(),
-        }
+    /// Takes the secrets out of the command line; the server's out of its environment too, since it starts programs. The
+    /// client commands do it themselves.
+    fn withdraw_secrets(&self) -> anyhow::Result<()> {
+        let (database, embeddings) = match self {
+            Self::Serve(args) => (&args.database, &args.embeddings),
+            Self::Fsck(args) => (&args.database, &None),
+            Self::Demo(_) | Self::Client(_) => return Ok(()),
+        };
+        let flags = [
+            Flag::secret("--database", serve::DATABASE, database.as_deref()),
+            Flag::secret("--embeddings", serve::EMBEDDINGS, embeddings.as_deref()),
+        ];
+        secrets::withdraw(&flags, matches!(self, Self::Serve(_)))
     }
 }
 
@@ -67,9 +75,7 @@ fn main() -> ExitCode {
         Err(error) => return misused(&error),
     };
     let out = out::Out::new(global.json, global.no_color);
-    if command.starts_programs()
-        && let Err(error) = secrets::withdraw()
-    {
+    if let Err(error) = command.withdraw_secrets() {
         return finish(&out, Err(error));
     }
     match command {

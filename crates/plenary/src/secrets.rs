@@ -1,26 +1,52 @@
-//! Secrets that came in environment variables. What a process was started with stands in `/proc` for as long as it runs,
-//! for every program of the same user, so a command that starts programs starts itself once more without them: they
-//! come along on its standard input, which it has no other use for.
+//! Secrets that came in environment variables or on the command line. What a process was started with stands in `/proc` for
+//! as long as it runs: its environment for every program of the same user, its command line for everybody. So a command
+//! starts itself once more without them: one that starts programs without any, and any other without those of its
+//! command line. They come along in a pipe, which is standard input where the command has no other use for that.
 //! Must not know: what a variable is for.
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     fs::File,
     io::{Read as _, Write as _},
-    os::unix::process::CommandExt as _,
+    os::{fd::AsRawFd as _, unix::process::CommandExt as _},
     process::{Command, Stdio},
     sync::OnceLock,
 };
 
 use anyhow::{Context as _, bail};
 use clap::CommandFactory as _;
+use rustix::io::{FdFlags, fcntl_setfd};
 
-/// Says that the secrets are on standard input.
+/// Says to which process, and where, the secrets are handed over: `PID stdin` or `PID DESCRIPTOR`. The programs of that
+/// process inherit it, and pass it over.
 const HANDED_OVER: &str = "PLENARY_HANDED_OVER";
 /// Most bytes of all secrets together: what fits into a pipe that nobody reads yet.
 const SECRETS_OCTETS_MAX: usize = 32 << 10;
 
-/// What came on standard input.
+/// The place of secrets that come on standard input.
+const STDIN: &str = "stdin";
+
+/// A flag of the command line that has a secret or leads to one.
+pub(crate) struct Flag<'a> {
+    /// `--token`
+    pub(crate) name: &'static str,
+    /// What stands behind it; none where it was not given.
+    pub(crate) value: Option<&'a str>,
+    /// Whether that itself is the secret, and not where it is read.
+    pub(crate) shows: bool,
+    /// As which variable the secret is handed over, and the secret.
+    pub(crate) secret: (&'static str, Option<&'a str>),
+}
+
+impl<'a> Flag<'a> {
+    /// A flag whose value is a secret, which is handed over as a variable.
+    pub(crate) const fn secret(name: &'static str, variable: &'static str, value: Option<&'a str>) -> Self {
+        Self { name, value, shows: true, secret: (variable, value) }
+    }
+}
+
+/// What was handed over.
 static HANDED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
 /// A variable, wherever it came.
@@ -29,42 +55,94 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     handed.or_else(|| std::env::var(name).ok())
 }
 
-/// Takes the secrets out of this process's environment: starts this command again without them. Comes back in the
-/// process that was started so, or where there are none. To be called before there is any other thread.
-pub(crate) fn withdraw() -> anyhow::Result<()> {
-    if std::env::var_os(HANDED_OVER).is_some() {
-        return take();
+/// Takes the secrets out of this process's command line, and out of its environment where it `starts_programs`: starts this
+/// command again without them. Comes back in the process that was started so, or where there are none. To be called before
+/// there is any other thread.
+pub(crate) fn withdraw(flags: &[Flag<'_>], starts_programs: bool) -> anyhow::Result<()> {
+    if let Some(place) = std::env::var(HANDED_OVER).ok().as_deref().and_then(handed_here) {
+        return take(place);
     }
-    let secrets: BTreeMap<String, String> = std::env::vars_os()
+    let (words, shows) = without(flags, std::env::args_os());
+    let mut secrets: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| is_secret(name))
+        .filter(|(name, _)| starts_programs && is_secret(name))
         .collect();
-    if secrets.is_empty() {
+    if secrets.is_empty() && !shows {
         return Ok(());
     }
+    let given = flags.iter().filter_map(|flag| Some((flag.secret.0, flag.secret.1?)));
+    secrets.extend(given.map(|(name, text)| (name.to_owned(), text.to_owned())));
     let text = serde_json::to_vec(&secrets)?;
     if text.len() > SECRETS_OCTETS_MAX {
-        bail!("the variables with secrets have more than {SECRETS_OCTETS_MAX} bytes together");
+        bail!("the secrets in variables and flags have more than {SECRETS_OCTETS_MAX} bytes together");
     }
     let (reader, mut writer) = std::io::pipe().context("handing secrets over")?;
     writer.write_all(&text).context("handing secrets over")?;
     drop(writer);
-    let mut words = std::env::args_os();
+    let mut words = words.into_iter();
     let mut again = Command::new(std::env::current_exe().context("this program is not there any more")?);
     again.arg0(words.next().unwrap_or_default()).args(words);
     for name in secrets.keys() {
         again.env_remove(name);
     }
-    let error = again.env(HANDED_OVER, "stdin").stdin(Stdio::from(reader)).exec();
-    Err(error).context("starting again without the secrets in the environment")
+    let process = std::process::id();
+    let error = if starts_programs {
+        again.env(HANDED_OVER, format!("{process} {STDIN}")).stdin(Stdio::from(reader)).exec()
+    } else {
+        fcntl_setfd(&reader, FdFlags::empty()).context("handing secrets over")?;
+        again.env(HANDED_OVER, format!("{process} {}", reader.as_raw_fd())).exec()
+    };
+    Err(error).context("starting again without the secrets")
 }
 
-fn take() -> anyhow::Result<()> {
+/// The words without these flags and their values, and whether a secret stood among them. What is behind `--` is another
+/// command's.
+fn without(flags: &[Flag<'_>], words: impl Iterator<Item = OsString>) -> (Vec<OsString>, bool) {
+    let (mut left, mut shows, mut words) = (Vec::new(), false, words);
+    while let Some(word) = words.next() {
+        if word == "--" {
+            left.push(word);
+            left.extend(words);
+            break;
+        }
+        let is_joined =
+            |flag: &&Flag<'_>| flag.value.is_some_and(|value| word == *format!("{}={value}", flag.name));
+        if let Some(flag) = flags.iter().find(is_joined) {
+            shows |= flag.shows;
+            continue;
+        }
+        if let Some(flag) = flags.iter().find(|flag| flag.value.is_some() && word == flag.name) {
+            let value = words.next();
+            if value.as_deref().and_then(|value| value.to_str()) == flag.value {
+                shows |= flag.shows;
+                continue;
+            }
+            left.push(word);
+            left.extend(value);
+            continue;
+        }
+        left.push(word);
+    }
+    (left, shows)
+}
+
+/// Where secrets are that were handed over to this very process.
+fn handed_here(said: &str) -> Option<&str> {
+    let (process, place) = said.split_once(' ')?;
+    (process.parse() == Ok(std::process::id())).then_some(place)
+}
+
+fn take(place: &str) -> anyhow::Result<()> {
     let mut text = Vec::new();
     let most = u64::try_from(SECRETS_OCTETS_MAX).unwrap_or(u64::MAX);
-    std::io::stdin().lock().take(most).read_to_end(&mut text).context("taking secrets over")?;
+    if place == STDIN {
+        std::io::stdin().lock().take(most).read_to_end(&mut text).context("taking secrets over")?;
+        rustix::stdio::dup2_stdin(File::open("/dev/null")?).context("closing standard input")?;
+    } else {
+        let pipe = File::open(format!("/dev/fd/{place}")).context("taking secrets over")?;
+        pipe.take(most).read_to_end(&mut text).context("taking secrets over")?;
+    }
     let handed = serde_json::from_slice(&text).context("taking secrets over")?;
-    rustix::stdio::dup2_stdin(File::open("/dev/null")?).context("closing standard input")?;
     let _ = HANDED.set(handed);
     Ok(())
 }
@@ -81,6 +159,7 @@ fn is_secret(name: &str) -> bool {
         )
     };
     match name {
+        HANDED_OVER => false,
         "AWS_SECRET_ACCESS_KEY" | "AWS_SESSION_TOKEN" => true,
         _ if name.starts_with("PLENARY_") => !is_shown(),
         _ => name.starts_with("OTEL_EXPORTER_OTLP_") && name.ends_with("HEADERS"),
@@ -90,6 +169,38 @@ fn is_secret(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_with_secrets_are_left_out_and_everything_else_stays() {
+        let without = |words: &[&str]| {
+            let flags = [
+                Flag::secret("--token", "--token", Some("agt_x")),
+                Flag { name: "--token-file", value: Some("-"), shows: false, secret: ("--token", None) },
+                Flag::secret("--database", "PLENARY_DATABASE", None),
+            ];
+            let (left, shows) = without(&flags, words.iter().map(Into::into));
+            (left.into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" "), shows)
+        };
+        assert_eq!(without(&["p", "--token", "agt_x", "me"]), ("p me".into(), true));
+        assert_eq!(without(&["p", "me", "--token=agt_x", "--json"]), ("p me --json".into(), true));
+        assert_eq!(without(&["p", "--token-file", "-", "me"]), ("p me".into(), false));
+        let others = ["p", "x", "--token", "y", "--database", "z", "--", "sh", "--token", "agt_x"];
+        assert_eq!(without(&others), (others.join(" "), false));
+    }
+
+    #[test]
+    fn every_flag_with_a_secret_is_withdrawn() {
+        let command = crate::Plenary::command();
+        let mut secret: Vec<_> = command
+            .get_subcommands()
+            .flat_map(clap::Command::get_arguments)
+            .filter(|argument| argument.is_hide_env_values_set())
+            .filter_map(|argument| argument.get_long())
+            .collect();
+        secret.sort_unstable();
+        secret.dedup();
+        assert_eq!(secret, ["database", "embeddings"], "`Plenary` withdraws these");
+    }
 
     #[test]
     fn what_may_be_a_secret_is_withdrawn_and_settings_are_not() {

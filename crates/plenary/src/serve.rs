@@ -15,6 +15,11 @@ use crate::{
     server::{Listen, OperatorToken, Server, Settings, Whereabouts},
 };
 
+/// The variable with the URL of the database, which may have a password in it.
+pub(crate) const DATABASE: &str = "PLENARY_DATABASE";
+/// The variable with the model that packages are found by.
+pub(crate) const EMBEDDINGS: &str = "PLENARY_EMBEDDINGS";
+
 /// Settings of the server. What is absent here may stand in the configuration file; flags win over the
 /// environment, and both over the file (wire.md D.1).
 #[derive(Args)]
@@ -26,7 +31,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "PLENARY_DATA", value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// PostgreSQL store, postgres://…; wins over --data
-    #[arg(long, env = "PLENARY_DATABASE", value_name = "URL", hide_env_values = true)]
+    #[arg(long, env = DATABASE, value_name = "URL", hide_env_values = true)]
     pub database: Option<String>,
     /// Where contents of deliverables are kept: file:///DIR, or s3://BUCKET/PREFIX with the AWS_ variables
     /// [default: `blobs` in --data; with --database nowhere]
@@ -43,7 +48,7 @@ pub(crate) struct ServeArgs {
     pub frames_rate: Option<u32>,
     /// Model that packages are found by in their meaning: local:DIR, or openai:URL?model=NAME with the key in
     /// PLENARY_EMBEDDINGS_API_KEY [default: words alone]
-    #[arg(long, env = "PLENARY_EMBEDDINGS", value_name = "MODEL", hide_env_values = true)]
+    #[arg(long, env = EMBEDDINGS, value_name = "MODEL", hide_env_values = true)]
     pub embeddings: Option<String>,
     /// Certificate chain of the server, a PEM file
     #[arg(long, env = "PLENARY_TLS_CERT", value_name = "FILE", requires = "tls_key")]
@@ -84,7 +89,7 @@ const LEFT_OVER: Duration = Duration::from_millis(500);
 
 /// Runs the server until it is told to stop, or its store can't go on.
 pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
-    logs::begin("info", args.log_format);
+    let _logs = logs::begin("info", args.log_format)?;
     let settings = Settings::resolve(args)?;
     if let Some(ignored) = &settings.ignored {
         out.note(ignored);

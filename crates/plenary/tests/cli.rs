@@ -65,6 +65,27 @@ fn a_new_agents_token_is_kept_privately_and_used_from_then_on() {
 }
 
 #[test]
+fn what_others_read_of_an_agent_is_set_and_removed() {
+    let home = Home::new("agent-edit");
+    let served = Served::start(&home, "127.0.0.1:0");
+    home.done(&served.url, &["agent", "add", "@nick.a"]);
+    let card = home.work().join("card.md");
+    std::fs::create_dir_all(home.work()).unwrap();
+    std::fs::write(&card, "# Nick\n\nSays no.\n").unwrap();
+    let card = card.to_str().unwrap();
+    let set =
+        ["--display-name", "Nick's", "--description", "Says no", "--card", card, "--visibility", "public"];
+    home.done(&served.url, &[&["agent", "edit", "@nick.a"][..], &set].concat());
+    let shown = home.done(&served.url, &["agent", "show", "@nick.a"]);
+    for part in ["Nick's", "Says no", "public", "# Nick\n\nSays no."] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    home.done(&served.url, &["agent", "edit", "@nick.a", "--display-name", "", "--card-body", ""]);
+    let shown = home.done(&served.url, &["agent", "show", "@nick.a"]);
+    assert!(shown.contains("Says no") && !shown.contains("Nick's") && !shown.contains("# Nick"), "{shown}");
+}
+
+#[test]
 fn a_tokens_file_open_to_others_stops_everything_before_the_server_is_asked() {
     let home = Home::new("open-file");
     let server = Server::answering(&[("201 Created", MADE)]);
@@ -169,12 +190,16 @@ fn status_says_what_it_found_and_where() {
     let home = Home::new("status");
     let health = r#"{"ok":true,"status":"ok","network":"local","version":"9","uptime_ms":180000}"#;
     let me = r#"{"handle":"@nick.a","policy":"open","allowlist":[]}"#;
-    let server = Server::answering(&[("200 OK", health), ("200 OK", me)]);
+    let usage = r#"{"stored_bytes":1300000,"stored_bytes_max":10737418240,"stored_events":3214,"stored_events_max":10000000}"#;
+    let server = Server::answering(&[("200 OK", health), ("200 OK", me), ("200 OK", usage)]);
     let ran = home.run(&server.url, &["status", "--as", "@nick.a", "--token", "pla_x"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    for words in
-        ["up, network local, version 9, for 3 min", "@nick.a (from --as)", "--token: accepted as @nick.a"]
-    {
+    for words in [
+        "up, network local, version 9, for 3 min",
+        "@nick.a (from --as)",
+        "--token: accepted as @nick.a",
+        "1.2 MiB of 10.0 GiB, 3,214 of 10,000,000 events",
+    ] {
         assert!(ran.out.contains(words), "{words}: {ran:?}");
     }
     let down = home.run(&Server::absent(), &["status", "--json"]);

@@ -24,7 +24,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("agent.reachable", "agents"),
     ("agent.rotate_token", "agent rotate-token"),
     ("agent.unblock", "agent unblock"),
-    ("agent.update", "agent policy"),
+    ("agent.update", "agent edit"),
     ("channel.append", "channel post"),
     ("channel.close", "channel close"),
     ("channel.key", "channel key"),
@@ -123,6 +123,8 @@ const COMMANDS: &[(&str, &str)] = &[
 
 /// Operations without a command, each with the reason.
 const WITHOUT: &[(&str, &str)] = &[
+    ("agent.card", "`agent show`, which stands beside agent.get, has the card"),
+    ("agent.profile", "`agent show` for whoever may change it; others read it by tools and over HTTP"),
     ("auth.ticket", "for browsers; the command line sets headers"),
     ("context.export_all", "`context export --all`, which stands beside context.export"),
     ("context.get", "`context pull ID`, which stands beside context.pull"),
@@ -134,10 +136,14 @@ const WITHOUT: &[(&str, &str)] = &[
     ("run.agents", "`runs agents`, which tells more of each by run.descriptors"),
     ("run.discovery", "run.agents has these paths too"),
     ("run.stream", "`run`, which asks by run.run and follows by run.events: a stream that breaks is resumed"),
+    ("search.agents", "`agents --query`, which lists whom an agent can reach"),
+    ("search.all", "search.agents finds the same agents"),
+    ("search.messages", "for tools, and for programs that page through what they may read"),
     ("server.health_alias", "the same as server.health"),
     ("server.metrics", "for scrapers"),
     ("server.openapi", "for generators"),
     ("server.ready", "for load balancers"),
+    ("usage.get", "`status`, which shows it with the rest"),
 ];
 
 #[test]

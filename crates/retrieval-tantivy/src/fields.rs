@@ -70,9 +70,5 @@ pub(crate) fn prefix(project: &str) -> String {
     if project.len() <= PREFIX_OCTETS_MAX && project.bytes().all(is_plain) {
         return project.to_owned();
     }
-    let mut prefix = "~".to_owned();
-    for octet in &digest(project.as_bytes())[..16] {
-        prefix += &format!("{octet:02x}");
-    }
-    prefix
+    format!("~{}", hex::encode(&digest(project.as_bytes())[..16]))
 }

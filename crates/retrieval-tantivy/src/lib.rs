@@ -30,7 +30,7 @@ pub struct Tantivy {
     reader: IndexReader,
     fields: Fields,
     jobs: mpsc::Sender<Job>,
-    thread: std::sync::Mutex<Option<JoinHandle<()>>>,
+    thread: parking_lot::Mutex<Option<JoinHandle<()>>>,
 }
 
 /// The index in a directory, which is made where it is not. One that is damaged or of another form is thrown away, and
@@ -56,7 +56,7 @@ fn start(Opened { index, fields }: Opened) -> Result<Arc<Tantivy>, Fault> {
     let writer = Writer::new(index.clone(), reader.clone(), fields);
     let thread = std::thread::Builder::new().name("search-index".to_owned());
     let thread = thread.spawn(move || writer.run(waiting)).map_err(unavailable)?;
-    Ok(Arc::new(Tantivy { index, reader, fields, jobs, thread: std::sync::Mutex::new(Some(thread)) }))
+    Ok(Arc::new(Tantivy { index, reader, fields, jobs, thread: parking_lot::Mutex::new(Some(thread)) }))
 }
 
 fn unavailable(error: impl std::fmt::Display) -> Fault {
@@ -109,7 +109,7 @@ impl Index for Tantivy {
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
             self.ask(|reply| Job::Close { reply }).await?;
-            let thread = self.thread.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+            let thread = self.thread.lock().take();
             match thread {
                 Some(thread) => {
                     beside(move || thread.join().map_err(|_| unavailable("a bug ended it"))).await

@@ -7,9 +7,10 @@ use std::{
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use plenary_kernel::Position;
 use plenary_retrieval::{Answer, Fault, Mark};
 use sha2::{Digest as _, Sha256};
@@ -76,9 +77,7 @@ impl FileShelf {
     ) -> Answer<'_, T> {
         let open = self.0.clone();
         Box::pin(async move {
-            let work = tokio::task::spawn_blocking(move || {
-                work(&mut open.lock().unwrap_or_else(PoisonError::into_inner))
-            });
+            let work = tokio::task::spawn_blocking(move || work(&mut open.lock()));
             let done = work.await.map_err(|_| Fault::Unavailable("the file of vectors broke off".into()))?;
             done.map_err(|error| Fault::Unavailable(format!("the file of vectors: {error}")))
         })
@@ -229,7 +228,7 @@ impl Shelf for FileShelf {
     }
 
     fn is_crowded(&self, octets: usize) -> bool {
-        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = self.0.lock();
         open.end.place > 2 * octets as u64 + SLACK_OCTETS
     }
 

@@ -2,13 +2,11 @@
 //! Must not know: what it is asked.
 
 use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// A model that failed is asked again after this.
@@ -27,13 +25,13 @@ impl Health {
 
     /// Whether to ask it: it works, nobody has tried, or it had its rest.
     pub(crate) fn may_try(&self) -> bool {
-        let failed_at = *self.failed_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed_at = *self.failed_at.lock();
         failed_at.is_none_or(|at| at.elapsed() >= REST)
     }
 
     /// Takes note of an attempt; whether that is news.
     pub(crate) fn note(&self, worked: bool) -> bool {
-        let mut failed_at = self.failed_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failed_at = self.failed_at.lock();
         let is_first = failed_at.is_none();
         *failed_at = if worked { None } else { Some(Instant::now()) };
         self.works.swap(worked, Ordering::Relaxed) != worked || (!worked && is_first)

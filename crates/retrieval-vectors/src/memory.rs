@@ -1,8 +1,7 @@
 //! A shelf that keeps nothing, for a server that keeps nothing.
 //! Must not know: models.
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use plenary_kernel::Position;
 use plenary_retrieval::{Answer, Mark};
 
@@ -17,7 +16,7 @@ pub struct MemoryShelf(Mutex<(Mark, Position)>);
 
 impl MemoryShelf {
     fn with<T: Send + 'static>(&self, work: impl FnOnce(&mut (Mark, Position)) -> T) -> Answer<'_, T> {
-        let done = work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let done = work(&mut self.0.lock());
         Box::pin(std::future::ready(Ok(done)))
     }
 }

@@ -1,12 +1,9 @@
 //! The index: what changes gets vectors and goes to the shelf and into memory, and a query is compared with all of it.
 //! Must not know: where the shelf keeps anything, how a model works.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, RwLock};
 use plenary_embeddings::{Embedder, Fault as ModelFault, Purpose};
 use plenary_kernel::Position;
 use plenary_retrieval::{
@@ -83,11 +80,11 @@ impl Vectors {
     }
 
     fn read<T>(&self, what: impl FnOnce(&Held) -> T) -> T {
-        what(&self.held.read().unwrap_or_else(PoisonError::into_inner))
+        what(&self.held.read())
     }
 
     fn write<T>(&self, what: impl FnOnce(&mut Held) -> T) -> T {
-        what(&mut self.held.write().unwrap_or_else(PoisonError::into_inner))
+        what(&mut self.held.write())
     }
 
     async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
@@ -172,7 +169,7 @@ impl Vectors {
 
     fn has_room(&self) -> bool {
         let has_room = self.read(|held| held.flat.octets()) < self.octets_max;
-        let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut full = self.full.lock();
         if !has_room && !*full {
             tracing::warn!(
                 "the vectors take all the memory they may; further documents are found by words alone"
@@ -240,7 +237,7 @@ impl Vectors {
         })??;
         let (held, scope) = (self.held.clone(), scope.clone());
         let work = tokio::task::spawn_blocking(move || {
-            let held = held.read().unwrap_or_else(PoisonError::into_inner);
+            let held = held.read();
             let wanted = vectors.first().filter(|vector| held.dimension == Some(vector.len()));
             wanted.map_or_else(Vec::new, |vector| {
                 held.flat.search(&Probe::of(vector), &scope, limit.min(HITS_MAX))

@@ -12,7 +12,7 @@ use crate::{
     access::may_read,
     event::Artifact,
     limits::ARTIFACT_OCTETS_MAX,
-    refusals::Refused,
+    refusals::{self, Refused},
     room::{ARTIFACTS, Kept},
     runner::Event,
 };
@@ -54,29 +54,29 @@ impl Runs {
     /// An artifact that somebody may see: it is for whoever may read its thread.
     pub(crate) async fn artifact(&self, by: &Actor, id: &str) -> Result<Artifact, Refused> {
         let rows = self.log().read_index(ARTIFACTS, id, None, 1, Order::Ascending).await?;
-        let row = rows.first().filter(|row| row.key == id).ok_or_else(Refused::artifact_not_found)?;
+        let row = rows.first().filter(|row| row.key == id).ok_or_else(refusals::artifact_not_found)?;
         let kept: Kept = serde_json::from_slice(&row.value)
             .map_err(|error| Fault::Corrupt(format!("{id} in {ARTIFACTS}: {error}")))?;
         let state = self.fresh(kept.thread).await?;
-        let opened = state.opened.as_ref().ok_or_else(Refused::artifact_not_found)?;
+        let opened = state.opened.as_ref().ok_or_else(refusals::artifact_not_found)?;
         let owner = self.0.registry.get(&opened.agent).map(|agent| agent.owner());
         // Of an agent that is not here any more, nobody is the owner.
         let may = match &owner {
             Some(owner) => may_read(by, &opened.by, owner),
             None => *by == opened.by || *by == Actor::Operator,
         };
-        if may { Ok(kept.artifact) } else { Err(Refused::artifact_not_found()) }
+        if may { Ok(kept.artifact) } else { Err(refusals::artifact_not_found()) }
     }
 
     /// What an artifact holds.
     pub(crate) async fn content(&self, artifact: &Artifact) -> Result<Content, Refused> {
-        let blobs: &Blobs = self.0.blobs.as_ref().ok_or_else(Refused::artifact_not_found)?;
+        let blobs: &Blobs = self.0.blobs.as_ref().ok_or_else(refusals::artifact_not_found)?;
         let id: BlobId =
             artifact.sha256.parse().map_err(|_| Fault::Corrupt(format!("the digest of {}", artifact.id)))?;
         match blobs.get(&id, None).await {
             Ok(Some(content)) if content.octets == artifact.octets => Ok(content),
-            Ok(_) => Err(Refused::damaged(&plenary_blobs::Fault::Damaged(id))),
-            Err(fault) => Err(Refused::damaged(&fault)),
+            Ok(_) => Err(refusals::damaged(&plenary_blobs::Fault::Damaged(id))),
+            Err(fault) => Err(refusals::damaged(&fault)),
         }
     }
 }

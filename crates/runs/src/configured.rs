@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use plenary_accounts::{Accounts, Actor};
-use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_engine::{
+    Command, Decision, Facts, Room,
+    stored::{corrupt, read, unknown, written_with},
+};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -14,9 +16,9 @@ use serde_json::{Map, Value};
 use crate::{
     access::may_configure,
     command::Caller,
-    event::corrupt,
     id::{RunId, ThreadId},
     limits::ARGS_OCTETS_MAX,
+    shares::payer,
 };
 
 /// The agent was configured.
@@ -56,7 +58,6 @@ impl Configuration {
 #[derive(Debug)]
 pub(crate) struct ConfigurationRoom;
 
-const FORM: u16 = 1;
 const KIND: &str = "AgentConfigured";
 
 impl Room for ConfigurationRoom {
@@ -66,19 +67,19 @@ impl Room for ConfigurationRoom {
     const SNAPSHOT_FORM: u16 = 1;
 
     fn encode(event: &AgentConfigured) -> NewEvent {
-        let envelope = serde_json::to_vec(event).expect("strings can be written");
         let payload = serde_json::to_vec(&event.args).expect("a value can be written");
-        NewEvent { kind: KIND, form: FORM, envelope: envelope.into(), payload: payload.into() }
+        written_with(KIND, event, payload.into())
     }
     fn decode(stored: &StoredEvent) -> Result<AgentConfigured, Fault> {
-        if (&*stored.kind, stored.form) != (KIND, FORM) {
-            return Err(corrupt(stored, "unknown kind or form"));
+        if &*stored.kind != KIND {
+            return unknown(stored);
         }
-        let read = |octets: &Bytes| serde_json::from_slice(octets);
-        let event = serde_json::from_slice(&stored.envelope);
-        let event: AgentConfigured = event.map_err(|error| corrupt(stored, &error.to_string()))?;
-        let args = read(&stored.payload).map_err(|error| corrupt(stored, &error.to_string()))?;
-        Ok(AgentConfigured { args, ..event })
+        let args = serde_json::from_slice(&stored.payload);
+        let args = args.map_err(|error| corrupt(stored, &error.to_string()))?;
+        Ok(AgentConfigured { args, ..read(stored)? })
+    }
+    fn payer(_: &Configuration, event: &AgentConfigured) -> Option<OwnerName> {
+        payer(&event.by)
     }
     fn evolve(state: &mut Configuration, _: Version, _: TimestampMs, event: &AgentConfigured) {
         state.args = Arc::new(state.with(&event.args));
@@ -135,6 +136,7 @@ fn decide(
 }
 
 impl Command<ConfigurationRoom> for ConfigureAgent {
+    const NAME: &'static str = "configure_agent";
     type Reply = Configured;
     type Rejection = NotConfigured;
     type Facts = bool;

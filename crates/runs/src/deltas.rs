@@ -4,15 +4,16 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use bytes::Bytes;
-use plenary_engine::Clock;
+use parking_lot::{Mutex, MutexGuard};
 use plenary_hub::{Emission, Lane, LaneLimits, SubscribeError, Subscription};
+use plenary_kernel::Clock;
 use plenary_log::{Log, Signals, signals::Publication};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -97,7 +98,7 @@ impl Deltas {
     }
 
     fn making(&self) -> MutexGuard<'_, Making> {
-        self.making.lock().unwrap_or_else(PoisonError::into_inner)
+        self.making.lock()
     }
 
     /// Shows a delta. Never waits; past what may wait it is lost.
@@ -130,7 +131,7 @@ impl Deltas {
     pub(crate) async fn running(&self) {
         let sweeping = self.lane.sweeping();
         let Some(shared) = &self.shared else { return sweeping.await };
-        let waiting = shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let waiting = shared.waiting.lock().take();
         let mut signals = shared.signals.subscribe(TOPIC);
         let hearing = async {
             while let Some(signal) = signals.next().await {

@@ -11,7 +11,7 @@ use crate::{
     id::RunId,
     limits::READERS_PER_RUN_MAX,
     reading::{Page, Since},
-    refusals::Refused,
+    refusals::{self, Refused},
 };
 
 /// How often a poll is tried against another one of the same reader.
@@ -37,7 +37,7 @@ impl Runs {
             if row.is_none() {
                 let known = self.log().read_rows(&prefix, None, READERS_PER_RUN_MAX).await?;
                 if known.len() >= READERS_PER_RUN_MAX {
-                    return Err(Refused::too_many_readers());
+                    return Err(refusals::too_many_readers());
                 }
             }
             let value = Some(Bytes::from(last.id.to_string()));

@@ -2,9 +2,11 @@
 //! known on the log, so that they outlast restarts, and processes of one store know the same: `runs.enlisted/<handle>`.
 //! Must not know: HTTP; what a process does with those that came.
 
-use bytes::Bytes;
 use plenary_accounts::{Accounts, Actor, Authority};
-use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_engine::{
+    Command, Decision, Facts, Room,
+    stored::{read, unknown, written},
+};
 use plenary_kernel::{
     AgentHandle, Stamp, TimestampMs, Version,
     text::{check_line, check_name},
@@ -14,7 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     access::may_configure,
-    event::corrupt,
     limits::{AGENT_TOOLS_MAX, PURPOSE_CHARS_MAX, TOOL_CHARS_MAX},
 };
 
@@ -67,13 +68,8 @@ pub(crate) struct EnlistedRoom;
 
 /// What each tells of itself, by its handle.
 pub(crate) const ENLISTED: &str = "runs.enlisted";
-const FORM: u16 = 1;
 pub(crate) const CAME: &str = "AgentEnlisted";
 pub(crate) const WENT: &str = "AgentDismissed";
-
-fn written(value: &impl Serialize) -> Bytes {
-    serde_json::to_vec(value).expect("strings can be written").into()
-}
 
 impl Room for EnlistedRoom {
     type State = Enlisted;
@@ -82,22 +78,16 @@ impl Room for EnlistedRoom {
     const SNAPSHOT_FORM: u16 = 1;
 
     fn encode(event: &EnlistedEvent) -> NewEvent {
-        let (kind, envelope) = match event {
-            EnlistedEvent::AgentEnlisted(introduction) => (CAME, written(introduction)),
-            EnlistedEvent::AgentDismissed(dismissed) => (WENT, written(dismissed)),
-        };
-        NewEvent { kind, form: FORM, envelope, payload: Bytes::new() }
+        match event {
+            EnlistedEvent::AgentEnlisted(introduction) => written(CAME, introduction),
+            EnlistedEvent::AgentDismissed(dismissed) => written(WENT, dismissed),
+        }
     }
     fn decode(stored: &StoredEvent) -> Result<EnlistedEvent, Fault> {
-        let fault = |error: serde_json::Error| corrupt(stored, &error.to_string());
-        match (&*stored.kind, stored.form) {
-            (CAME, FORM) => {
-                serde_json::from_slice(&stored.envelope).map(EnlistedEvent::AgentEnlisted).map_err(fault)
-            }
-            (WENT, FORM) => {
-                serde_json::from_slice(&stored.envelope).map(EnlistedEvent::AgentDismissed).map_err(fault)
-            }
-            _ => Err(corrupt(stored, "unknown kind or form")),
+        match &*stored.kind {
+            CAME => read(stored).map(EnlistedEvent::AgentEnlisted),
+            WENT => read(stored).map(EnlistedEvent::AgentDismissed),
+            _ => unknown(stored),
         }
     }
     fn evolve(state: &mut Enlisted, _: Version, _: TimestampMs, event: &EnlistedEvent) {
@@ -110,7 +100,8 @@ impl Room for EnlistedRoom {
         let key = id.to_owned();
         vec![match event {
             EnlistedEvent::AgentEnlisted(introduction) => {
-                IndexOp::Put { name: ENLISTED, key, value: written(introduction) }
+                let value = serde_json::to_vec(introduction).expect("strings can be written");
+                IndexOp::Put { name: ENLISTED, key, value: value.into() }
             }
             EnlistedEvent::AgentDismissed(_) => IndexOp::Delete { name: ENLISTED, key },
         }]
@@ -163,6 +154,7 @@ fn decide(
 }
 
 impl Command<EnlistedRoom> for Enlisting {
+    const NAME: &'static str = "enlist";
     type Reply = ();
     type Rejection = NotEnlisted;
     type Facts = bool;

@@ -55,10 +55,10 @@ impl Runs {
             return Err(NotEnlisted::TooMany.into());
         }
         let enlisting = self.enlisting(handle, Some(authority), Some(introduction));
-        enlisting.await.map_err(|error| Refused::from(error).0)?;
+        enlisting.await.map_err(|error| Refused::from(error).refusal)?;
         // It may have been let go meanwhile.
         let (state, _) =
-            self.0.enlisted.state(handle.as_str()).await.map_err(|fault| Refused::from(fault).0)?;
+            self.0.enlisted.state(handle.as_str()).await.map_err(|fault| Refused::from(fault).refusal)?;
         if let Some(introduction) = &state.0 {
             self.came(handle, introduction.clone());
         }
@@ -108,7 +108,7 @@ impl Runs {
                 self.came(&handle, serde_json::from_slice(&row.value).map_err(|_| fault())?);
                 // The account went, and a crash came before the agent was let go.
                 if !self.accounts().agent(&handle).await?.state.is_live() {
-                    self.account_deleted(handle.as_str());
+                    self.account_deleted(&handle);
                 }
             }
             if rows.len() < READ_ROWS_MAX {
@@ -130,8 +130,8 @@ impl Runs {
     }
 
     /// The account of an agent is gone: so is the agent, if it came by itself.
-    pub(crate) fn account_deleted(&self, handle: &str) {
-        let agent = handle.parse().ok().and_then(|handle| self.0.registry.of(&handle));
+    pub(crate) fn account_deleted(&self, handle: &AgentHandle) {
+        let agent = self.0.registry.of(handle);
         let Some(agent) = agent.filter(|agent| agent.is_enlisted()) else { return };
         let runs = self.clone();
         self.0.tasks.spawn(async move {

@@ -1,10 +1,11 @@
-//! What can stand on a thread's stream, and its stored form. The forms are frozen.
+//! What can stand on a thread's stream, and its stored form. The forms are frozen. Pure.
 //! Must not know: HTTP; what an agent's events mean.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
+use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_kernel::TimestampMs;
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
@@ -174,8 +175,6 @@ pub struct QueuedRunCanceled {
     pub idle: bool,
 }
 
-const FORM: u16 = 1;
-
 impl ThreadEvent {
     /// The run that it is about.
     #[must_use]
@@ -192,19 +191,14 @@ impl ThreadEvent {
 
     /// The stored form.
     pub(crate) fn encode(&self) -> NewEvent {
-        fn written(kind: &'static str, envelope: &impl Serialize, payload: &Bytes) -> NewEvent {
-            let envelope = serde_json::to_vec(envelope).expect("strings and numbers can be written");
-            NewEvent { kind, form: FORM, envelope: envelope.into(), payload: payload.clone() }
-        }
-        let none = Bytes::new();
         match self {
-            Self::RunQueued(event) => written("RunQueued", event, &event.request),
-            Self::RunStarted(event) => written("RunStarted", event, &none),
-            Self::EventEmitted(event) => written("EventEmitted", event, &event.members),
-            Self::RunResumed(event) => written("RunResumed", event, &event.request),
-            Self::CancelRequested(event) => written("CancelRequested", event, &event.request),
-            Self::RunCompleted(event) => written("RunCompleted", event, &event.result),
-            Self::QueuedRunCanceled(event) => written("QueuedRunCanceled", event, &none),
+            Self::RunQueued(event) => written_with("RunQueued", event, event.request.clone()),
+            Self::RunStarted(event) => written("RunStarted", event),
+            Self::EventEmitted(event) => written_with("EventEmitted", event, event.members.clone()),
+            Self::RunResumed(event) => written_with("RunResumed", event, event.request.clone()),
+            Self::CancelRequested(event) => written_with("CancelRequested", event, event.request.clone()),
+            Self::RunCompleted(event) => written_with("RunCompleted", event, event.result.clone()),
+            Self::QueuedRunCanceled(event) => written("QueuedRunCanceled", event),
         }
     }
 
@@ -213,12 +207,6 @@ impl ThreadEvent {
     /// # Errors
     /// `Corrupt`.
     pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        fn read<'a, T: Deserialize<'a>>(stored: &'a StoredEvent) -> Result<T, Fault> {
-            serde_json::from_slice(&stored.envelope).map_err(|error| corrupt(stored, &error.to_string()))
-        }
-        if stored.form != FORM {
-            return Err(corrupt(stored, "unknown form"));
-        }
         let payload = stored.payload.clone();
         Ok(match &*stored.kind {
             "RunQueued" => Self::RunQueued(RunQueued { request: payload, ..read(stored)? }),
@@ -228,11 +216,7 @@ impl ThreadEvent {
             "CancelRequested" => Self::CancelRequested(Interrupted { request: payload, ..read(stored)? }),
             "RunCompleted" => Self::RunCompleted(RunCompleted { result: payload, ..read(stored)? }),
             "QueuedRunCanceled" => Self::QueuedRunCanceled(read(stored)?),
-            _ => return Err(corrupt(stored, "unknown kind")),
+            _ => return unknown(stored),
         })
     }
-}
-
-pub(crate) fn corrupt(stored: &StoredEvent, why: &str) -> Fault {
-    Fault::Corrupt(format!("{} at {} of {}: {why}", stored.kind, stored.version, stored.stream))
 }

@@ -12,7 +12,7 @@ use crate::{
     access::{admits, may_read},
     caller::Asking,
     id::{RunId, ThreadId},
-    refusals::Refused,
+    refusals::{self, Refused},
     registry::Agent,
     state::{RunState, ThreadState},
     wire::Source,
@@ -48,8 +48,8 @@ impl Seen {
     /// not there, the same as of one that never was.
     pub(crate) fn look<T>(&self, found: Result<T, Refused>) -> Result<T, Refused> {
         match found {
-            Err(Refused(refusal)) if !self.is_there && !is_fault(refusal.class) => {
-                Err(Refused::agent_not_found())
+            Err(refused) if !self.is_there && !is_fault(refused.refusal.class) => {
+                Err(refusals::agent_not_found())
             }
             found => found,
         }
@@ -65,12 +65,12 @@ impl Runs {
     /// The agent of a name, for who may run it; for everybody else there is none.
     pub(crate) async fn agent(&self, asking: &Asking, name: &str) -> Result<Arc<Agent>, Refused> {
         let seen = self.seen(asking, name).await?;
-        if seen.is_there { Ok(seen.agent) } else { Err(Refused::agent_not_found()) }
+        if seen.is_there { Ok(seen.agent) } else { Err(refusals::agent_not_found()) }
     }
 
     /// The agent of a name, and whether it is there for the caller.
     pub(crate) async fn seen(&self, asking: &Asking, name: &str) -> Result<Seen, Refused> {
-        let agent = self.0.registry.get(name).ok_or_else(Refused::agent_not_found)?;
+        let agent = self.0.registry.get(name).ok_or_else(refusals::agent_not_found)?;
         let is_there = self.may_run(&asking.actor(), &agent).await?;
         Ok(Seen { agent, is_there })
     }
@@ -139,8 +139,8 @@ impl Runs {
         agent: &Agent,
         id: &str,
     ) -> Result<Found, Refused> {
-        let run = id.parse().map_err(|_| Refused::run_not_found())?;
-        self.find_run(asking, agent, run).await?.ok_or_else(Refused::run_not_found)
+        let run = id.parse().map_err(|_| refusals::run_not_found())?;
+        self.find_run(asking, agent, run).await?.ok_or_else(refusals::run_not_found)
     }
 
     /// What an id names: a run first, then a thread (wire.md 4.4, 2).
@@ -155,6 +155,6 @@ impl Runs {
         {
             return Ok(found);
         }
-        Err(Refused::run_not_found())
+        Err(refusals::run_not_found())
     }
 }

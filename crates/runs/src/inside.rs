@@ -7,13 +7,14 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use plenary_accounts::Acting;
-use plenary_engine::{Done, ExecuteError, KeyUse, Room as _};
-use plenary_kernel::{AgentHandle, TimestampMs, Version};
-use plenary_log::{Fault, PageSize};
+use plenary_engine::{Done, ExecuteError, KeyUse, Room as _, recount};
+use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
+use plenary_log::{Exceeded, Fault, PageSize, StoredEvent, Usage};
 
 use crate::{
     EventKind, Runs,
     command::{Begun, Caller, Interrupting, Request, ResumeRun},
+    configured::{Configuration, ConfigurationRoom},
     decide::Rejection,
     event::{Artifact, ThreadEvent},
     id::{RunId, ThreadId},
@@ -35,6 +36,9 @@ pub enum NotBegun {
     /// The key was used by another request.
     #[error("the key was used by another request")]
     KeyReused,
+    /// The agent's owner may not store so much more.
+    #[error("the owner's quota is exceeded")]
+    OverQuota(Exceeded),
     /// The store failed, or the server stops.
     #[error(transparent)]
     Fault(#[from] Fault),
@@ -45,6 +49,7 @@ impl From<ExecuteError<Rejection>> for NotBegun {
         match error {
             ExecuteError::Rejected(rejection) => Self::Rejected(rejection),
             ExecuteError::KeyReused => Self::KeyReused,
+            ExecuteError::OverQuota(exceeded) => Self::OverQuota(exceeded),
             ExecuteError::Fault(fault) => Self::Fault(fault),
         }
     }
@@ -78,6 +83,21 @@ impl Runs {
     /// When the store fails.
     pub async fn thread(&self, thread: ThreadId) -> Result<Arc<ThreadState>, Fault> {
         self.fresh(thread).await
+    }
+
+    /// Whom a stored event of this room counts towards, and how much.
+    ///
+    /// # Errors
+    /// When the store fails, or the event can't be read.
+    pub async fn recount(&self, stored: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
+        match stored.stream.category() {
+            ThreadRoom::CATEGORY => {
+                let (state, _) = self.0.threads.state(stored.stream.id()).await?;
+                recount::<ThreadRoom>(&state, stored)
+            }
+            ConfigurationRoom::CATEGORY => recount::<ConfigurationRoom>(&Configuration::default(), stored),
+            _ => Ok(None),
+        }
     }
 
     /// Asks an agent for a run on a bound thread, about what `sender` said, which the first request opens; with an
@@ -208,7 +228,7 @@ fn text_of(members: &[u8]) -> String {
 ///
 /// # Errors
 /// `Corrupt`.
-pub fn stops(stored: &plenary_log::StoredEvent) -> Result<bool, Fault> {
+pub fn stops(stored: &StoredEvent) -> Result<bool, Fault> {
     match SwitchRoom::decode(stored)? {
         SwitchEvent::AgentStopped(_) => Ok(true),
         SwitchEvent::AgentStarted(_) => Ok(false),

@@ -32,6 +32,7 @@ mod room;
 mod routes;
 pub mod runner;
 mod runs;
+mod served;
 mod shares;
 pub mod state;
 mod supervisor;
@@ -43,7 +44,7 @@ pub mod wire;
 pub use echo::Echo;
 pub use enlisted::Introduction;
 pub use inside::{NotBegun, RunOutput, stops};
-pub use refusals::refused_response;
+pub use refusals::{Refused, refused_response};
 pub use registry::{Agent, Registry, RegistryError, RunLimits, handle_of};
 pub use routes::{operations, routes};
 pub use runner::{

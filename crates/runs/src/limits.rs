@@ -83,5 +83,3 @@ pub const THREADS_MAX: usize = 500;
 pub const THREADS_DEFAULT: usize = 100;
 /// Most deltas that a live stream holds back for the event that they follow; past it the oldest are lost.
 pub const DELTAS_HELD_MAX: usize = 256;
-/// After how long without an event a live stream says that it is alive.
-pub const KEEPALIVE_MS: u64 = 15_000;

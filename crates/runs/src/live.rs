@@ -5,17 +5,13 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use axum::{
-    body::Body,
-    response::{IntoResponse, Response},
-};
+use axum::response::Response;
 use bytes::Bytes;
-use futures_util::stream;
-use http::{HeaderValue, header};
 use plenary_accounts::{Principal, Watch};
 use plenary_hub::Delivery;
 use plenary_kernel::Version;
 use plenary_log::{Fault, PageSize, StoredEvent};
+use plenary_room::sse::{BURST_OCTETS, KEEPALIVE, KEEPALIVE_MS, Pieces, RETRY_MS, pieces};
 use tokio::time::{Instant, sleep_until};
 
 use crate::{
@@ -23,7 +19,7 @@ use crate::{
     deltas::{Line, Looking},
     event::{Leaves, ThreadEvent},
     id::RunId,
-    limits::{DELTAS_HELD_MAX, KEEPALIVE_MS},
+    limits::DELTAS_HELD_MAX,
     reading::Since,
     shares::Payer,
     wire::{Source, WireEvent},
@@ -31,10 +27,6 @@ use crate::{
 
 /// Most events that are taken from the shared tail at a time.
 const TAIL_PAGE: usize = 128;
-/// Octets after which what was read is handed to the connection.
-const BURST_OCTETS: usize = 64 << 10;
-/// How long a client is asked to wait before it connects again.
-const RETRY_MS: u64 = 1_000;
 
 /// One live stream.
 pub(crate) struct Live {
@@ -88,28 +80,11 @@ impl Live {
             is_over: false,
             spoke: Instant::now(),
         };
-        let body = stream::unfold(running, |mut running| async move {
-            match running.next().await {
-                Ok(Some(bytes)) => Some((Ok::<_, std::convert::Infallible>(bytes), running)),
-                Ok(None) => None,
-                Err(fault) => {
-                    tracing::warn!(%fault, "a live stream could not read on");
-                    None
-                }
-            }
-        });
-        let mut response = Body::from_stream(body).into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        // A proxy that gathers the response would hold the events back.
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        response
+        pieces(running)
     }
 }
 
-impl Running {
-    /// The next octets; `None` at the end.
+impl Pieces for Running {
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         if self.is_over || !self.is_valid().await? {
             return Ok(None);
@@ -136,14 +111,16 @@ impl Running {
             if !more && !self.woken().await {
                 self.look(&mut text).await?;
                 if text.is_empty() {
-                    text.push_str(": keepalive\n\n");
+                    text.push_str(KEEPALIVE);
                 }
                 self.spoke = Instant::now();
                 return Ok(Some(text.into()));
             }
         }
     }
+}
 
+impl Running {
     /// Waits for anything new; false when it is time for a sign of life.
     async fn woken(&mut self) -> bool {
         let due = self.spoke + Duration::from_millis(KEEPALIVE_MS);

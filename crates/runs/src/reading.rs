@@ -13,7 +13,7 @@ use crate::{
     finding::Found,
     id::{RunId, ThreadId},
     limits::{PAGE_EVENTS_MAX, PAGE_OCTETS_MAX},
-    refusals::Refused,
+    refusals::{self, Refused},
     registry::Agent,
     room::{OPENED, THREADS},
     runner::FinishReason,
@@ -64,7 +64,7 @@ impl Since {
             Self::Id(id) => Ok(first().map_or(Self::Start, |run| Self::Place(run, id))),
             Self::Place(run, id) => {
                 let is_there = found.run.is_none_or(|only| only == run) && found.state.run(run).is_some();
-                if is_there { Ok(Self::Place(run, id)) } else { Err(Refused::run_not_found()) }
+                if is_there { Ok(Self::Place(run, id)) } else { Err(refusals::run_not_found()) }
             }
         }
     }
@@ -82,7 +82,7 @@ impl Since {
         }
         let text =
             format!("the run has no event {id}, its last is {last}; leave `since` out to begin at the start");
-        Err(Refused::shape("invalid_since", text))
+        Err(refusals::shape("invalid_since", text))
     }
 
     /// Whether it is behind an event.
@@ -209,7 +209,7 @@ impl Runs {
         let before = match before {
             Some(before) => {
                 let found =
-                    self.find_thread(by, agent, before).await?.ok_or_else(Refused::thread_not_found)?;
+                    self.find_thread(by, agent, before).await?.ok_or_else(refusals::thread_not_found)?;
                 let opened = found.state.opened.as_ref().map_or(0, |opened| opened.at.0);
                 Some(format!("{prefix}{opened:014}/{before}"))
             }

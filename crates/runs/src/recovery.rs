@@ -48,8 +48,15 @@ impl Runs {
             for row in &rows {
                 let found = self.fresh(thread(&row.key)?).await;
                 let found = Fault::past_damage(found, "the queue of a damaged thread is not counted")?;
-                let queued = found.map_or(0, |found| found.queued().count());
-                self.0.gauges.queued.inc_by(i64::try_from(queued).unwrap_or(i64::MAX));
+                let Some(found) = found else { continue };
+                let payer = found.opened.as_ref().and_then(|opened| payer(&opened.by));
+                for queued in found.queued() {
+                    self.0.gauges.queued.inc();
+                    // Past the limit it stays queued all the same: it was accepted long ago.
+                    if let Ok(share) = self.0.counted.queue(&payer) {
+                        self.0.counted.waits(queued.id, share);
+                    }
+                }
             }
             if rows.len() < READ_ROWS_MAX {
                 return Ok(());
@@ -82,7 +89,8 @@ impl Runs {
                         Fault::past_damage::<()>(Err(fault), "the runs of a damaged thread are not ended")?;
                     }
                     // The room refuses itself nothing.
-                    Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => {}
+                    Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
+                    }
                 }
             }
             if rows.len() < READ_ROWS_MAX {

@@ -1,13 +1,11 @@
 //! What peers of this protocol are told: `{"detail","code"}` (wire.md D.3, D.8).
 //! Must not know: which request is answered.
 
-use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, header};
-use plenary_accounts::{CannotWatch, fault_refusal};
+use axum::response::{IntoResponse as _, Response};
 use plenary_edge::refused;
-use plenary_engine::ExecuteError;
 use plenary_kernel::{Class, Refusal};
 use plenary_log::Fault;
+use plenary_room::{CannotWatch, Form, fault_refusal};
 
 use crate::{
     configured::NotConfigured,
@@ -21,94 +19,81 @@ use crate::{
     wire::ErrorBody,
 };
 
+/// How this room, and agents that attach themselves, write refusals.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunForm;
+
 /// A refusal on its way out.
-#[derive(Debug)]
-pub(crate) struct Refused(pub(crate) Refusal);
+pub type Refused = plenary_room::Refused<RunForm>;
+
+impl Form for RunForm {
+    fn response(self, refusal: &Refusal) -> Response {
+        let body = ErrorBody { detail: &refusal.message, code: refusal.code };
+        refused(refusal.class, serde_json::to_vec(&body).expect("two strings can be written"))
+    }
+
+    fn key_reused() -> Refusal {
+        let text = "This Idempotency-Key was used by another request; use a new one.";
+        Refusal::conflict("idempotency_key_reused", text)
+    }
+}
 
 /// A refusal in the form of this protocol.
 #[must_use]
 pub fn refused_response(refusal: Refusal) -> Response {
-    Refused(refusal).into_response()
+    Refused::new(refusal).into_response()
 }
 
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
-        let Refusal { class, code, message } = &self.0;
-        let json =
-            serde_json::to_vec(&ErrorBody { detail: message, code }).expect("two strings can be written");
-        let mut response = refused(*class, json);
-        if matches!(class, Class::TooMany | Class::Unavailable) {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+pub(crate) fn agent_not_found() -> Refused {
+    Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent; GET / lists them.").into()
+}
+
+pub(crate) fn run_not_found() -> Refused {
+    Refusal::new(Class::NotFound, "run_not_found", "This agent has no such run.").into()
+}
+
+pub(crate) fn thread_not_found() -> Refused {
+    Refusal::new(Class::NotFound, "thread_not_found", "This agent has no such thread.").into()
+}
+
+pub(crate) fn artifact_not_found() -> Refused {
+    Refusal::new(Class::NotFound, "artifact_not_found", "There is no such artifact.").into()
+}
+
+/// What is kept can't be got, or is not what was made.
+pub(crate) fn damaged(fault: &plenary_blobs::Fault) -> Refused {
+    tracing::error!(%fault, "an artifact can't be given out");
+    Refusal::new(Class::Internal, "internal", "The server can't answer this.").into()
+}
+
+/// 422: not of the shape that is asked for.
+pub(crate) fn shape(code: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> Refused {
+    Refusal::new(Class::Unprocessable, code, detail).into()
+}
+
+pub(crate) fn stopping() -> Refused {
+    Refusal::new(Class::Unavailable, "stopping", "The server stops; try again later.").into()
+}
+
+pub(crate) fn agent_stopped() -> Refused {
+    let text = "The agent is stopped and takes no runs until its owner or the operator starts it.";
+    Refusal::conflict("agent_stopped", text).into()
+}
+
+pub(crate) fn too_many_readers() -> Refused {
+    let text = "The run has as many polling readers as it may; use ?since= instead.";
+    Refusal::new(Class::TooMany, "too_many_readers", text).into()
+}
+
+/// Why a run is not followed.
+pub(crate) fn not_followed(why: CannotWatch) -> Refused {
+    match why {
+        CannotWatch::TooMany => {
+            let text =
+                "Your owner follows as many runs as one owner may; end a stream, or wait less at a time.";
+            Refusal::new(Class::TooMany, "too_many_streams", text).into()
         }
-        response
-    }
-}
-
-impl Refused {
-    pub(crate) fn agent_not_found() -> Self {
-        Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent; GET / lists them.").into()
-    }
-
-    pub(crate) fn run_not_found() -> Self {
-        Refusal::new(Class::NotFound, "run_not_found", "This agent has no such run.").into()
-    }
-
-    pub(crate) fn thread_not_found() -> Self {
-        Refusal::new(Class::NotFound, "thread_not_found", "This agent has no such thread.").into()
-    }
-
-    pub(crate) fn artifact_not_found() -> Self {
-        Refusal::new(Class::NotFound, "artifact_not_found", "There is no such artifact.").into()
-    }
-
-    /// What is kept can't be got, or is not what was made.
-    pub(crate) fn damaged(fault: &plenary_blobs::Fault) -> Self {
-        tracing::error!(%fault, "an artifact can't be given out");
-        Refusal::new(Class::Internal, "internal", "The server can't answer this.").into()
-    }
-
-    /// 422: not of the shape that is asked for.
-    pub(crate) fn shape(code: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> Self {
-        Refusal::new(Class::Unprocessable, code, detail).into()
-    }
-
-    pub(crate) fn stopping() -> Self {
-        Refusal::new(Class::Unavailable, "stopping", "The server stops; try again later.").into()
-    }
-
-    pub(crate) fn agent_stopped() -> Self {
-        let text = "The agent is stopped and takes no runs until its owner or the operator starts it.";
-        Refusal::conflict("agent_stopped", text).into()
-    }
-
-    pub(crate) fn too_many_readers() -> Self {
-        let text = "The run has as many polling readers as it may; use ?since= instead.";
-        Refusal::new(Class::TooMany, "too_many_readers", text).into()
-    }
-}
-
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Self(refusal)
-    }
-}
-
-impl From<Fault> for Refused {
-    fn from(fault: Fault) -> Self {
-        fault_refusal(&fault).into()
-    }
-}
-
-impl From<CannotWatch> for Refused {
-    fn from(why: CannotWatch) -> Self {
-        match why {
-            CannotWatch::TooMany => {
-                let text =
-                    "Your owner follows as many runs as one owner may; end a stream, or wait less at a time.";
-                Refusal::new(Class::TooMany, "too_many_streams", text).into()
-            }
-            CannotWatch::Stopping => Self::stopping(),
-        }
+        CannotWatch::Stopping => stopping(),
     }
 }
 
@@ -120,9 +105,9 @@ impl From<Rejection> for Refused {
     fn from(rejection: Rejection) -> Self {
         match rejection {
             Rejection::Unauthenticated => unauthenticated(),
-            Rejection::AgentNotFound => Self::agent_not_found(),
-            Rejection::ThreadNotFound => Self::thread_not_found(),
-            Rejection::RunNotFound => Self::run_not_found(),
+            Rejection::AgentNotFound => agent_not_found(),
+            Rejection::ThreadNotFound => thread_not_found(),
+            Rejection::RunNotFound => run_not_found(),
             // Ids are random: whoever asks never meets it.
             Rejection::IdTaken => fault_refusal(&Fault::Overloaded).into(),
             Rejection::ThreadFull => {
@@ -162,7 +147,7 @@ impl From<NotEnlisted> for Refused {
 impl From<NotEnlisted> for Refusal {
     fn from(why: NotEnlisted) -> Self {
         match why {
-            NotEnlisted::Unauthenticated => unauthenticated().0,
+            NotEnlisted::Unauthenticated => unauthenticated().refusal,
             NotEnlisted::Forbidden => {
                 let text = "An agent enlists itself; it, its owner and the operator let it go.";
                 Refusal::new(Class::Forbidden, "forbidden", text)
@@ -200,7 +185,7 @@ impl From<NotConfigured> for Refused {
             }
             NotConfigured::TooLarge => {
                 let text = format!("The arguments together would have more than {ARGS_OCTETS_MAX} octets.");
-                Self::shape("args_too_large", text)
+                shape("args_too_large", text)
             }
         }
     }
@@ -214,19 +199,6 @@ impl From<NotSwitched> for Refused {
                 let text = "Only the agent's owner and the operator stop and start it.";
                 Refusal::new(Class::Forbidden, "forbidden", text).into()
             }
-        }
-    }
-}
-
-impl<J: Into<Refused>> From<ExecuteError<J>> for Refused {
-    fn from(error: ExecuteError<J>) -> Self {
-        match error {
-            ExecuteError::Rejected(rejection) => rejection.into(),
-            ExecuteError::KeyReused => {
-                let text = "This Idempotency-Key was used by another request; use a new one.";
-                Refusal::conflict("idempotency_key_reused", text).into()
-            }
-            ExecuteError::Fault(fault) => fault.into(),
         }
     }
 }

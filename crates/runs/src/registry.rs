@@ -3,10 +3,11 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+    sync::Arc,
     time::Duration,
 };
 
+use parking_lot::{RwLock, RwLockReadGuard};
 use plenary_kernel::{AgentHandle, OwnerName};
 
 use crate::{
@@ -176,7 +177,7 @@ impl Registry {
     /// # Errors
     /// When there are too many.
     pub fn enlist(&self, agent: Agent) -> Result<(), RegistryError> {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         match known.by_handle.get(&agent.handle) {
             Some(there) if !there.is_enlisted() => return Ok(()),
             None if known.by_name.len() >= AGENTS_MAX => return Err(RegistryError::TooMany),
@@ -188,7 +189,7 @@ impl Registry {
 
     /// Lets go of one that came by itself; false where there is none.
     pub fn dismiss(&self, handle: &AgentHandle) -> bool {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         let is_enlisted = known.by_handle.get(handle).is_some_and(|agent| agent.is_enlisted());
         if is_enlisted && let Some(agent) = known.by_handle.remove(handle) {
             known.by_name.remove(&agent.name);
@@ -227,7 +228,7 @@ impl Registry {
     }
 
     fn known(&self) -> RwLockReadGuard<'_, Known> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.read()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     id::{RunId, ThreadId},
     limits::{DEPTH_MAX, IDEMPOTENCY_KEY_CHARS_MAX, TITLE_CHARS_MAX},
     members::Members,
-    refusals::Refused,
+    refusals::{self, Refused},
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -84,7 +84,7 @@ pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<Ask, 
         "ResumeWithInput" => {
             object(&members, "request_keys", "invalid_request_keys")?;
             if !members.is_object("request_keys") {
-                return Err(Refused::shape("invalid_request_keys", "`request_keys` must be an object"));
+                return Err(refusals::shape("invalid_request_keys", "`request_keys` must be an object"));
             }
             let (run, thread) = interrupted(&members, ids)?;
             Ok(Ask::Resume { run, thread })
@@ -110,7 +110,7 @@ pub(crate) fn read_start(
     match read(body, ids, takes)? {
         Ask::Start { thread, request } => Ok((thread, request)),
         Ask::Resume { .. } | Ask::Cancel { .. } | Ask::Configure(_) => {
-            Err(Refused::shape("invalid_type", "only a request that begins a run is streamed; use /run"))
+            Err(refusals::shape("invalid_type", "only a request that begins a run is streamed; use /run"))
         }
     }
 }
@@ -120,7 +120,7 @@ pub(crate) fn read_configure(body: &[u8]) -> Result<Map<String, Value>, Refused>
     let members = read_members(body)?;
     match text(&members, "type", "invalid_type")?.as_deref() {
         None | Some("ConfigureRequest") => arguments(&members),
-        Some(_) => Err(Refused::shape("invalid_type", "only a ConfigureRequest is taken here; use /run")),
+        Some(_) => Err(refusals::shape("invalid_type", "only a ConfigureRequest is taken here; use /run")),
     }
 }
 
@@ -150,7 +150,7 @@ fn inferred(members: &Members<'_>, ids: Ids<'_>) -> Option<&'static str> {
 fn start(members: &Members<'_>, kind: &str, ids: Ids<'_>, body: &Bytes) -> Result<Ask, Refused> {
     let input = text(members, "input", "invalid_input")?;
     if kind == "ChatRequest" && input.is_none() {
-        return Err(Refused::shape("invalid_input", "`input` must be a string"));
+        return Err(refusals::shape("invalid_input", "`input` must be a string"));
     }
     text(members, "logging_level", "invalid_logging_level")?;
     object(members, "request_metadata", "invalid_request_metadata")?;
@@ -172,7 +172,7 @@ fn title(input: &str) -> Option<String> {
 }
 
 fn depth(members: &Members<'_>) -> Result<u32, Refused> {
-    let wrong = || Refused::shape("invalid_depth", "`depth` must be a whole number from 0");
+    let wrong = || refusals::shape("invalid_depth", "`depth` must be a whole number from 0");
     let context = members.get("run_context").map(|context| Members::read(context.get().as_bytes()));
     let context = context.transpose().map_err(|_| wrong())?;
     let said = members.get("depth").or_else(|| context.as_ref()?.get("depth"));
@@ -187,41 +187,42 @@ fn depth(members: &Members<'_>) -> Result<u32, Refused> {
 /// A chain of callers is too long.
 pub(crate) fn too_deep() -> Refused {
     let detail = format!("the request is deeper in a chain of callers than {DEPTH_MAX}");
-    Refused::shape("depth_exceeded", detail)
+    refusals::shape("depth_exceeded", detail)
 }
 
 fn arguments(members: &Members<'_>) -> Result<Map<String, Value>, Refused> {
     let args = members.get("args").and_then(|args| serde_json::from_str(args.get()).ok());
-    args.ok_or_else(|| Refused::shape("invalid_args", "`args` must be an object"))
+    args.ok_or_else(|| refusals::shape("invalid_args", "`args` must be an object"))
 }
 
 /// Which run, and which thread, whichever is said.
 fn interrupted(members: &Members<'_>, ids: Ids<'_>) -> Result<(Option<RunId>, Option<ThreadId>), Refused> {
     let said = text(members, "run_id", "invalid_run_id")?;
     // An id that can't be one is an id that nobody has.
-    let run = said.as_deref().or(ids.run).map(|id| id.parse().map_err(|_| Refused::run_not_found()));
+    let run = said.as_deref().or(ids.run).map(|id| id.parse().map_err(|_| refusals::run_not_found()));
     let (run, thread) = (run.transpose()?, thread(members, ids)?);
     if run.is_none() && thread.is_none() {
-        return Err(Refused::shape("missing_run_id", "say which run: `run_id`, or its `thread_id`"));
+        return Err(refusals::shape("missing_run_id", "say which run: `run_id`, or its `thread_id`"));
     }
     Ok((run, thread))
 }
 
 fn thread(members: &Members<'_>, ids: Ids<'_>) -> Result<Option<ThreadId>, Refused> {
     let said = text(members, "thread_id", "invalid_thread_id")?;
-    let thread = said.as_deref().or(ids.thread).map(|id| id.parse().map_err(|_| Refused::thread_not_found()));
+    let thread =
+        said.as_deref().or(ids.thread).map(|id| id.parse().map_err(|_| refusals::thread_not_found()));
     thread.transpose()
 }
 
 fn not_an_object() -> Refused {
-    Refused::shape("invalid_body", "the body must be a JSON object")
+    refusals::shape("invalid_body", "the body must be a JSON object")
 }
 
 /// Neither a type nor what tells one.
 fn untyped() -> Refused {
     let detail = "say what is asked: `input` for a ChatRequest, `request_keys` and `run_id` for a ResumeWithInput, \
                   `run_id` for a CancelRequest, or a `type`";
-    Refused::shape("unknown_request_type", detail)
+    refusals::shape("unknown_request_type", detail)
 }
 
 fn unknown(takes: &[String]) -> Refused {
@@ -229,18 +230,18 @@ fn unknown(takes: &[String]) -> Refused {
     let detail = format!(
         "the type of the request is unknown; this agent takes ChatRequest, ResumeWithInput, CancelRequest, ConfigureRequest{own}"
     );
-    Refused::shape("unknown_request_type", detail)
+    refusals::shape("unknown_request_type", detail)
 }
 
 fn text(members: &Members<'_>, name: &'static str, code: &'static str) -> Result<Option<String>, Refused> {
-    members.text(name).map_err(|name| Refused::shape(code, format!("`{name}` must be a string")))
+    members.text(name).map_err(|name| refusals::shape(code, format!("`{name}` must be a string")))
 }
 
 fn object(members: &Members<'_>, name: &'static str, code: &'static str) -> Result<(), Refused> {
     if members.get(name).is_none() || members.is_object(name) {
         return Ok(());
     }
-    Err(Refused::shape(code, format!("`{name}` must be an object")))
+    Err(refusals::shape(code, format!("`{name}` must be an object")))
 }
 
 /// The idempotency key of a request, for the operation and whoever asks. Equal JSON is the same request.
@@ -255,7 +256,7 @@ pub(crate) fn key(
     if !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len()) {
         let detail =
             format!("`Idempotency-Key` must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters");
-        return Err(Refused::shape("invalid_idempotency_key", detail));
+        return Err(refusals::shape("invalid_idempotency_key", detail));
     }
     let value = serde_json::from_slice(body).unwrap_or(Value::Null);
     let mut bytes = said.as_bytes().to_vec();
@@ -281,7 +282,7 @@ impl Wait {
             None | Some("" | "false" | "0" | "no" | "off") => Ok(Self::No),
             Some("true" | "1" | "yes" | "on") => Ok(Self::Started),
             Some("result") => Ok(Self::Result),
-            Some(_) => Err(Refused::shape("invalid_wait", "`wait` must be true, false or result")),
+            Some(_) => Err(refusals::shape("invalid_wait", "`wait` must be true, false or result")),
         }
     }
 }
@@ -291,17 +292,11 @@ pub(crate) fn switch(text: Option<&str>, name: &'static str, code: &'static str)
     match text.map(str::to_ascii_lowercase).as_deref() {
         None | Some("" | "0" | "false" | "no" | "off") => Ok(false),
         Some("1" | "true" | "yes" | "on") => Ok(true),
-        Some(_) => Err(Refused::shape(code, format!("`{name}` must be true or false"))),
+        Some(_) => Err(refusals::shape(code, format!("`{name}` must be true or false"))),
     }
 }
 
 /// A query that can't be read: a parameter stands twice, or is not text.
 pub(crate) fn invalid_query() -> Refused {
-    Refused::shape("invalid_query", "the query can't be read: each parameter once, as text")
-}
-
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Self {
-        refused.0
-    }
+    refusals::shape("invalid_query", "the query can't be read: each parameter once, as text")
 }

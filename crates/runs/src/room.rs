@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use plenary_accounts::Accounts;
 use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,7 @@ use crate::{
     decide::{self, Rejection, Standing},
     event::{Artifact, Leaves, ThreadEvent},
     id::ThreadId,
+    shares::payer,
     state::ThreadState,
 };
 
@@ -65,6 +66,30 @@ impl Room for ThreadRoom {
     fn evolve(state: &mut ThreadState, version: Version, at: TimestampMs, event: &ThreadEvent) {
         state.evolve(version, at, event);
     }
+    /// What an agent says is whose thread it is.
+    fn payer(state: &ThreadState, event: &ThreadEvent) -> Option<OwnerName> {
+        match event {
+            ThreadEvent::RunQueued(event) => payer(&event.by),
+            ThreadEvent::RunResumed(event) => payer(&event.by),
+            ThreadEvent::EventEmitted(_) | ThreadEvent::RunCompleted(_) => {
+                state.opened.as_ref().and_then(|opened| payer(&opened.by))
+            }
+            ThreadEvent::RunStarted(_)
+            | ThreadEvent::CancelRequested(_)
+            | ThreadEvent::QueuedRunCanceled(_) => None,
+        }
+    }
+    fn content_bytes(event: &ThreadEvent) -> u64 {
+        match event {
+            ThreadEvent::EventEmitted(event) => event.artifact.as_ref().map_or(0, |artifact| artifact.octets),
+            ThreadEvent::RunQueued(_)
+            | ThreadEvent::RunStarted(_)
+            | ThreadEvent::RunResumed(_)
+            | ThreadEvent::CancelRequested(_)
+            | ThreadEvent::RunCompleted(_)
+            | ThreadEvent::QueuedRunCanceled(_) => 0,
+        }
+    }
     fn index(id: &str, event: &ThreadEvent) -> Vec<IndexOp> {
         match event {
             ThreadEvent::RunQueued(event) => {
@@ -105,6 +130,7 @@ pub(crate) struct Asked<C> {
 
 /// A command of this room.
 pub(crate) trait Decides: Send + Sync {
+    const NAME: &'static str;
     type Reply: Serialize + serde::de::DeserializeOwned + Send + Sync;
 
     /// Who asks; none where the room itself does.
@@ -118,6 +144,7 @@ pub(crate) trait Decides: Send + Sync {
 }
 
 impl<C: Decides> Command<ThreadRoom> for Asked<C> {
+    const NAME: &'static str = C::NAME;
     type Reply = C::Reply;
     type Rejection = Rejection;
     type Facts = Standing;
@@ -147,11 +174,17 @@ impl<C: Decides> Command<ThreadRoom> for Asked<C> {
     ) -> Result<Decision<ThreadEvent, C::Reply>, Rejection> {
         self.command.decide(state, *standing, stamp)
     }
+
+    /// What a run says is written whatever it costs: the run was accepted.
+    fn exceeds_quota(&self) -> bool {
+        self.command.caller().is_none()
+    }
 }
 
 macro_rules! decides {
-    ($command:ty => $reply:ty, $caller:expr, |$this:ident, $state:ident, $standing:ident, $stamp:ident| $decide:expr) => {
+    ($name:literal, $command:ty => $reply:ty, $caller:expr, |$this:ident, $state:ident, $standing:ident, $stamp:ident| $decide:expr) => {
         impl Decides for $command {
+            const NAME: &'static str = $name;
             type Reply = $reply;
 
             fn caller(&self) -> Option<&Caller> {
@@ -171,15 +204,15 @@ macro_rules! decides {
     };
 }
 
-decides!(StartRun => Begun, |this| Some(&this.caller), |this, state, standing, stamp| {
+decides!("start_run", StartRun => Begun, |this| Some(&this.caller), |this, state, standing, stamp| {
     decide::start(state, standing, stamp, this)
 });
-decides!(ResumeRun => Interrupting, |this| Some(&this.caller), |this, state, standing, _stamp| {
+decides!("resume_run", ResumeRun => Interrupting, |this| Some(&this.caller), |this, state, standing, _stamp| {
     decide::resume(state, standing, this)
 });
-decides!(CancelRun => Interrupting, |this| Some(&this.caller), |this, state, standing, _stamp| {
+decides!("cancel_run", CancelRun => Interrupting, |this| Some(&this.caller), |this, state, standing, _stamp| {
     decide::cancel(state, standing, this)
 });
-decides!(CancelAll => CanceledAll, |_| None, |this, state, _standing, _stamp| decide::cancel_all(state, this));
-decides!(Progress => Progressed, |_| None, |this, state, _standing, _stamp| decide::progress(state, this));
-decides!(TakeOver => Progressed, |_| None, |this, state, _standing, _stamp| decide::take_over(state, this));
+decides!("cancel_all", CancelAll => CanceledAll, |_| None, |this, state, _standing, _stamp| decide::cancel_all(state, this));
+decides!("progress", Progress => Progressed, |_| None, |this, state, _standing, _stamp| decide::progress(state, this));
+decides!("take_over", TakeOver => Progressed, |_| None, |this, state, _standing, _stamp| decide::take_over(state, this));

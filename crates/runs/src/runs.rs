@@ -5,15 +5,16 @@ use std::{
     collections::{HashMap, hash_map::Entry},
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
-use plenary_accounts::{Accounts, Watchers};
+use parking_lot::{Mutex, MutexGuard};
+use plenary_accounts::{AccountEvent, Accounts, Watchers, recheck};
 use plenary_blobs::Blobs;
 use plenary_edge::Metrics;
-use plenary_engine::{Clock, Done, ExecuteError, KeyUse, Room, Streams};
+use plenary_engine::{Done, ExecuteError, KeyUse, Room, Streams};
 use plenary_hub::{Cursors, Observer, Tail};
-use plenary_kernel::{Share, Version};
+use plenary_kernel::{Clock, Share, Version};
 use plenary_log::{Fault, Log, StoredEvent, StreamName};
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::{Map, Value};
@@ -94,7 +95,7 @@ pub(crate) struct Place {
 
 impl Carried {
     fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Carrying>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -363,13 +364,13 @@ impl Observer for Runs {
                 ConfigurationRoom::CATEGORY => self.0.configurations.observe(event),
                 SwitchRoom::CATEGORY => self.0.switches.observe(event),
                 EnlistedRoom::CATEGORY => self.enlisted_changed(event),
-                category if category.starts_with("accounts.") => {
-                    self.0.watchers.observe(event);
-                    if category == "accounts.agent" && &*event.kind == "AgentDeleted" {
-                        self.account_deleted(event.stream.id());
+                _ => {
+                    let Some(change) = AccountEvent::of(event) else { continue };
+                    recheck(&self.0.watchers, &change);
+                    if let AccountEvent::AgentDeleted(handle) = &change {
+                        self.account_deleted(handle);
                     }
                 }
-                _ => {}
             }
         }
         for (stream, run) in grown {

@@ -1,11 +1,9 @@
 //! What each owner may have of what this process counts, so that nobody uses up what the others need.
 //! Must not know: HTTP, or what a run does.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_accounts::Actor;
 use plenary_kernel::{OwnerName, Share, Shares, SharesFull};
 
@@ -97,7 +95,7 @@ impl Counted {
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<RunId, Share<Payer>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
     /// The run waits from now on.

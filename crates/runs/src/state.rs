@@ -1,4 +1,4 @@
-//! The fold of a thread: its agent, its runs and where each stands. Pure; what was said is not in it.
+//! The fold of a thread: its agent, its runs and where each stands. What was said is not in it. Pure.
 //! Must not know: payloads, time but what events carry.
 
 use std::sync::Arc;

@@ -136,7 +136,7 @@ impl Runs {
                 Err(ExecuteError::Fault(fault)) => {
                     tracing::warn!(%fault, run = %progress.run, "what a run said is not written yet");
                 }
-                Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => {
+                Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
                     return Progressed { over: true, started: None };
                 }
             }

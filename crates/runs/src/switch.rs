@@ -3,7 +3,10 @@
 //! Must not know: HTTP; how a run ends.
 
 use plenary_accounts::{Accounts, Actor};
-use plenary_engine::{Command, Decision, ExecuteError, Facts, Room};
+use plenary_engine::{
+    Command, Decision, ExecuteError, Facts, Room,
+    stored::{read, unknown, written},
+};
 use plenary_kernel::{Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, NewEvent, Order, StoredEvent};
 use serde::{Deserialize, Serialize};
@@ -12,7 +15,6 @@ use crate::{
     Runs,
     access::may_configure,
     command::{Caller, CancelAll},
-    event::corrupt,
     id::ThreadId,
     room::BUSY,
 };
@@ -43,7 +45,6 @@ pub(crate) struct Switch {
 #[derive(Debug)]
 pub(crate) struct SwitchRoom;
 
-const FORM: u16 = 1;
 const STOPPED: &str = "AgentStopped";
 const STARTED: &str = "AgentStarted";
 
@@ -54,20 +55,16 @@ impl Room for SwitchRoom {
     const SNAPSHOT_FORM: u16 = 1;
 
     fn encode(event: &SwitchEvent) -> NewEvent {
-        let (kind, turned) = match event {
-            SwitchEvent::AgentStopped(turned) => (STOPPED, turned),
-            SwitchEvent::AgentStarted(turned) => (STARTED, turned),
-        };
-        let envelope = serde_json::to_vec(turned).expect("a string can be written");
-        NewEvent { kind, form: FORM, envelope: envelope.into(), payload: bytes::Bytes::new() }
+        match event {
+            SwitchEvent::AgentStopped(turned) => written(STOPPED, turned),
+            SwitchEvent::AgentStarted(turned) => written(STARTED, turned),
+        }
     }
     fn decode(stored: &StoredEvent) -> Result<SwitchEvent, Fault> {
-        let read =
-            || serde_json::from_slice(&stored.envelope).map_err(|error| corrupt(stored, &error.to_string()));
-        match (&*stored.kind, stored.form) {
-            (STOPPED, FORM) => Ok(SwitchEvent::AgentStopped(read()?)),
-            (STARTED, FORM) => Ok(SwitchEvent::AgentStarted(read()?)),
-            _ => Err(corrupt(stored, "unknown kind or form")),
+        match &*stored.kind {
+            STOPPED => Ok(SwitchEvent::AgentStopped(read(stored)?)),
+            STARTED => Ok(SwitchEvent::AgentStarted(read(stored)?)),
+            _ => unknown(stored),
         }
     }
     fn evolve(state: &mut Switch, version: Version, _: TimestampMs, event: &SwitchEvent) {
@@ -123,6 +120,7 @@ fn decide(
 }
 
 impl Command<SwitchRoom> for TurnSwitch {
+    const NAME: &'static str = "turn_switch";
     type Reply = TurnedTo;
     type Rejection = NotSwitched;
     type Facts = bool;
@@ -199,7 +197,9 @@ impl Runs {
     pub async fn cancel_thread(&self, thread: ThreadId, by: &Actor) -> Result<(), Fault> {
         match self.ask(thread, CancelAll { by: by.clone() }, None).await {
             // The room refuses itself nothing.
-            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => Ok(()),
+            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
+                Ok(())
+            }
             Err(ExecuteError::Fault(fault)) => Err(fault),
         }
     }

@@ -1,4 +1,4 @@
-//! What peers of the Agent Protocol get (wire.md 4.1, 4.2, D.8).
+//! What peers of the Agent Protocol get (wire.md 4.1, 4.2, D.8). Pure.
 //! Must not know: where it is read from.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The deciders of the Agent Session Protocol. Pure: no I/O, clock, randomness or async.
+//! The deciders of the Agent Session Protocol. No I/O, clock, randomness or async. Pure.
 //! Order of checks everywhere: the caller's token, participation (404), the body (400), the state (409).
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,9 @@
 //! What stands on a session's stream, and its stored form. The forms are frozen: a change of one is a new form,
 //! and the old one is read on. The first event is `SessionCreated`; every later one is exactly one event on the
-//! wire, so that `sequence` = version - 1 (ASP-33).
+//! wire, so that `sequence` = version - 1 (ASP-33). Pure.
 
 use bytes::Bytes;
+use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
@@ -160,25 +161,19 @@ pub struct SessionReopened {
     pub returning: Vec<AgentHandle>,
 }
 
-const FORM: u16 = 1;
-
 impl SessionEvent {
     /// The stored form.
     pub(crate) fn encode(&self) -> NewEvent {
-        fn written(kind: &'static str, envelope: &impl Serialize, payload: Bytes) -> NewEvent {
-            let envelope = serde_json::to_vec(envelope).expect("strings, lists and flags can be written");
-            NewEvent { kind, form: FORM, envelope: envelope.into(), payload }
-        }
         match self {
-            Self::SessionCreated(event) => written("SessionCreated", event, Bytes::new()),
-            Self::MessageSent(event) => written("MessageSent", event, event.members.clone()),
-            Self::AgentInvited(event) => written("AgentInvited", event, Bytes::new()),
-            Self::AgentJoined(event) => written("AgentJoined", event, Bytes::new()),
-            Self::AgentDisconnected(event) => written("AgentDisconnected", event, Bytes::new()),
-            Self::AgentReconnected(event) => written("AgentReconnected", event, Bytes::new()),
-            Self::AgentLeft(event) => written("AgentLeft", event, Bytes::new()),
-            Self::SessionEnded(event) => written("SessionEnded", event, Bytes::new()),
-            Self::SessionReopened(event) => written("SessionReopened", event, Bytes::new()),
+            Self::SessionCreated(event) => written("SessionCreated", event),
+            Self::MessageSent(event) => written_with("MessageSent", event, event.members.clone()),
+            Self::AgentInvited(event) => written("AgentInvited", event),
+            Self::AgentJoined(event) => written("AgentJoined", event),
+            Self::AgentDisconnected(event) => written("AgentDisconnected", event),
+            Self::AgentReconnected(event) => written("AgentReconnected", event),
+            Self::AgentLeft(event) => written("AgentLeft", event),
+            Self::SessionEnded(event) => written("SessionEnded", event),
+            Self::SessionReopened(event) => written("SessionReopened", event),
         }
     }
 
@@ -187,12 +182,6 @@ impl SessionEvent {
     /// # Errors
     /// `Corrupt`.
     pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        fn read<'a, T: Deserialize<'a>>(stored: &'a StoredEvent) -> Result<T, Fault> {
-            serde_json::from_slice(&stored.envelope).map_err(|error| corrupt(stored, &error.to_string()))
-        }
-        if stored.form != FORM {
-            return Err(corrupt(stored, "unknown form"));
-        }
         Ok(match &*stored.kind {
             "SessionCreated" => Self::SessionCreated(read(stored)?),
             "MessageSent" => {
@@ -205,11 +194,7 @@ impl SessionEvent {
             "AgentLeft" => Self::AgentLeft(read(stored)?),
             "SessionEnded" => Self::SessionEnded(read(stored)?),
             "SessionReopened" => Self::SessionReopened(read(stored)?),
-            _ => return Err(corrupt(stored, "unknown kind")),
+            _ => return unknown(stored),
         })
     }
-}
-
-fn corrupt(stored: &StoredEvent, why: &str) -> Fault {
-    Fault::Corrupt(format!("{} at {} of {}: {why}", stored.kind, stored.version, stored.stream))
 }

@@ -3,12 +3,10 @@
 //! or never.
 //! Must not know: what follows from having read.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::{AgentHandle, SessionId, limits::READ_ROWS_MAX};
 use plenary_log::{Batch, Fault, Log, Outcome, RowOp};
 use serde::{Deserialize, Serialize};
@@ -52,7 +50,7 @@ pub(crate) struct Reads(Mutex<HashMap<Part, Run>>);
 
 impl Reads {
     fn lock(&self) -> MutexGuard<'_, HashMap<Part, Run>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// The agent has got these.

@@ -1,31 +1,16 @@
 //! One exhaustive mapping from what went wrong to what the peer is told (wire.md D.3, D.9).
 
-use axum::response::{IntoResponse, Response};
-use plenary_accounts::{asp_error, fault_refusal};
-use plenary_engine::ExecuteError;
 use plenary_kernel::{Class, Refusal};
-use plenary_log::Fault;
+use plenary_room::House;
 
 use crate::{decide::Rejection, views::ReadError};
 
 /// A refusal on its way out.
-pub(crate) struct Refused(pub(crate) Refusal);
-
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
-        asp_error(self.0)
-    }
-}
-
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Self(refusal)
-    }
-}
+pub(crate) type Refused = plenary_room::Refused<House>;
 
 impl From<Rejection> for Refused {
     fn from(rejection: Rejection) -> Self {
-        Self(match rejection {
+        Self::new(match rejection {
             Rejection::Unauthenticated => Refusal::new(
                 Class::Unauthenticated,
                 "invalid_authorization",
@@ -59,29 +44,10 @@ impl From<Rejection> for Refused {
     }
 }
 
-impl From<Fault> for Refused {
-    fn from(fault: Fault) -> Self {
-        Self(fault_refusal(&fault))
-    }
-}
-
-impl<J: Into<Self>> From<ExecuteError<J>> for Refused {
-    fn from(error: ExecuteError<J>) -> Self {
-        match error {
-            ExecuteError::Rejected(rejection) => rejection.into(),
-            ExecuteError::KeyReused => Self(Refusal::conflict(
-                "idempotency_key_reused",
-                "This idempotency key was used by another request; use a new one.",
-            )),
-            ExecuteError::Fault(fault) => fault.into(),
-        }
-    }
-}
-
 impl From<ReadError> for Refused {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::Refused(refusal) => Self(refusal),
+            ReadError::Refused(refusal) => Self::new(refusal),
             ReadError::Fault(fault) => fault.into(),
         }
     }

@@ -156,20 +156,19 @@ impl<'a> Fields<'a> {
             .map_err(|_| Refusal::malformed("invalid_body", "The body must be a JSON object."))
     }
 
-    /// The idempotency key: the member, else the header (2.5 row 16).
+    /// The idempotency key: the member, else the header (2.5 row 16). Both must be well-formed.
     pub(crate) fn key(&self, header: Option<&str>) -> Result<Option<String>, Refusal> {
         let wrong = || {
             let text = "`idempotency_key` must be a string of 1 to 255 characters.";
             Refusal::malformed("invalid_idempotency_key", text)
         };
-        let key = match self.idempotency_key {
-            Some(raw) => Some(value::<String>(raw).ok_or_else(wrong)?),
-            None => header.map(str::to_owned),
-        };
-        match key {
-            Some(key) if !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.chars().count()) => Err(wrong()),
-            key => Ok(key),
+        let member = self.idempotency_key.map(|raw| value::<String>(raw).ok_or_else(wrong)).transpose()?;
+        let header = header.map(str::to_owned);
+        let is_wrong = |key: &String| !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.chars().count());
+        if member.iter().chain(&header).any(is_wrong) {
+            return Err(wrong());
         }
+        Ok(member.or(header))
     }
 
     /// `POST /sessions`.

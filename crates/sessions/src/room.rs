@@ -1,14 +1,12 @@
 //! The session as a room of the engine: its streams, its indexes, and its commands with the facts they need.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, PoisonError},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use plenary_accounts::{Accounts, Known, may_contact};
 use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{AgentHandle, SessionId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{AgentHandle, OwnerName, SessionId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, IndexOp, Log, NewEvent, Order, StoredEvent};
 
 use crate::{
@@ -55,6 +53,20 @@ impl Room for SessionRoom {
     }
     fn evolve(state: &mut SessionState, version: Version, at: TimestampMs, event: &SessionEvent) {
         state.evolve(version, at, event);
+    }
+    /// An invitation has no payer: its size would tell whether the invitee knows the inviter.
+    fn payer(_: &SessionState, event: &SessionEvent) -> Option<OwnerName> {
+        match event {
+            SessionEvent::SessionCreated(event) => Some(event.creator.owner_name()),
+            SessionEvent::MessageSent(event) => Some(event.sender.owner_name()),
+            SessionEvent::AgentJoined(event) => Some(event.agent.owner_name()),
+            SessionEvent::SessionReopened(event) => Some(event.by.owner_name()),
+            SessionEvent::AgentInvited(_)
+            | SessionEvent::AgentDisconnected(_)
+            | SessionEvent::AgentReconnected(_)
+            | SessionEvent::AgentLeft(_)
+            | SessionEvent::SessionEnded(_) => None,
+        }
     }
     fn index(id: &str, event: &SessionEvent) -> Vec<IndexOp> {
         let key = |handle: &AgentHandle| format!("{handle}/{id}");
@@ -160,7 +172,7 @@ impl Offers {
 impl<C> Asked<C> {
     /// Whom trust denies costs what nobody costs: everyone named is asked of the store once (ASP-18, ASP-19).
     pub(crate) async fn level(&self) -> Result<(), Fault> {
-        let named = std::mem::take(&mut *self.named.lock().unwrap_or_else(PoisonError::into_inner));
+        let named = std::mem::take(&mut *self.named.lock());
         for (known, _) in named.iter().filter(|(_, asked)| !asked) {
             self.accounts.ask_in_vain(known).await?;
         }
@@ -168,7 +180,7 @@ impl<C> Asked<C> {
     }
 
     fn note(&self, known: &Known, asked: bool) {
-        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut named = self.named.lock();
         if named.iter().all(|(earlier, _)| earlier.handle != known.handle) {
             named.push((known.clone(), asked));
         }
@@ -206,8 +218,9 @@ impl<C> Asked<C> {
 
 /// A command of an authenticated agent.
 macro_rules! asked {
-    ($command:ty => $reply:ty, |$this:ident, $state:ident| $facts:expr, |$s:ident, $at:ident, $c:ident, $id:ident, $people:ident, $stamp:ident| $decide:expr) => {
+    ($name:literal, $command:ty => $reply:ty, |$this:ident, $state:ident| $facts:expr, |$s:ident, $at:ident, $c:ident, $id:ident, $people:ident, $stamp:ident| $decide:expr) => {
         impl Command<SessionRoom> for Asked<$command> {
+            const NAME: &'static str = $name;
             type Reply = $reply;
             type Rejection = Rejection;
             type Facts = People;
@@ -233,35 +246,35 @@ fn nobody<'a>() -> std::iter::Empty<&'a AgentHandle> {
     std::iter::empty()
 }
 
-asked!(CreateSession => SessionOpened,
+asked!("create_session", CreateSession => SessionOpened,
     |this, _state| {
         let named = this.command.body.as_ref().map_or(&[][..], |body| &body.invite);
         this.people(&this.command.caller, named, nobody())
     },
     |_s, _at, c, id, people, stamp| decide::create(id, c, people, stamp));
-asked!(InviteAgents => Invited,
+asked!("invite_agents", InviteAgents => Invited,
     |this, state| {
         let named = this.command.invite.as_ref().map_or(&[][..], |named| named);
         this.people(&this.command.caller, named, state.present())
     },
     |s, _at, c, _id, people, stamp| decide::invite(s, c, people, stamp));
-asked!(ReopenSession => Done,
+asked!("reopen_session", ReopenSession => Done,
     |this, state| {
         let named = this.command.body.as_ref().ok().and_then(|body| body.invite.as_deref());
         let everyone = named.is_none().then_some(state.participants.keys()).into_iter().flatten();
         this.people(&this.command.caller, named.unwrap_or_default(), everyone)
     },
     |s, _at, c, _id, people, stamp| decide::reopen(s, c, people, stamp));
-asked!(SendMessage => MessageAccepted,
+asked!("send_message", SendMessage => MessageAccepted,
     |this, _state| this.people(&this.command.caller, &[], nobody()),
     |s, at, c, _id, people, stamp| decide::send(s, at, c, people, stamp));
-asked!(JoinSession => Done,
+asked!("join_session", JoinSession => Done,
     |this, _state| this.people(&this.command.0, &[], nobody()),
     |s, _at, c, _id, people, stamp| decide::join(s, c, people, stamp));
-asked!(LeaveSession => Done,
+asked!("leave_session", LeaveSession => Done,
     |this, _state| this.people(&this.command.0, &[], nobody()),
     |s, _at, c, _id, people, stamp| decide::leave(s, c, people, stamp));
-asked!(EndSession => Done,
+asked!("end_session", EndSession => Done,
     |this, _state| this.people(&this.command.0, &[], nobody()),
     |s, _at, c, _id, people, stamp| decide::end(s, c, people, stamp));
 
@@ -296,8 +309,9 @@ of_agent!(EndSession => Done, 0);
 
 /// A command of the server itself: it is never refused, and does nothing where it does not apply.
 macro_rules! internal {
-    ($command:ty, $decide:path) => {
+    ($name:literal, $command:ty, $decide:path) => {
         impl Command<SessionRoom> for $command {
+            const NAME: &'static str = $name;
             type Reply = Done;
             type Rejection = std::convert::Infallible;
             type Facts = ();
@@ -317,7 +331,7 @@ macro_rules! internal {
     };
 }
 
-internal!(NoteDisconnect, decide::disconnect);
-internal!(NoteReconnect, decide::reconnect);
-internal!(ExpireGrace, decide::expire);
-internal!(EvictAgent, decide::evict);
+internal!("note_disconnect", NoteDisconnect, decide::disconnect);
+internal!("note_reconnect", NoteReconnect, decide::reconnect);
+internal!("expire_grace", ExpireGrace, decide::expire);
+internal!("evict_agent", EvictAgent, decide::evict);

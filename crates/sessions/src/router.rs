@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin};
 
-use plenary_accounts::INBOX;
+use plenary_accounts::{AccountEvent, INBOX};
 use plenary_engine::Room;
 use plenary_hub::Observer;
 use plenary_log::StoredEvent;
@@ -19,8 +19,7 @@ impl Observer for Sessions {
                 match run[0].stream.category() {
                     SessionRoom::CATEGORY => self.session_grew(run).await,
                     INBOX => self.inbox_grew(run[0]),
-                    category if category.starts_with("accounts.") => self.accounts_changed(run),
-                    _ => {}
+                    _ => self.accounts_changed(run),
                 }
             }
         })
@@ -62,9 +61,8 @@ impl Sessions {
 
     /// A token, a deletion or a block: whoever it concerns looks again before the next event goes out.
     fn accounts_changed(&self, run: &[&StoredEvent]) {
-        for event in run {
-            let concerned = plenary_accounts::concerned(event);
-            for mailbox in self.0.presence.mailboxes(concerned.as_ref().into_iter()) {
+        for change in run.iter().filter_map(|event| AccountEvent::of(event)) {
+            for mailbox in self.0.presence.mailboxes(change.rechecked().into_iter()) {
                 mailbox.recheck();
             }
         }

@@ -23,6 +23,7 @@ use crate::{
 };
 
 mod reading;
+mod searching;
 
 impl FromRef<Sessions> for Accounts {
     fn from_ref(sessions: &Sessions) -> Self {
@@ -43,7 +44,10 @@ pub fn routes(sessions: Sessions, metrics: &Metrics) -> Result<Router, RegistryF
 /// The operations of this room.
 #[must_use]
 pub fn operations() -> Vec<Operation<Sessions>> {
-    [beginning(), reading::operations(), taking_part(), ending()].into_iter().flatten().collect()
+    [beginning(), reading::operations(), searching::operations(), taking_part(), ending()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn of_session(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
@@ -156,7 +160,7 @@ fn caller(caller: AgentCaller) -> Caller {
 
 /// An id that can't be one is answered like one that nobody has.
 fn session(id: &str) -> Result<SessionId, Refused> {
-    id.parse().map_err(|_| Refused(Refusal::not_found()))
+    id.parse().map_err(|_| Refused::new(Refusal::not_found()))
 }
 
 /// The key of a request, for the operation and the one who asks.

@@ -2,22 +2,24 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use plenary_accounts::Accounts;
-use plenary_engine::{Clock, Command, Done, ExecuteError, KeyUse, Room as _, Streams};
+use plenary_engine::{Command, Done, ExecuteError, KeyUse, Room as _, Streams};
 use plenary_hub::{Cursors, Presence, TAIL_OCTETS_MAX, Tail};
-use plenary_kernel::{AgentHandle, Position, SessionId, Stamp, TimestampMs, limits::READ_ROWS_MAX};
+use plenary_kernel::{
+    AgentHandle, Clock, Position, SessionId, Shares, Stamp, TimestampMs, limits::READ_ROWS_MAX,
+};
 use plenary_log::{Fault, Log, Order};
 use quick_cache::sync::Cache;
 use tokio::sync::OnceCell;
 
 use crate::{
-    INVITATIONS_UNANSWERED_MAX,
+    INVITATIONS_UNANSWERED_MAX, SEARCHES_AT_ONCE_MAX, SEARCHES_PER_OWNER_MAX,
     command::EvictAgent,
     decide::Rejection,
     reads::Reads,
@@ -39,6 +41,8 @@ pub struct Config {
     /// How many invitations of one owner's agents may wait for the answer of an agent that does not list them; past it
     /// 429 `too_many_invitations`.
     pub invitations_unanswered_max: usize,
+    /// How many searches of one owner's agents may be under way; past it 429 `too_many_searches`.
+    pub searches_per_owner_max: usize,
 }
 
 /// After how long an invitation into a session counts no more among the unanswered, from the session's creation on.
@@ -46,7 +50,11 @@ const OFFER_AGE_MAX_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
 
 impl Default for Config {
     fn default() -> Self {
-        Self { grace: Duration::from_secs(30), invitations_unanswered_max: INVITATIONS_UNANSWERED_MAX }
+        Self {
+            grace: Duration::from_secs(30),
+            invitations_unanswered_max: INVITATIONS_UNANSWERED_MAX,
+            searches_per_owner_max: SEARCHES_PER_OWNER_MAX,
+        }
     }
 }
 
@@ -63,6 +71,8 @@ pub(crate) struct Inner {
     pub(crate) transport: Transport,
     pub(crate) config: Config,
     pub(crate) reads: Reads,
+    /// The searches that are under way, by owner.
+    pub(crate) searches: Shares<String>,
     /// The time in the newest id of a session.
     newest: OnceCell<AtomicU64>,
     /// Who is known to take or have taken part in what.
@@ -89,11 +99,15 @@ impl Sessions {
             transport: Transport::default(),
             config,
             reads: Reads::default(),
+            searches: Shares::new(SEARCHES_AT_ONCE_MAX, config.searches_per_owner_max),
             newest: OnceCell::new(),
             parts: Cache::new(PARTS_KNOWN_MAX),
         }))
     }
 
+    pub(crate) fn accounts(&self) -> &Accounts {
+        &self.0.accounts
+    }
     pub(crate) fn log(&self) -> &Log {
         self.0.streams.log()
     }
@@ -144,7 +158,7 @@ impl Sessions {
     where
         Asked<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
-        let named = Mutex::default();
+        let named = parking_lot::Mutex::default();
         let asked = Asked {
             accounts: self.0.accounts.clone(),
             offers: self.offers(),
@@ -194,6 +208,7 @@ impl Sessions {
     {
         match self.0.streams.execute(id, command, None).await {
             Ok(_) | Err(ExecuteError::KeyReused) => Ok(()),
+            Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer()),
             Err(ExecuteError::Fault(fault)) => Err(fault),
             Err(ExecuteError::Rejected(never)) => match never {},
         }

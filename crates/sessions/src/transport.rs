@@ -2,13 +2,10 @@
 //! sessions it is joined in, and the grace window. The window's end is a command that applies only if nothing
 //! came between (`ExpireGrace`), so that exactly one of return and leaving happens, whoever keeps the time.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
+use parking_lot::Mutex;
 use plenary_hub::LastClosed;
 use plenary_kernel::{AgentHandle, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order};
@@ -170,7 +167,7 @@ impl Sessions {
             return Ok(());
         };
         let window = (handle.clone(), id.to_owned(), since);
-        let windows = || self.0.transport.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let windows = || self.0.transport.windows.lock();
         if !windows().insert(window.clone()) {
             return Ok(());
         }
@@ -182,7 +179,7 @@ impl Sessions {
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 let _ = sessions.end_grace(&window).await;
             }
-            sessions.0.transport.windows.lock().unwrap_or_else(PoisonError::into_inner).remove(&window);
+            sessions.0.transport.windows.lock().remove(&window);
         });
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! Events as peers get them (wire.md D.4): the published envelope, the seed's flat members, or both at once.
-//! Each form is written once for every reader.
+//! Each form is written once for every reader. Pure, but for the transport's types.
 
 use std::{fmt::Write as _, sync::OnceLock};
 
@@ -100,7 +100,7 @@ fn sent(session: &SessionId, stored: &StoredEvent, event: &MessageSent, form: Fo
 }
 
 /// The members of a message behind its id: what the sender sent, and what the server adds.
-fn message(
+pub(crate) fn message(
     session: &SessionId,
     stored: &StoredEvent,
     id: &str,

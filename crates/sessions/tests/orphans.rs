@@ -12,9 +12,8 @@ use axum::{Router, body::Body};
 use http::Request;
 use plenary_accounts::{Accounts, Authority, Policy, TokenDigest, agent::command::RegisterAgent};
 use plenary_edge::Metrics;
-use plenary_engine::Clock;
 use plenary_hub::{Cursors, NODE_LEASE_MS, Presence};
-use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_kernel::{Clock, Stamp, TimestampMs, Version};
 use plenary_log::{
     Fault, Log, StreamName,
     rigged::{Failing, Process, Rigging, Store},
@@ -74,6 +73,7 @@ impl Server {
             allowlist: Vec::new(),
             self_service: false,
             token: TokenDigest::of(name),
+            profile: plenary_accounts::ProfileChange::default(),
         };
         self.accounts.register_agent(command).await.unwrap();
     }

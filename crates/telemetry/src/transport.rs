@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -14,6 +14,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use opentelemetry_http::{Bytes, HttpClient, HttpError};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
+use parking_lot::Mutex;
 use plenary_outward::{Pool, client_config, deepest, retry_after, within};
 use prost::Message;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -50,11 +51,11 @@ impl Said {
 
     /// Why the last attempt came to nothing.
     pub(crate) fn take_trouble(&self) -> String {
-        std::mem::take(&mut *self.trouble.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.trouble.lock())
     }
 
     fn note(&self, trouble: String) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+        *self.trouble.lock() = trouble;
     }
 }
 

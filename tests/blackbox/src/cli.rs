@@ -147,6 +147,11 @@ impl Running {
         find(&mut self.err, words, &mut self.said).await
     }
 
+    /// The command line and the environment of the process, as they stand in `/proc`.
+    pub fn shown(&self) -> (String, String) {
+        crate::process::shown(self.child.id().expect("the command runs"))
+    }
+
     /// Tells the command something.
     pub fn signal(&self, signal: Signal) {
         let id = self.child.id().expect("the command runs");

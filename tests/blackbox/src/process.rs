@@ -109,6 +109,15 @@ impl Process {
     }
 }
 
+/// The command line and the environment of a process, as they stand in `/proc`.
+pub(crate) fn shown(id: u32) -> (String, String) {
+    let text = |name: &str| {
+        let bytes = std::fs::read(format!("/proc/{id}/{name}")).expect("the process runs");
+        String::from_utf8_lossy(&bytes).replace('\0', " ")
+    };
+    (text("cmdline"), text("environ"))
+}
+
 async fn collect(mut lines: Lines<BufReader<ChildStdout>>, into: Arc<Mutex<String>>) {
     while let Ok(Some(line)) = lines.next_line().await {
         let mut text = into.lock().expect("nobody panics with it");

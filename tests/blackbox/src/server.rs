@@ -206,6 +206,12 @@ impl Server {
         assert!(asked.elapsed() <= STOP_MAX, "a graceful stop takes at most {STOP_MAX:?}");
     }
 
+    /// A variable of its environment from its next start on.
+    pub fn set_env(&mut self, name: &str, value: &str) {
+        self.env.retain(|(known, _)| known != name);
+        self.env.push((name.to_owned(), value.to_owned()));
+    }
+
     /// Starts again on the same data, after [`Server::kill`] or [`Server::stop`].
     pub async fn start_again(&mut self) {
         assert!(self.process.is_none(), "the server still runs");
@@ -237,6 +243,11 @@ impl Server {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    /// The command line and the environment of the process, as they stand in `/proc`.
+    pub fn shown(&self) -> (String, String) {
+        crate::process::shown(self.process.as_ref().and_then(Process::id).expect("the server runs"))
+    }
+
     /// Resident memory of the process now, in KiB.
     pub fn resident_kib(&self) -> u64 {
         self.memory_kib("VmRSS:")
@@ -252,6 +263,14 @@ impl Server {
         let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("the process has a status");
         let line = status.lines().find_map(|line| line.strip_prefix(what)).expect("the figure is known");
         line.trim().trim_end_matches(" kB").parse().expect("a number of KiB")
+    }
+
+    /// The bytes that the process has read from files and sockets so far.
+    pub fn read_bytes(&self) -> u64 {
+        let id = self.process.as_ref().and_then(Process::id).expect("the server runs");
+        let io = std::fs::read_to_string(format!("/proc/{id}/io")).expect("the process has counts");
+        let line = io.lines().find_map(|line| line.strip_prefix("rchar: ")).expect("the count is there");
+        line.parse().expect("a number of bytes")
     }
 
     /// The operator.

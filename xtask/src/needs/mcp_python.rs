@@ -1,7 +1,7 @@
 //! The Python SDK of the Model Context Protocol, from PyPI: a client that was not written here.
 //! Must not know: what the tests do with it.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::{Running, python::Packages};
 
@@ -24,11 +24,7 @@ pub(super) fn ensure() -> Result<()> {
 
 /// Nothing runs; tests are told where it is.
 pub(super) fn start() -> Result<Running> {
-    let python = match PACKAGES.given() {
-        Some(python) => python,
-        None => PACKAGES.python()?.into_os_string().into_string().ok().context("the path is not UTF-8")?,
-    };
-    Ok(Running { variable: VARIABLE, url: python, more: Vec::new(), _guard: None })
+    PACKAGES.installed()
 }
 
 #[cfg(test)]

@@ -58,6 +58,15 @@ pub(super) struct Program {
 }
 
 impl Packages {
+    /// Tells tests which Python has them; nothing runs.
+    pub(super) fn installed(&self) -> Result<Running> {
+        let python = match self.given() {
+            Some(python) => python,
+            None => self.python()?.into_os_string().into_string().ok().context("the path is not UTF-8")?,
+        };
+        Ok(Running { variable: self.variable, url: python, more: Vec::new(), _guard: None })
+    }
+
     /// Installs them when they are absent, or other releases than those wanted.
     pub(super) fn ensure(&self) -> Result<()> {
         if self.given().is_some() {

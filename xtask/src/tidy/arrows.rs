@@ -14,10 +14,11 @@ pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "conte
 
 /// What a protocol room may build on.
 const BELOW_PROTOCOLS: &[&str] =
-    &["kernel", "log", "retrieval", "engine", "hub", "blobs", "telemetry", "edge", "accounts"];
+    &["kernel", "log", "retrieval", "engine", "hub", "blobs", "telemetry", "edge", "room", "accounts"];
 
 /// The concrete backends: named by the binary, and by tests and benches.
-const BACKENDS: &[&str] = &["log-sqlite", "log-postgres", "retrieval-tantivy", "retrieval-vectors"];
+const BACKENDS: &[&str] =
+    &["log-sqlite", "log-postgres", "retrieval-postgres", "retrieval-tantivy", "retrieval-vectors"];
 
 /// The binary wires everything together and the automation measures it: both may name anything.
 const WHOLE: &[&str] = &["plenary", "xtask"];
@@ -30,33 +31,30 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("kernel", &[]),
     ("log", &["kernel"]),
     ("log-sqlite", &["kernel", "log"]),
-    ("log-postgres", &["kernel", "log", "outward", "retrieval"]),
+    ("log-postgres", &["kernel", "log", "outward"]),
     ("retrieval", &["kernel"]),
+    // Its tables stand beside those of the log and are reached over the same connections.
+    ("retrieval-postgres", &["kernel", "log", "log-postgres", "retrieval"]),
     ("retrieval-tantivy", &["kernel", "retrieval"]),
     ("embeddings", &["outward"]),
     ("retrieval-vectors", &["kernel", "retrieval", "embeddings"]),
     ("engine", &["kernel", "log"]),
-    ("hub", &["kernel", "log", "engine"]),
+    ("hub", &["kernel", "log"]),
     ("outward", &[]),
     ("blobs", &["outward"]),
     ("telemetry", &["kernel", "outward"]),
     ("edge", &["kernel", "telemetry"]),
-    ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge"]),
+    ("room", &["kernel", "log", "engine", "hub", "edge"]),
+    ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge", "room"]),
     ("client", &["kernel", "outward"]),
     // Between a room and the programs that it runs: another kind of agent is another file here.
-    ("hosts", &["kernel", "log", "hub", "edge", "accounts", "outward", "runs"]),
+    ("hosts", &["kernel", "log", "hub", "edge", "room", "accounts", "outward", "runs"]),
     // It asks the rooms through the router, as every client does; the engine has the clock.
-    ("mcp", &["kernel", "engine", "edge", "accounts"]),
+    ("mcp", &["kernel", "engine", "edge", "accounts", "outward"]),
     // What is new for an agent, out of every room.
-    (
-        "inbox",
-        &[
-            "kernel", "log", "engine", "hub", "edge", "accounts", "sessions", "frames", "channels",
-            "context", "runs",
-        ],
-    ),
+    ("inbox", &["kernel", "log", "hub", "edge", "room", "accounts", "sessions", "frames"]),
     // Between two rooms: agents that the server runs take part in sessions.
-    ("participation", &["kernel", "log", "engine", "hub", "edge", "accounts", "sessions", "runs"]),
+    ("participation", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "sessions", "runs"]),
     // It holds the server to the documents, so it must not share the server's own idea of them.
     ("blackbox", &[]),
     // It measures the real binary from outside, and its bare limits must owe the server nothing.
@@ -75,7 +73,11 @@ const IN_TESTS: &[(&str, &[&str])] = &[
 /// Foreign crates with few friends, who those are, and why.
 const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rusqlite", &["log-sqlite", "bench", "blackbox", "xtask"], "only a backend opens a database"),
-    ("tokio-postgres", &["log-postgres", "bench", "blackbox", "xtask"], "only a backend opens a database"),
+    (
+        "tokio-postgres",
+        &["log-postgres", "retrieval-postgres", "bench", "blackbox", "xtask"],
+        "only a backend opens a database",
+    ),
     ("candle-transformers", &["embeddings"], "only one crate runs models"),
     ("tantivy", &["retrieval-tantivy"], "only a backend keeps an index"),
     ("rmcp", &["mcp"], "only one crate speaks the Model Context Protocol"),

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use Place::{Anywhere, BlackBox, Decision, Product, Pure};
+use Place::{Anywhere, BlackBox, Product, Pure, Untransported};
 
 use super::{
     Finding, arrows, items, lex,
@@ -24,18 +24,20 @@ enum Place {
     Anywhere,
     /// In every file, outside tests.
     Product,
-    /// In the files of a room that hold decisions, and in what its peers send and get.
+    /// In files whose head says that they are pure.
     Pure,
-    /// In the files of a room that hold decisions.
-    Decision,
+    /// In those of them whose head does not except the transport's types.
+    Untransported,
     /// In the tests that run the real binary on the real clock. Their harness may wait between two looks.
     BlackBox,
 }
 
-/// The files of a room that hold decisions: values in, values out.
-const DECISION_FILES: &[&str] = &["command", "event", "state", "decide", "trust"];
-/// What a room's peers send and get: as pure, but in the transport's types.
-const WIRE_FILE: &str = "wire";
+/// The files of a room that hold decisions, and what its peers send and get: values in, values out. Each says so.
+const PURE_FILES: &[&str] = &["command", "event", "state", "decide", "trust", "wire"];
+/// The sentence in the head of a file that makes it pure.
+const MARK: &str = "Pure.";
+/// The same for a file that has types of the transport in it.
+const MARK_WITH_TRANSPORT: &str = "Pure, but for the transport's types.";
 
 const TIME: &str = "time arrives in the Stamp: a decision must come out the same when it is made again";
 const CHANCE: &str =
@@ -63,8 +65,8 @@ const BANS: &[Ban] = &[
     Ban { words: "async fn", place: Pure, why: NO_WAITING },
     Ban { words: "async move", place: Pure, why: NO_WAITING },
     Ban { words: ".await", place: Pure, why: NO_WAITING },
-    Ban { words: "axum::", place: Decision, why: NO_TRANSPORT },
-    Ban { words: "hyper::", place: Decision, why: NO_TRANSPORT },
+    Ban { words: "axum::", place: Untransported, why: NO_TRANSPORT },
+    Ban { words: "hyper::", place: Untransported, why: NO_TRANSPORT },
     Ban {
         words: "#[ignore",
         place: Anywhere,
@@ -97,7 +99,7 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
 }
 
 fn in_file(file: &File) -> Vec<Finding> {
-    let tokens = lex::tokens(&file.code);
+    let tokens = file.tokens();
     let mut findings = Vec::new();
     for ban in BANS {
         for found in lex::find(&tokens, ban.words).iter().filter(|found| ban.place.holds(file, found.at)) {
@@ -107,6 +109,12 @@ fn in_file(file: &File) -> Vec<Finding> {
     for found in items::allowances_without_reason(&tokens) {
         let text = "a lint is lowered without `reason = \"…\"`".to_owned();
         findings.push(Finding::at(file, found.at, text));
+    }
+    let is_marked = Pure.holds(file, 0);
+    if !is_marked && in_room(&file.path, |stem| PURE_FILES.contains(&stem)) {
+        let text =
+            format!("what holds decisions, or what peers send and get, says in its head `{MARK}`, and is");
+        findings.push(Finding::at(file, 0, text));
     }
     for mark in MARKS {
         for (at, _) in file.text.match_indices(mark) {
@@ -121,11 +129,18 @@ impl Place {
         match self {
             Self::Anywhere => true,
             Self::Product => !file.is_test(at),
-            Self::Pure => in_room(&file.path, |stem| DECISION_FILES.contains(&stem) || stem == WIRE_FILE),
-            Self::Decision => in_room(&file.path, |stem| DECISION_FILES.contains(&stem)),
+            Self::Pure => says(file, MARK) || says(file, MARK_WITH_TRANSPORT),
+            Self::Untransported => says(file, MARK),
             Self::BlackBox => file.path.strip_prefix("tests/").is_some_and(|rest| rest.contains("/tests/")),
         }
     }
+}
+
+/// Whether the head of a file has a sentence; it may go over the end of a line.
+fn says(file: &File, sentence: &str) -> bool {
+    let head = file.text.lines().map_while(|line| line.strip_prefix("//!"));
+    let words = head.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
+    format!("{words} ").contains(&format!("{sentence} "))
 }
 
 /// Whether a part of the path below `crates/<room>/src` has such a name: `decide.rs`, or all of `decide/`.
@@ -148,33 +163,50 @@ mod tests {
     }
 
     #[test]
-    fn the_pure_files_of_rooms_are_known() {
-        let pure = |path: &str| Pure.holds(&File::new(path, ""), 0);
-        assert!(pure("crates/sessions/src/decide.rs"));
-        assert!(pure("crates/accounts/src/decide/block.rs"));
-        assert!(pure("crates/sessions/src/wire.rs"));
-        assert!(!pure("crates/sessions/src/routes.rs"));
-        assert!(!pure("crates/engine/src/state.rs"));
+    fn a_file_is_pure_where_its_head_says_so() {
+        let pure = |text: &str| Pure.holds(&File::new("crates/any/src/any.rs", text), 0);
+        assert!(pure("//! Who may do what. Pure.\n//! Must not know: HTTP.\n"));
+        assert!(pure("//! Frames. Pure, but for\n//! the transport's types.\n"));
+        assert!(!pure("//! Purely a name.\n"));
+        assert!(!pure("//! A name.\n\n// Pure.\n"));
+    }
+
+    #[test]
+    fn what_holds_decisions_says_that_it_is_pure() {
+        for (path, count) in [
+            ("crates/sessions/src/decide.rs", 1),
+            ("crates/accounts/src/decide/block.rs", 1),
+            ("crates/sessions/src/wire.rs", 1),
+            ("crates/sessions/src/routes.rs", 0),
+            ("crates/engine/src/state.rs", 0),
+        ] {
+            assert_eq!(found(path, "//! Something.\n"), count, "{path}");
+            assert_eq!(found(path, "//! Something. Pure.\n"), 0, "{path}");
+        }
     }
 
     #[test]
     fn every_ban_bites_where_it_holds() {
         for ban in BANS {
             let path = if ban.place == BlackBox { BLACK_BOX } else { "crates/sessions/src/decide.rs" };
-            assert!(found(path, ban.words) > 0, "{}", ban.words);
+            let words = ban.words.replace("#[ignore", "#[ignore]");
+            assert!(found(path, &format!("//! Something. Pure.\n{words}")) > 0, "{words}");
         }
     }
 
     #[test]
     fn bans_of_pure_files_hold_nowhere_else() {
         let text = "use std::time::Instant; async fn a() { tokio::spawn(b()).await }";
-        assert!(found("crates/sessions/src/decide.rs", text) >= 4);
+        assert!(found("crates/engine/src/a.rs", &format!("//! Something. Pure.\n{text}")) >= 4);
         assert_eq!(found("crates/sessions/src/routes.rs", text), 0);
+        let transport = "//! Something. Pure, but for the transport's types.\nuse axum::body::Body;";
+        assert_eq!(found("crates/sessions/src/wire.rs", transport), 0);
     }
 
     #[test]
     fn words_in_comments_and_texts_are_not_calls() {
-        assert_eq!(found("crates/sessions/src/decide.rs", "// tokio::spawn\nlet a = \"getrandom\";"), 0);
+        let text = "//! Something. Pure.\n// tokio::spawn\nlet a = \"getrandom\";";
+        assert_eq!(found("crates/sessions/src/decide.rs", text), 0);
     }
 
     #[test]

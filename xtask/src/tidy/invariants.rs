@@ -1,4 +1,4 @@
-//! Every invariant of `ARCHITECTURE.md` and every promise of `docs/security.md` names a check, and the check is there.
+//! Every invariant of `docs/invariants.md` and every promise of `docs/security.md` stands once and names a check that exists.
 //! Must not know: whether the check is strong enough.
 //!
 //! An invariant is an item of the numbered list under `## Invariants`, a promise one under `## What is promised`. After the word `check:` come one or more
@@ -7,11 +7,11 @@
 use anyhow::Result;
 use toml::{Table, Value};
 
-use super::{Finding, RULES, items, lex, tree::Tree};
+use super::{Finding, RULES, items, tree::Tree};
 
 /// The files with such a list, and the heading above it.
 const LISTS: [(&str, &str); 2] =
-    [("ARCHITECTURE.md", "## Invariants"), ("docs/security.md", "## What is promised")];
+    [("docs/invariants.md", "## Invariants"), ("docs/security.md", "## What is promised")];
 
 /// A function of a suite that every backend runs is a test without the attribute, if the suite's `mod.rs` lists it.
 const SUITES: [&str; 2] = ["crates/log/src/conformance/", "crates/retrieval/src/conformance/"];
@@ -21,6 +21,13 @@ struct Invariant {
     number: usize,
     line: usize,
     text: String,
+}
+
+impl Invariant {
+    /// Its first sentence, which stands between asterisks; without them the whole text.
+    fn title(&self) -> &str {
+        self.text.split("**").nth(1).unwrap_or(&self.text)
+    }
 }
 
 /// Checks both lists.
@@ -42,6 +49,10 @@ fn check_list(tree: &Tree, path: &str, heading: &str) -> Vec<Finding> {
         if invariant.number != index + 1 {
             findings
                 .push(Finding::error(&place, format!("number {} should be {}", invariant.number, index + 1)));
+        }
+        if let Some(first) = invariants[..index].iter().find(|first| first.title() == invariant.title()) {
+            let text = format!("number {} says the same as number {}", invariant.number, first.number);
+            findings.push(Finding::error(&place, text));
         }
         let checks = checks(&invariant.text);
         if checks.is_empty() {
@@ -97,7 +108,7 @@ fn find(tree: &Tree, name: &str) -> Result<(), String> {
     };
     let file = tree.file(path).ok_or_else(|| format!("names no file: {path}"))?;
     let test = rest.rsplit("::").next().unwrap_or(rest);
-    let functions = items::functions(&lex::tokens(&file.code));
+    let functions = items::functions(&file.tokens());
     match functions.iter().find(|function| function.name == test) {
         None => Err(format!("names no function of {path}")),
         Some(function) if !function.test && !in_suite(tree, path, test) => {
@@ -111,7 +122,7 @@ fn find(tree: &Tree, name: &str) -> Result<(), String> {
 fn in_suite(tree: &Tree, path: &str, test: &str) -> bool {
     let suite = SUITES.iter().find(|suite| path.starts_with(**suite));
     let list = suite.and_then(|suite| tree.file(&format!("{suite}mod.rs")));
-    list.is_some_and(|list| lex::tokens(&list.code).iter().any(|token| token.text == test))
+    list.is_some_and(|list| list.tokens().iter().any(|token| token.text == test))
 }
 
 /// Whether the root manifest sets the lint, or `clippy.toml` disallows the method or type.
@@ -175,6 +186,13 @@ mod tests {
             findings("1. A. check: `tidy: arrows`\n3. B. check: `tidy: arrows`"),
             ["number 3 should be 2"]
         );
+    }
+
+    #[test]
+    fn an_invariant_that_stands_twice_is_found() {
+        let twice = "1. **One.** check: `tidy: arrows`\n2. **Two.** check: `tidy: arrows`\n\n### More\n\n\
+                     3. **One.** In other words. check: `tidy: sizes`";
+        assert_eq!(findings(twice), ["number 3 says the same as number 1"]);
     }
 
     #[test]

@@ -180,9 +180,10 @@ pub(crate) fn test_regions(tokens: &[Token<'_>]) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tidy::tree::File;
 
     fn with<T>(source: &str, ask: impl Fn(&[Token<'_>]) -> T) -> T {
-        ask(&lex::tokens(&lex::mask(source)))
+        ask(&File::new("a.rs", source).tokens())
     }
 
     #[test]

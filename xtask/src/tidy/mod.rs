@@ -13,14 +13,14 @@ mod bans;
 mod features;
 mod heads;
 mod invariants;
-mod items;
+pub(crate) mod items;
 mod lex;
 mod machine_paths;
 mod names;
 mod reach;
 mod requirements;
 mod sizes;
-mod tree;
+pub(crate) mod tree;
 
 /// No choices: every rule runs.
 #[derive(clap::Args)]

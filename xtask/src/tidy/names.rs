@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use super::{Finding, items, lex, tree::Tree};
+use super::{Finding, items, tree::Tree};
 
 /// Words that no module or type is named by, alone or within a longer name.
 const EMPTY: &[&str] = &["manager", "helper", "util", "common", "service"];
@@ -12,7 +12,7 @@ const EMPTY: &[&str] = &["manager", "helper", "util", "common", "service"];
 pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for file in tree.rust() {
-        for name in items::named(&lex::tokens(&file.code)) {
+        for name in items::named(&file.tokens()) {
             if let Some(word) = empty_word(name.text) {
                 let text = format!("`{}` says `{word}`, not what it owns", name.text);
                 findings.push(Finding::at(file, name.at, text));

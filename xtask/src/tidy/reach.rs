@@ -9,7 +9,6 @@ use toml::{Table, Value};
 use super::{
     Finding,
     items::{self, OuterModule},
-    lex,
     tree::{File, Tree},
 };
 
@@ -74,7 +73,7 @@ fn modules<'a>(tree: &'a Tree, file: &File, is_root: bool) -> Vec<&'a File> {
     let stem = file.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
     let own =
         if is_root || stem == "mod" { file.directory().to_owned() } else { join(file.directory(), stem) };
-    items::outer_modules(&lex::tokens(&file.code))
+    items::outer_modules(&file.tokens())
         .iter()
         .flat_map(|module| match path_attribute(file, module) {
             Some(path) => vec![join(file.directory(), &path)],

@@ -1,12 +1,14 @@
-//! Every requirement of a protocol is named by a test: `ASP-43` in a comment or text, `asp_43` in a name.
+//! Every requirement of a protocol stands in the name of a test: `asp_43_…`, `asp_43_44_…` for two of them.
 //! Must not know: what a requirement asks for, or whether the test that names it is any good.
+//!
+//! A number in a comment counts for nothing: nobody could say which test fails when the requirement is broken.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
 
 use super::{
-    Finding,
+    Finding, items,
     tree::{File, Tree},
 };
 
@@ -19,7 +21,7 @@ struct Protocol {
     last: usize,
     /// Where its tests stand.
     places: &'static [&'static str],
-    /// Once set, a requirement that no test names fails the run; until then it is a note.
+    /// A requirement that no test names fails the run; it is only a note while the protocol is being built.
     complete: bool,
 }
 
@@ -29,7 +31,13 @@ const PROTOCOLS: &[Protocol] = &[
         name: "Agent Session Protocol",
         prefix: "ASP",
         last: 106,
-        places: &["crates/kernel/", "crates/accounts/", "crates/sessions/", "tests/blackbox/"],
+        places: &[
+            "crates/kernel/",
+            "crates/room/",
+            "crates/accounts/",
+            "crates/sessions/",
+            "tests/blackbox/",
+        ],
         complete: true,
     },
     Protocol {
@@ -45,14 +53,14 @@ const PROTOCOLS: &[Protocol] = &[
         last: 96,
         // What the memo asks of recipients, the client does.
         places: &["crates/kernel/", "crates/hub/", "crates/frames/", "crates/client/", "tests/blackbox/"],
-        complete: false,
+        complete: true,
     },
     Protocol {
         name: "Agentic Protocol",
         prefix: "AP",
         last: 106,
         places: &["crates/kernel/", "crates/context/", "tests/blackbox/"],
-        complete: false,
+        complete: true,
     },
     Protocol {
         name: "Agent Protocol",
@@ -70,11 +78,9 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
 
 fn unnamed(tree: &Tree, protocol: &Protocol) -> Option<Finding> {
     let mut named = BTreeSet::new();
-    for file in
-        tree.files.iter().filter(|file| protocol.places.iter().any(|place| file.path.starts_with(place)))
-    {
-        for text in test_texts(file) {
-            named.extend(numbers(text, protocol.prefix));
+    for file in tree.rust().filter(|file| protocol.places.iter().any(|place| file.path.starts_with(place))) {
+        for name in test_names(file) {
+            named.extend(numbers(&name, protocol.prefix));
         }
     }
     let missing: Vec<String> =
@@ -90,33 +96,20 @@ fn unnamed(tree: &Tree, protocol: &Protocol) -> Option<Finding> {
     })
 }
 
-/// The parts of a file that are tests: all of it, or its `#[cfg(test)]` modules.
-fn test_texts(file: &File) -> Vec<&str> {
-    if file.is_test_file() {
-        return vec![&file.text];
-    }
-    file.test_regions().into_iter().map(|region| &file.text[region]).collect()
+/// The names of a file's tests.
+fn test_names(file: &File) -> impl Iterator<Item = String> {
+    let functions = items::functions(&file.tokens());
+    functions.into_iter().filter(|function| function.test).map(|function| function.name)
 }
 
-/// The numbers that follow the prefix: `ASP-43`, `asp_43`, `asp_43_44`.
-fn numbers(text: &str, prefix: &str) -> BTreeSet<usize> {
-    let lower = text.to_ascii_lowercase();
+/// The numbers that follow the prefix: `asp_43`, `asp_43_44_replay_comes_first`. Each protocol has its own prefix, so
+/// a test may name requirements of two.
+fn numbers(name: &str, prefix: &str) -> BTreeSet<usize> {
     let prefix = prefix.to_ascii_lowercase();
     let mut found = BTreeSet::new();
-    let begins = |at: usize| lower[..at].chars().next_back().is_none_or(|before| !before.is_alphanumeric());
-    for (at, _) in lower.match_indices(&prefix).filter(|(at, _)| begins(*at)) {
-        let after = &lower[at + prefix.len()..];
-        let Some(separator) = after.chars().next().filter(|c| matches!(c, '-' | '_')) else { continue };
-        let mut parts = after[1..].split(separator);
-        // A name may go on with more numbers, then with words: `asp_43_44_replay_comes_first`.
-        for part in parts.by_ref() {
-            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-            let Ok(number) = part[..digits].parse() else { break };
-            found.insert(number);
-            if separator == '-' || digits < part.len() {
-                break;
-            }
-        }
+    let words: Vec<&str> = name.split('_').collect();
+    for (at, _) in words.iter().enumerate().filter(|(_, word)| **word == prefix) {
+        found.extend(words[at + 1..].iter().map_while(|word| word.parse::<usize>().ok()));
     }
     found
 }
@@ -126,23 +119,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_from_names_and_comments() {
-        let found =
-            numbers("// ASP-7, ASP-106.\nfn asp_43_44_replay_first() {} asp_9() grasp-5 ASP 12", "ASP");
-        assert_eq!(found.into_iter().collect::<Vec<_>>(), [7, 9, 43, 44, 106]);
+    fn numbers_follow_their_prefix() {
+        for (name, wanted) in [
+            ("asp_43_44_replay_first", &[43, 44][..]),
+            ("fo_2_asp_9_both", &[9]),
+            ("asp_7_asp_8", &[7, 8]),
+            ("asp_9", &[9]),
+            ("grasp_5", &[]),
+            ("asp_is_12_words", &[]),
+        ] {
+            assert_eq!(numbers(name, "ASP").into_iter().collect::<Vec<_>>(), wanted, "{name}");
+        }
     }
 
     #[test]
-    fn only_tests_count() {
+    fn only_names_of_tests_count() {
         let tree = Tree::of(&[
-            ("crates/sessions/src/decide.rs", "// ASP-1\n#[cfg(test)]\nmod tests { fn asp_2() {} }"),
-            ("crates/sessions/src/decide/tests.rs", "// ASP-3"),
-            ("tests/blackbox/scenarios/a.json", "\"ASP-4\""),
-            ("crates/engine/tests/a.rs", "// ASP-5"),
+            (
+                "crates/sessions/src/decide.rs",
+                "fn asp_1() {}\n#[cfg(test)]\nmod tests {\n#[test]\nfn asp_2_is() {}\nfn asp_3() {} }",
+            ),
+            (
+                "crates/sessions/tests/a.rs",
+                "//! ASP-3\n/// ASP-3\n#[test]\nfn a() { is(\"asp_3\") } // asp_3",
+            ),
+            ("tests/blackbox/a.rs", "#[tokio::test(flavor = \"multi_thread\")]\nasync fn asp_4_is() {}"),
+            ("crates/engine/tests/a.rs", "#[test]\nfn asp_5() {}"),
         ]);
         let protocol = Protocol { last: 5, complete: true, ..PROTOCOLS[0] };
         let finding = unnamed(&tree, &protocol).unwrap();
-        assert_eq!(finding.text, "no test names ASP-1 5");
+        assert_eq!(finding.text, "no test names ASP-1 3 5");
         assert_eq!(finding.weight, crate::tidy::Weight::Error);
     }
 

@@ -9,7 +9,10 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use super::{items, lex};
+use super::{
+    items,
+    lex::{self, Token},
+};
 use crate::process;
 
 /// One text file of the repository.
@@ -18,15 +21,15 @@ pub(crate) struct File {
     pub(crate) path: String,
     /// As it stands.
     pub(crate) text: String,
-    /// For Rust: the text with comments and literals blanked. Empty for everything else.
-    pub(crate) code: String,
+    /// For Rust: where its words and signs stand. Empty for everything else.
+    ranges: Vec<Range<usize>>,
 }
 
 impl File {
     /// A file with this content.
     pub(crate) fn new(path: &str, text: &str) -> Self {
-        let code = if path.ends_with(".rs") { lex::mask(text) } else { String::new() };
-        Self { path: path.to_owned(), text: text.to_owned(), code }
+        let ranges = if path.ends_with(".rs") { lex::ranges(text) } else { Vec::new() };
+        Self { path: path.to_owned(), text: text.to_owned(), ranges }
     }
 
     /// Whether it is Rust source.
@@ -34,14 +37,29 @@ impl File {
         self.path.ends_with(".rs")
     }
 
+    /// The words and signs of Rust source.
+    pub(crate) fn tokens(&self) -> Vec<Token<'_>> {
+        let token = |range: &Range<usize>| Token { at: range.start, text: &self.text[range.clone()] };
+        self.ranges.iter().map(token).collect()
+    }
+
     /// The line of an octet, the first being 1.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
     }
 
-    /// Lines of code within a span: not blank, not comment alone.
-    pub(crate) fn code_lines(&self, span: Range<usize>) -> usize {
-        self.code[span].lines().filter(|line| !line.trim().is_empty()).count()
+    /// Lines within a span that hold a token that counts: so neither blank lines nor comments.
+    pub(crate) fn code_lines(&self, span: Range<usize>, counts: fn(&str) -> bool) -> usize {
+        let blank = |byte| if byte == b'\n' { byte } else { b' ' };
+        let mut code: Vec<u8> = self.text[span.clone()].bytes().map(blank).collect();
+        let first = self.ranges.partition_point(|range| range.start < span.start);
+        for range in self.ranges[first..].iter().take_while(|range| range.end <= span.end) {
+            let token = &self.text[range.clone()];
+            if counts(token) {
+                code[range.start - span.start..range.end - span.start].copy_from_slice(token.as_bytes());
+            }
+        }
+        code.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count()
     }
 
     /// Whether the whole file is test code, by its place or name.
@@ -55,7 +73,7 @@ impl File {
 
     /// The `#[cfg(test)]` modules, in octets.
     pub(crate) fn test_regions(&self) -> Vec<Range<usize>> {
-        items::test_regions(&lex::tokens(&self.code))
+        items::test_regions(&self.tokens())
     }
 
     /// Whether an octet stands in test code.
@@ -147,7 +165,7 @@ mod tests {
     #[test]
     fn lines_of_code_are_not_comments_or_blanks() {
         let file = File::new("a.rs", "fn a() {\n    // why\n\n    b();\n}\n");
-        assert_eq!(file.code_lines(0..file.code.len()), 3);
+        assert_eq!(file.code_lines(0..file.text.len(), |_| true), 3);
         assert_eq!(file.line(file.text.find("b()").unwrap()), 4);
     }
 

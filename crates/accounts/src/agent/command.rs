@@ -1,9 +1,10 @@
-//! What can be asked of an agent's stream.
+//! What can be asked of an agent's stream. Pure.
 //! Must not know: who may ask it; the decider does.
 
 use plenary_kernel::{AgentHandle, AllowEntry};
 use serde::{Deserialize, Serialize};
 
+use super::profile::ProfileChange;
 use crate::{Authority, Policy, TokenDigest};
 
 /// Makes an agent.
@@ -21,6 +22,8 @@ pub struct RegisterAgent {
     pub self_service: bool,
     /// The digest of its token.
     pub token: TokenDigest,
+    /// Its profile.
+    pub profile: ProfileChange,
 }
 
 /// What `RegisterAgent` must know of other streams.
@@ -67,12 +70,7 @@ pub struct EditFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentEdit {
     /// Sets what is given.
-    Configure {
-        /// The gate.
-        policy: Option<Policy>,
-        /// The leave to configure itself; the agent itself can't give it.
-        self_service: Option<bool>,
-    },
+    Configure(Settings),
     /// Puts entries on the allowlist.
     Allow(Vec<AllowEntry>),
     /// Takes an entry off.
@@ -85,6 +83,17 @@ pub enum AgentEdit {
     RotateToken(TokenDigest),
     /// Deletes the agent.
     Delete,
+}
+
+/// What `AgentEdit::Configure` sets; what is absent stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The gate.
+    pub policy: Option<Policy>,
+    /// The leave to configure itself; the agent itself can't give it.
+    pub self_service: Option<bool>,
+    /// The profile.
+    pub profile: ProfileChange,
 }
 
 /// What became of `EditAgent`.

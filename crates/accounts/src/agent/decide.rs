@@ -6,8 +6,11 @@ use plenary_engine::Decision;
 use plenary_kernel::{AgentHandle, AllowEntry, Stamp};
 
 use super::{
-    command::{AgentEdit, EditAgent, EditFacts, Edited, Eviction, RegisterAgent, RegisterFacts, Registered},
+    command::{
+        AgentEdit, EditAgent, EditFacts, Edited, Eviction, RegisterAgent, RegisterFacts, Registered, Settings,
+    },
     event::{AgentConfigured, AgentDeleted, AgentEvent, AgentRegistered, Block, Entries, TokenRotated},
+    profile::Profile,
     state::AgentState,
 };
 use crate::{
@@ -51,6 +54,7 @@ pub(crate) fn register(
         allowlist: allowlist.into_iter().collect(),
         self_service: command.self_service,
         token: command.token,
+        profile: Profile::default().difference(&command.profile),
     };
     let reply = Registered { makes_owner: !facts.owner_exists };
     Ok(Decision::new(vec![AgentEvent::AgentRegistered(event)], reply))
@@ -66,12 +70,7 @@ pub(crate) fn edit(
     permit(state, facts.authority_holds, command)?;
     let (by, handle) = (command.authority.by.clone(), &command.handle);
     let event = match &command.edit {
-        AgentEdit::Configure { policy, self_service } => {
-            let policy = policy.filter(|policy| *policy != state.policy());
-            let self_service = self_service.filter(|on| *on != state.configures_itself());
-            let changes = policy.is_some() || self_service.is_some();
-            changes.then_some(AgentEvent::AgentConfigured(AgentConfigured { by, policy, self_service }))
-        }
+        AgentEdit::Configure(settings) => configure(state, by, settings),
         AgentEdit::Allow(entries) => {
             let entries = new_entries(state, entries)?;
             (!entries.is_empty()).then_some(AgentEvent::EntriesAllowed(Entries { by, entries }))
@@ -99,6 +98,15 @@ pub(crate) fn edit(
     Ok(Decision::new(event.into_iter().collect(), Edited { eviction: None }))
 }
 
+/// What of the settings makes a difference; `None` where nothing does.
+fn configure(state: &AgentState, by: Actor, settings: &Settings) -> Option<AgentEvent> {
+    let policy = settings.policy.filter(|policy| *policy != state.policy());
+    let self_service = settings.self_service.filter(|on| *on != state.configures_itself());
+    let profile = state.profile().difference(&settings.profile);
+    let changes = policy.is_some() || self_service.is_some() || !profile.is_empty();
+    changes.then_some(AgentEvent::AgentConfigured(AgentConfigured { by, policy, self_service, profile }))
+}
+
 /// Who may change the agent: the operator, its owner, and itself where its owner lets it (ASP-3, ASP-102). To
 /// anybody else it is not there.
 fn permit(state: &AgentState, authority_holds: bool, command: &EditAgent) -> Result<(), Rejection> {
@@ -118,7 +126,7 @@ fn permit(state: &AgentState, authority_holds: bool, command: &EditAgent) -> Res
         return Err(Rejection::NotFound);
     }
     let owners_alone = match &command.edit {
-        AgentEdit::Configure { self_service, .. } => self_service.is_some(),
+        AgentEdit::Configure(settings) => settings.self_service.is_some(),
         AgentEdit::RotateToken(_) | AgentEdit::Delete => true,
         AgentEdit::Allow(_) | AgentEdit::Disallow(_) | AgentEdit::Block(_) | AgentEdit::Unblock(_) => false,
     };

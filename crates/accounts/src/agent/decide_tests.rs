@@ -3,9 +3,12 @@
 use plenary_kernel::{AllowEntry, Stamp, TimestampMs, Version};
 
 use super::{
-    command::{AgentEdit, EditAgent, EditFacts, Edited, Eviction, RegisterAgent, RegisterFacts, Registered},
+    command::{
+        AgentEdit, EditAgent, EditFacts, Edited, Eviction, RegisterAgent, RegisterFacts, Registered, Settings,
+    },
     decide::{edit, register},
     event::AgentEvent,
+    profile::{Profile, ProfileChange, Visibility},
     state::AgentState,
 };
 use crate::{
@@ -37,7 +40,14 @@ fn registering(by: &str) -> RegisterAgent {
         allowlist: entries(&["@b.c", "@a.*", "@b.c"]),
         self_service: false,
         token: TokenDigest::of("pla"),
+        profile: ProfileChange::default(),
     }
+}
+
+fn said(display_name: &str, description: &str, card_body: &str) -> ProfileChange {
+    let [display_name, description, card_body] =
+        [display_name, description, card_body].map(|t| Some(t.to_owned()));
+    ProfileChange { display_name, description, card_body, visibility: None }
 }
 
 fn evolved(state: &AgentState, events: &[AgentEvent]) -> AgentState {
@@ -71,12 +81,12 @@ fn by_operator(state: &AgentState, change: AgentEdit) -> Result<(AgentState, usi
 
 fn every_edit() -> Vec<AgentEdit> {
     vec![
-        AgentEdit::Configure { policy: Some(Policy::Open), self_service: None },
+        AgentEdit::Configure(Settings { policy: Some(Policy::Open), ..Settings::default() }),
         AgentEdit::Allow(entries(&["@x.y"])),
         AgentEdit::Disallow("@a.*".parse().unwrap()),
         AgentEdit::Block("@eve.bot".parse().unwrap()),
         AgentEdit::Unblock("@eve.bot".parse().unwrap()),
-        AgentEdit::Configure { policy: None, self_service: Some(true) },
+        AgentEdit::Configure(Settings { self_service: Some(true), ..Settings::default() }),
         AgentEdit::RotateToken(TokenDigest::of("new")),
         AgentEdit::Delete,
     ]
@@ -178,8 +188,12 @@ fn who_is_not_there_or_gone_is_not_found() {
 fn an_edit_without_effect_writes_nothing() {
     let state = nick(false);
     for change in [
-        AgentEdit::Configure { policy: Some(Policy::Allowlist), self_service: Some(false) },
-        AgentEdit::Configure { policy: None, self_service: None },
+        AgentEdit::Configure(Settings {
+            policy: Some(Policy::Allowlist),
+            self_service: Some(false),
+            profile: ProfileChange { visibility: Some(Visibility::Private), ..said("", "", "") },
+        }),
+        AgentEdit::Configure(Settings::default()),
         AgentEdit::Allow(entries(&["@a.*", "@b.c"])),
         AgentEdit::Disallow("@x.y".parse().unwrap()),
         AgentEdit::Unblock("@eve.bot".parse().unwrap()),
@@ -285,4 +299,39 @@ fn a_token_that_somebody_has_is_not_given_out_again() {
     };
     let refused = edit(&nick(false), EditFacts { token_exists: true, ..EDIT }, &stamp(), &command);
     assert_eq!(refused.unwrap_err(), Rejection::TokenExists);
+}
+
+#[test]
+fn a_profile_is_set_part_by_part_and_an_empty_text_removes_one() {
+    let command = RegisterAgent { profile: said("Nick", "", "# Card"), ..registering("operator") };
+    let decision = register(&AgentState::default(), &FACTS, &command).unwrap();
+    let state = evolved(&AgentState::default(), &decision.events);
+    let [display_name, card_body] = ["Nick", "# Card"].map(|text| Some(text.to_owned()));
+    let profile = Profile { display_name, card_body, ..Profile::default() };
+    assert_eq!(*state.profile(), profile);
+    let change = ProfileChange { visibility: Some(Visibility::Public), ..said("Nick", "Says no", "") };
+    let set = |profile| AgentEdit::Configure(Settings { profile, ..Settings::default() });
+    let (state, events) = by_operator(&state, set(change.clone())).unwrap();
+    let expected = Profile {
+        description: Some("Says no".to_owned()),
+        card_body: None,
+        visibility: Visibility::Public,
+        ..profile
+    };
+    assert_eq!((state.profile(), events), (&expected, 1));
+    assert_eq!(by_operator(&state, set(change)).unwrap().1, 0, "said again it changes nothing");
+    let (deleted, _) = by_operator(&state, AgentEdit::Delete).unwrap();
+    assert_eq!(*deleted.profile(), Profile::default());
+}
+
+#[test]
+fn asp_3_an_agent_describes_itself_where_its_owner_lets_it() {
+    let itself = || authority("@nick.bot", "pla");
+    let change = || AgentEdit::Configure(Settings { profile: said("N", "d", "c"), ..Settings::default() });
+    assert_eq!(try_edit(&nick(false), itself(), change()).unwrap_err(), Rejection::Forbidden);
+    assert_eq!(try_edit(&nick(true), itself(), change()).unwrap().1, 1);
+    assert_eq!(
+        try_edit(&nick(true), authority("@nick.other", "pla"), change()).unwrap_err(),
+        Rejection::NotFound
+    );
 }

@@ -1,21 +1,20 @@
 //! What stands on an agent's stream, and its stored form. The forms are frozen: a change of one is a new form,
-//! and the old one is read on.
+//! and the old one is read on. Pure.
 
+use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AgentHandle, AllowEntry};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Actor, Policy, TokenDigest,
-    stored::{read, unknown, written},
-};
+use super::profile::ProfileChange;
+use crate::{Actor, Policy, TokenDigest};
 
 /// An event of an agent. `by` is who caused it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentEvent {
     /// The agent came into being.
     AgentRegistered(AgentRegistered),
-    /// Its gate or its leave to configure itself was set.
+    /// Its gate, its leave to configure itself or its profile was set.
     AgentConfigured(AgentConfigured),
     /// Entries were put on its allowlist.
     EntriesAllowed(Entries),
@@ -44,6 +43,9 @@ pub struct AgentRegistered {
     pub self_service: bool,
     /// The digest of its token.
     pub token: TokenDigest,
+    /// Its profile.
+    #[serde(flatten)]
+    pub profile: ProfileChange,
 }
 
 /// See [`AgentEvent::AgentConfigured`]. What is absent stays as it was.
@@ -57,6 +59,9 @@ pub struct AgentConfigured {
     /// The new leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_service: Option<bool>,
+    /// What changes of its profile.
+    #[serde(flatten)]
+    pub profile: ProfileChange,
 }
 
 /// Entries of an allowlist.
@@ -132,8 +137,8 @@ impl AgentEvent {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::stored::golden::{assert_written, stored};
+    use super::{super::profile::Visibility, *};
+    use crate::golden::{assert_written, stored};
 
     const OLD: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
     const NEW: &str = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb";
@@ -150,6 +155,7 @@ mod tests {
             allowlist: entries(),
             self_service: true,
             token: old,
+            profile: ProfileChange::default(),
         };
         let forms = [
             (
@@ -164,6 +170,7 @@ mod tests {
                     by: Actor::Agent("@nick.bot".parse().unwrap()),
                     policy: Some(Policy::Open),
                     self_service: None,
+                    profile: ProfileChange::default(),
                 }),
                 "AgentConfigured",
                 r#"{"by":"@nick.bot","policy":"open"}"#.to_owned(),
@@ -197,6 +204,47 @@ mod tests {
                 AgentEvent::AgentDeleted(AgentDeleted { by, token: Some(old) }),
                 "AgentDeleted",
                 format!(r#"{{"by":"operator","token":"{OLD}"}}"#),
+            ),
+        ];
+        for (event, kind, envelope) in forms {
+            assert_written(&event.encode(), kind, &envelope);
+            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+        }
+    }
+
+    #[test]
+    fn the_stored_forms_of_a_profile_are_frozen() {
+        let described = ProfileChange {
+            display_name: Some("Nick".to_owned()),
+            description: Some(String::new()),
+            card_body: Some("# Nick\n".to_owned()),
+            visibility: Some(Visibility::Public),
+        };
+        let forms = [
+            (
+                AgentEvent::AgentConfigured(AgentConfigured {
+                    by: Actor::Operator,
+                    policy: None,
+                    self_service: None,
+                    profile: described.clone(),
+                }),
+                "AgentConfigured",
+                r##"{"by":"operator","display_name":"Nick","description":"","card_body":"# Nick\n","visibility":"public"}"##
+                    .to_owned(),
+            ),
+            (
+                AgentEvent::AgentRegistered(AgentRegistered {
+                    by: Actor::Owner("nick".parse().unwrap()),
+                    policy: Policy::Allowlist,
+                    allowlist: Vec::new(),
+                    self_service: true,
+                    token: TokenDigest::of("secret"),
+                    profile: described,
+                }),
+                "AgentRegistered",
+                format!(
+                    r##"{{"by":"~nick","policy":"allowlist","allowlist":[],"self_service":true,"token":"{OLD}","display_name":"Nick","description":"","card_body":"# Nick\n","visibility":"public"}}"##
+                ),
             ),
         ];
         for (event, kind, envelope) in forms {

@@ -1,4 +1,4 @@
-//! An agent: the fold of its stream.
+//! An agent: the fold of its stream. Pure.
 //! Must not know: other agents' states, or what a command may do.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs, Version};
 use serde::{Deserialize, Serialize};
 
-use super::event::AgentEvent;
+use super::{event::AgentEvent, profile::Profile};
 use crate::{Policy, TokenDigest};
 
 /// When an agent was blocked, and which event of the blocker's stream did it.
@@ -28,6 +28,7 @@ pub struct AgentState {
     blocks: BTreeMap<AgentHandle, BlockedSince>,
     self_service: bool,
     token: Option<TokenDigest>,
+    profile: Profile,
 }
 
 impl AgentState {
@@ -76,6 +77,11 @@ impl AgentState {
     pub fn configures_itself(&self) -> bool {
         self.self_service
     }
+    /// What it says of itself.
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
     /// When it was made.
     #[must_use]
     pub fn created_at(&self) -> Option<TimestampMs> {
@@ -98,10 +104,12 @@ impl AgentState {
                     token: Some(event.token),
                     ..Self::default()
                 };
+                self.profile.evolve(&event.profile);
             }
             AgentEvent::AgentConfigured(event) => {
                 self.policy = event.policy.unwrap_or(self.policy);
                 self.self_service = event.self_service.unwrap_or(self.self_service);
+                self.profile.evolve(&event.profile);
             }
             AgentEvent::EntriesAllowed(event) => self.allowlist.extend(event.entries.iter().cloned()),
             AgentEvent::EntriesDisallowed(event) => {
@@ -117,7 +125,9 @@ impl AgentState {
             }
             AgentEvent::TokenRotated(event) => self.token = Some(event.new),
             AgentEvent::AgentDeleted(_) => {
-                *self = Self { created_at: self.created_at, deleted: true, ..Self::default() };
+                // Whom it blocked stays blocked where its word still counts: at channels that it began.
+                let blocks = std::mem::take(&mut self.blocks);
+                *self = Self { created_at: self.created_at, deleted: true, blocks, ..Self::default() };
             }
         }
     }

@@ -22,6 +22,7 @@ fn agent(handle: &str, self_service: bool, further: &[AgentEvent]) -> Known {
         allowlist: Vec::new(),
         self_service,
         token: TokenDigest::of(handle),
+        profile: crate::agent::profile::ProfileChange::default(),
     });
     for event in [registered].iter().chain(further) {
         state.evolve(Version(1), TimestampMs(1), event);

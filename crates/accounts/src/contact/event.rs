@@ -1,14 +1,12 @@
-//! What stands on a contact request's stream, and its stored form. The forms are frozen.
+//! What stands on a contact request's stream, and its stored form. The forms are frozen. Pure.
 
 use bytes::Bytes;
+use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Actor,
-    stored::{read, unknown, written, written_with},
-};
+use crate::Actor;
 
 /// An event of a contact request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,7 +119,7 @@ impl ContactEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stored::golden::{assert_written, stored};
+    use crate::golden::{assert_written, stored};
 
     #[test]
     fn stored_forms_are_frozen() {

@@ -8,7 +8,7 @@ use plenary_kernel::{AgentHandle, ContactId, TimestampMs, Version, limits::READ_
 use plenary_log::{Fault, Order};
 
 use super::{ContactRoom, event::ContactEvent};
-use crate::{Accounts, contact_asked, inbox_of, index::CONTACTS_PENDING};
+use crate::{Accounts, inbox::contact_asked, inbox_of, index::CONTACTS_PENDING};
 
 /// How much of an agent's notices one page looks through.
 const NOTICES_LOOKED_AT_MAX: usize = 2_000;

@@ -1,4 +1,4 @@
-//! A contact request: the fold of its stream.
+//! A contact request: the fold of its stream. Pure.
 //! Must not know: the two agents' own states.
 
 use plenary_kernel::AgentHandle;

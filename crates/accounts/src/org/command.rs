@@ -1,4 +1,4 @@
-//! What can be asked of an organisation's stream.
+//! What can be asked of an organisation's stream. Pure.
 //! Must not know: who may ask it; the decider does.
 
 use std::collections::BTreeSet;

@@ -1,14 +1,12 @@
-//! What stands on an organisation's stream, and its stored form. The forms are frozen.
+//! What stands on an organisation's stream, and its stored form. The forms are frozen. Pure.
 
+use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::SovereignHandle;
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use super::state::Role;
-use crate::{
-    Actor,
-    stored::{read, unknown, written},
-};
+use crate::Actor;
 
 /// An event of an organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +70,7 @@ impl OrgEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stored::golden::{assert_written, stored};
+    use crate::golden::{assert_written, stored};
 
     #[test]
     fn stored_forms_are_frozen() {

@@ -1,4 +1,4 @@
-//! An organisation: the fold of its stream.
+//! An organisation: the fold of its stream. Pure.
 //! Must not know: what a role is good for; each protocol decides that.
 
 use std::{

@@ -1,4 +1,4 @@
-//! What can be asked of an owner's stream.
+//! What can be asked of an owner's stream. Pure.
 //! Must not know: who may ask it; the decider does.
 
 use plenary_kernel::OwnerName;

@@ -1,12 +1,10 @@
-//! What stands on an owner's stream, and its stored form. The forms are frozen.
+//! What stands on an owner's stream, and its stored form. The forms are frozen. Pure.
 
+use plenary_engine::stored::{read, unknown, written};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Actor, TokenDigest,
-    stored::{read, unknown, written},
-};
+use crate::{Actor, TokenDigest};
 
 /// An event of an owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +59,7 @@ impl OwnerEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stored::golden::{assert_written, stored};
+    use crate::golden::{assert_written, stored};
 
     #[test]
     fn stored_forms_are_frozen() {

@@ -1,4 +1,4 @@
-//! An owner: the fold of its stream.
+//! An owner: the fold of its stream. Pure.
 //! Must not know: its agents.
 
 use plenary_kernel::TimestampMs;

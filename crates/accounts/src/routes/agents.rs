@@ -14,14 +14,14 @@ use super::request::{OnePath, PageQuery, PageSent, one, page};
 use crate::{
     Accounts, Caller, Known, Principal, Token, TokenKind, Who,
     agent::{
-        command::{AgentEdit, EditAgent, RegisterAgent},
+        command::{AgentEdit, EditAgent, RegisterAgent, Settings},
         list_key, listed,
     },
     answer::Refused,
     fields::Fields,
     index::AGENTS,
-    limits::{LIST_ENTRIES_MAX, LIST_PAGE_MAX},
-    wire::{AgentChanges, AgentMade, AgentPage, AgentView, NewAgent, TokenView},
+    limits::{LIST_CARD_BYTES_MAX, LIST_ENTRIES_MAX, LIST_PAGE_MAX},
+    wire::{AgentChanges, AgentMade, AgentPage, AgentView, NewAgent},
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -45,6 +45,7 @@ where
                 .request::<NewAgent>()
                 .reply::<AgentMade>()
                 .errors(Class::Malformed, super::BAD_AGENT)
+                .errors(Class::Malformed, super::BAD_PROFILE)
                 .errors(Class::Conflict, &["agent_exists", "token_exists", "too_many_agents"]),
             create,
         ),
@@ -62,14 +63,15 @@ where
                 "agent.update",
                 Method::PATCH,
                 ONE,
-                "Sets an agent's policy or its leave to configure itself",
+                "Sets an agent's policy, its leave to configure itself, or its profile",
             )
             .request::<AgentChanges>()
             .reply::<AgentView>()
             .errors(
                 Class::Malformed,
                 &["invalid_json", "invalid_body", "invalid_policy", "invalid_self_service"],
-            ),
+            )
+            .errors(Class::Malformed, super::BAD_PROFILE),
             update,
         ),
         Operation::new(
@@ -84,7 +86,8 @@ where
                 "/_admin/agents/{handle}/rotate-token",
                 "Gives an agent a new token; the old one is dead at once, and its connections close",
             )
-            .reply::<TokenView>(),
+            .reply::<AgentMade>()
+            .answers_page(),
             rotate_token,
         ),
     ]
@@ -140,15 +143,10 @@ async fn create(
         allowlist: new.allowlist.unwrap_or_default(),
         self_service: new.self_service.unwrap_or_default(),
         token: token.digest(),
+        profile: new.profile,
     };
     let known = accounts.register_agent(command).await?;
-    let made = AgentMade {
-        handle: known.handle,
-        token: token.expose().to_owned(),
-        policy: known.state.policy(),
-        allowlist: known.state.allowlist().clone(),
-    };
-    Ok((StatusCode::CREATED, Json(made)))
+    Ok((StatusCode::CREATED, Json(AgentMade::new(known, &token))))
 }
 
 async fn list(
@@ -165,10 +163,10 @@ async fn list(
     let after = page.after.as_ref().map(|handle| list_key(handle.as_str()));
     let log = accounts.log();
     let rows = log.read_index(AGENTS, &prefix, after.as_deref(), page.limit + 1, Order::Ascending).await?;
-    let (mut agents, mut entries, mut next_cursor) = (Vec::new(), 0, None);
+    let (mut agents, mut entries, mut cards, mut next_cursor) = (Vec::new(), 0, 0, None);
     let mut last = None;
     for row in rows {
-        if agents.len() == page.limit || entries >= LIST_ENTRIES_MAX {
+        if agents.len() == page.limit || entries >= LIST_ENTRIES_MAX || cards >= LIST_CARD_BYTES_MAX {
             next_cursor = last;
             break;
         }
@@ -177,6 +175,7 @@ async fn list(
         // Deleted, and the index is a moment behind.
         if known.state.is_live() {
             entries += known.state.allowlist().len();
+            cards += known.state.profile().card_body.as_ref().map_or(0, String::len);
             agents.push(AgentView::from(&known));
         }
     }
@@ -200,8 +199,8 @@ async fn update(
 ) -> Result<Json<AgentView>, Refused> {
     let body = body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
-    let AgentChanges { policy, self_service } = AgentChanges::read(&Fields::of(&body)?)?;
-    let change = AgentEdit::Configure { policy, self_service };
+    let AgentChanges { policy, self_service, profile } = AgentChanges::read(&Fields::of(&body)?)?;
+    let change = AgentEdit::Configure(Settings { policy, self_service, profile });
     let known = edit(&accounts, principal, known.handle, change).await?;
     Ok(Json(AgentView::from(&known)))
 }
@@ -221,10 +220,10 @@ async fn rotate_token(
     Caller(principal): Caller,
     path: OnePath,
     Received(body): Received,
-) -> Result<Json<TokenView>, Refused> {
+) -> Result<Json<AgentMade>, Refused> {
     body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
     let token = Token::random(TokenKind::Agent);
-    edit(&accounts, principal, known.handle, AgentEdit::RotateToken(token.digest())).await?;
-    Ok(Json(TokenView { token: token.expose().to_owned() }))
+    let known = edit(&accounts, principal, known.handle, AgentEdit::RotateToken(token.digest())).await?;
+    Ok(Json(AgentMade::new(known, &token)))
 }

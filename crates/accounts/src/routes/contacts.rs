@@ -72,6 +72,7 @@ where
         Operation::new(
             OperationDoc::new("auth.ticket", Method::POST, "/auth/ticket", "Trades the token for a ticket")
                 .no_tool("agent_subscribe trades the token in")
+                .without_key()
                 .description("For browsers, which can't send a header with a WebSocket: single use, 30 s.")
                 .auth(Auth::Agent)
                 .reply::<TicketMade>()

@@ -16,10 +16,13 @@ use super::{
 };
 use crate::{
     Accounts, AgentCaller, Known, Rejection,
-    agent::command::{AgentEdit, EditAgent},
+    agent::command::{AgentEdit, EditAgent, Settings},
     answer::Refused,
     fields::Fields,
-    wire::{AgentView, BlockPage, BlockView, EntriesView, NewBlock, NewEntries, OwnChanges, Unblocked},
+    wire::{
+        AgentView, BlockPage, BlockView, EntriesView, Listing, NewBlock, NewEntries, OwnChanges, OwnView,
+        Unblocked,
+    },
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -54,12 +57,13 @@ where
     const ME: &str = "/agents/me";
     const LIST: &str = "/agents/me/allowlist";
     vec![
-        Operation::new(read("me.get", ME, "Shows the agent to itself").reply::<AgentView>(), get),
+        Operation::new(read("me.get", ME, "Shows the agent to itself").reply::<OwnView>(), get),
         Operation::new(
-            write("me.update", Method::PATCH, ME, "Sets the agent's own policy")
+            write("me.update", Method::PATCH, ME, "Sets the agent's own policy and profile")
                 .request::<OwnChanges>()
-                .reply::<AgentView>()
-                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy"]),
+                .reply::<OwnView>()
+                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy"])
+                .errors(Class::Malformed, super::BAD_PROFILE),
             update,
         ),
         Operation::new(
@@ -149,20 +153,25 @@ fn last<T: std::str::FromStr<Err = Malformed>>(
     text.parse().map_err(|wrong| Refusal::malformed(code, format!("The path's last part: {wrong}.")))
 }
 
-async fn get(State(accounts): State<Accounts>, caller: AgentCaller) -> Result<Json<AgentView>, Refused> {
-    Ok(Json(AgentView::from(&accounts.fresh_agent(&caller.handle).await?)))
+fn seen(accounts: &Accounts, known: &Known) -> OwnView {
+    OwnView { agent: AgentView::from(known), listing: Listing::new(known, accounts.is_online(&known.handle)) }
+}
+
+async fn get(State(accounts): State<Accounts>, caller: AgentCaller) -> Result<Json<OwnView>, Refused> {
+    Ok(Json(seen(&accounts, &accounts.fresh_agent(&caller.handle).await?)))
 }
 
 async fn update(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
     Received(body): Received,
-) -> Result<Json<AgentView>, Refused> {
+) -> Result<Json<OwnView>, Refused> {
     let body = body?;
     writer(&accounts, &caller).await?;
-    let OwnChanges { policy } = OwnChanges::read(&Fields::of(&body)?)?;
-    let change = AgentEdit::Configure { policy: Some(policy), self_service: None };
-    Ok(Json(AgentView::from(&edit(&accounts, caller, change).await?)))
+    let OwnChanges { policy, profile } = OwnChanges::read(&Fields::of(&body)?)?;
+    let change = AgentEdit::Configure(Settings { policy, self_service: None, profile });
+    let known = edit(&accounts, caller, change).await?;
+    Ok(Json(seen(&accounts, &known)))
 }
 
 async fn allowlist(

@@ -107,7 +107,13 @@ async fn list(
         let owner =
             row.key.parse().map_err(|_| plenary_log::Fault::Corrupt(format!("{} in {OWNERS}", row.key)))?;
         let known = accounts.owner(&owner).await?;
-        owners.push(OwnerView { owner, created_at: known.state.created_at().unwrap_or_default().0 });
+        let used = accounts.log().read_usage(owner.as_str()).await?;
+        owners.push(OwnerView {
+            owner,
+            created_at: known.state.created_at().unwrap_or_default().0,
+            stored_bytes: used.bytes,
+            stored_events: used.events,
+        });
     }
     Ok(Json(OwnerPage { owners, next_cursor }))
 }

@@ -10,7 +10,7 @@ use axum::{
 use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, limits::READ_ROWS_MAX};
-use plenary_log::Order;
+use plenary_log::{Fault, Order};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -56,7 +56,7 @@ struct ReachableQuery {
 
 /// Where a page ended: behind an agent that was named, and so many that were not.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-struct Place {
+pub(super) struct Place {
     behind: Option<AgentHandle>,
     skip: usize,
 }
@@ -129,37 +129,51 @@ async fn reachable(
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
     let wanted = query.wanted()?;
     let me = accounts.fresh_agent(&caller.handle).await?;
-    let (mut agents, mut place, mut looked) = (Vec::new(), wanted.place, 0);
-    let mut skip = place.skip;
+    let Wanted { query, prefix, limit, place } = wanted;
+    let is_asked = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);
+    let show = |known: &Known| may_contact(&me, known).then(|| shown(&me, known));
+    let (agents, next) = look_through(&accounts, &prefix, place, limit, is_asked, show).await?;
+    Ok(Json(ReachablePage { agents, next_cursor: next.map(|place| place.to_string()) }))
+}
+
+/// A page of what is to be shown of the agents that are asked for, by handle, and where the next page begins.
+pub(super) async fn look_through<T>(
+    accounts: &Accounts,
+    prefix: &str,
+    mut place: Place,
+    limit: usize,
+    is_asked: impl Fn(&AgentHandle) -> bool,
+    show: impl Fn(&Known) -> Option<T>,
+) -> Result<(Vec<T>, Option<Place>), Fault> {
+    let (mut page, mut looked, mut skip) = (Vec::new(), 0, place.skip);
     let mut after = place.behind.as_ref().map(|handle| list_key(handle.as_str()));
     loop {
         let rows = accounts
             .log()
-            .read_index(AGENTS, &wanted.prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+            .read_index(AGENTS, prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
             .await?;
         for row in &rows {
             if skip > 0 {
                 skip -= 1;
                 continue;
             }
-            if agents.len() == wanted.limit || looked == AGENTS_LOOKED_AT_MAX {
-                return Ok(Json(ReachablePage { agents, next_cursor: Some(place.to_string()) }));
+            if page.len() == limit || looked == AGENTS_LOOKED_AT_MAX {
+                return Ok((page, Some(place)));
             }
             looked += 1;
             place.skip += 1;
             let handle = listed(&row.key)?;
-            if handle == me.handle || !handle.as_str().contains(&wanted.query) {
+            if !is_asked(&handle) {
                 continue;
             }
-            let known = accounts.agent(&handle).await?;
-            if may_contact(&me, &known) {
-                agents.push(shown(&me, &known));
+            if let Some(shown) = show(&accounts.agent(&handle).await?) {
+                page.push(shown);
                 place = Place { behind: Some(handle), skip: 0 };
             }
         }
         match rows.last() {
             Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-            _ => return Ok(Json(ReachablePage { agents, next_cursor: None })),
+            _ => return Ok((page, None)),
         }
     }
 }

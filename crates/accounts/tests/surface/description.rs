@@ -52,6 +52,7 @@ fn every_path_of_the_plan_is_described() {
         "POST /contacts/{id}/accept",
         "POST /contacts/{id}/decline",
         "POST /auth/ticket",
+        "GET /usage",
     ] {
         assert!(served.contains(planned), "{planned} is not served");
     }
@@ -63,7 +64,10 @@ fn bodies_are_described_as_they_are_read() {
     let schema = |name: &str| described["components"]["schemas"][name].clone();
     let members =
         |name: &str| schema(name)["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(members("NewAgent"), ["allowlist", "handle", "policy", "self_service", "token"]);
+    let profile = ["card_body", "description", "display_name", "visibility"];
+    let mut of_agents = [&["allowlist", "handle", "policy", "self_service", "token"][..], &profile].concat();
+    of_agents.sort_unstable();
+    assert_eq!(members("NewAgent"), of_agents);
     assert_eq!(schema("NewAgent")["required"], serde_json::json!(["handle"]));
     assert_eq!(members("NewContact"), ["message", "to"]);
     let policies = schema("Policy")["oneOf"].as_array().unwrap().clone();

@@ -23,6 +23,7 @@ fn register(handle: &str, token: &str) -> RegisterAgent {
         allowlist: Vec::new(),
         self_service: false,
         token: TokenDigest::of(token),
+        profile: plenary_accounts::ProfileChange::default(),
     }
 }
 

@@ -17,7 +17,13 @@ fn keys(value: &Value) -> Vec<&str> {
 async fn asp_6_an_agent_is_made_closed_and_its_token_shown_once() {
     let house = House::new();
     let made = house.post(OPERATOR, "/_admin/agents", r#"{"handle":"@alice.bot","odd":1}"#).await.ok(201);
-    assert_eq!(keys(&made), ["allowlist", "handle", "policy", "token"]);
+    let profile = ["card_body", "description", "display_name", "visibility"];
+    let with_profile = |others: &[&'static str]| {
+        let mut keys = [others, &profile].concat();
+        keys.sort_unstable();
+        keys
+    };
+    assert_eq!(keys(&made), with_profile(&["allowlist", "handle", "policy", "token"]));
     assert_eq!((&made["policy"], &made["allowlist"]), (&json!("allowlist"), &json!([])));
     let token = made["token"].as_str().unwrap();
     assert!(token.starts_with("pla_") && token.len() == 4 + 64);
@@ -27,7 +33,7 @@ async fn asp_6_an_agent_is_made_closed_and_its_token_shown_once() {
         assert!(!answer.body.contains("pla_"), "{answer:?}");
     }
     let shown = house.get(OPERATOR, "/_admin/agents/%40alice.bot").await.ok(200);
-    assert_eq!(keys(&shown), ["allowlist", "created_at", "handle", "policy", "self_service"]);
+    assert_eq!(keys(&shown), with_profile(&["allowlist", "created_at", "handle", "policy", "self_service"]));
     assert_eq!(shown["self_service"], false);
 }
 
@@ -199,6 +205,7 @@ async fn a_page_of_agents_with_long_allowlists_ends_early() {
             allowlist: entries.collect(),
             self_service: false,
             token: Token::random(TokenKind::Agent).digest(),
+            profile: plenary_accounts::ProfileChange::default(),
         };
         house.accounts.register_agent(command).await.unwrap();
     }

@@ -19,7 +19,7 @@ use crate::{
     RECENT_EVENTS_MAX, RECENT_OCTETS_MAX,
     caller::Asking,
     reading::Wanted,
-    refusals::Refused,
+    refusals::{self, Refused},
     view::{Format, Seen, View},
     wire::{Channel, Event, Presence, url},
 };
@@ -105,7 +105,7 @@ impl Surface {
     /// The payload alone, as it was sent (CH-23).
     async fn newest(&self, found: &Found, version: Version, kind: &'static str) -> Answer {
         let event = self.channels.event_at(&found.id, version).await?;
-        let event = event.ok_or_else(|| Refused::none_yet(kind))?;
+        let event = event.ok_or_else(|| refusals::none_yet(kind))?;
         Ok(json(event.payload.get().to_owned()))
     }
 

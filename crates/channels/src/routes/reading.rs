@@ -10,11 +10,12 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use plenary_accounts::{CannotWatch, live};
+use plenary_accounts::Follower;
 use plenary_edge::Operation;
 use plenary_engine::Room;
 use plenary_kernel::{Class, Version};
 use plenary_log::PageSize;
+use plenary_room::{CannotWatch, live};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -24,8 +25,7 @@ use crate::{
     key::LinkKey,
     live::{Live, Start},
     reading::{Next, Wanted},
-    refusals::Refused,
-    request,
+    refusals, request,
     room::ChannelRoom,
     wire::{Channel, Event, url},
 };
@@ -210,11 +210,14 @@ async fn watch(
     let stream = ChannelRoom::stream(channel.as_str());
     let watchers = &surface.channels.0.watchers;
     let creator = found.state.creator().cloned();
-    let watching =
-        watchers.watch_trusted(&stream, asking.principal.as_ref(), creator, asking.watcher.clone());
+    let watching = watchers.watch(
+        &stream,
+        Follower::new(asking.principal.as_ref()).trusting(creator),
+        asking.watcher.clone(),
+    );
     let watch = watching.map_err(|why| match why {
-        CannotWatch::TooMany => Refused::too_many_streams(),
-        CannotWatch::Stopping => Refused::stopping(),
+        CannotWatch::TooMany => refusals::too_many_streams(),
+        CannotWatch::Stopping => refusals::stopping(),
     })?;
     let (_, head) = surface.channels.fresh(&channel).await?;
     let at = match after {

@@ -24,7 +24,7 @@ use crate::{
     id::ChannelId,
     key::LinkKey,
     lint::lint,
-    refusals::Refused,
+    refusals::{self, Refused},
     request::{self, AppendRequest, CreateRequest, Fields},
     state::Created,
     told::Told,
@@ -155,6 +155,8 @@ async fn append(
         .and_then(|query| request::switch(query.validate.as_deref(), false, "invalid_validate", "validate"));
     let is_dry = options.as_ref().is_ok_and(|validate| *validate);
     if is_dry {
+        // Nothing is stored under the key, and a wrong one is a wrong request all the same.
+        let draft = request::key(String::new(), &headers, bytes).and(draft);
         return validate(&surface, &asking, &id, draft).await;
     }
     let id = surface.to_write(&asking, &id).await?;
@@ -234,7 +236,7 @@ async fn close(
     let asked = surface.channels.ask(&id, CloseChannel { caller: asking.caller() }, key.as_ref()).await;
     let done = surface.known(&asking, &id, asked).await?;
     let (state, _) = surface.channels.fresh(&id).await?;
-    let created = state.created.as_ref().ok_or_else(Refused::no_such_channel)?;
+    let created = state.created.as_ref().ok_or_else(refusals::no_such_channel)?;
     let (key, closed_at) = (state.key.as_ref(), Some(done.reply.at));
     answer(Json(Channel::new(&asking.base_url, &id, created, key, closed_at)), done.replayed)
 }
@@ -254,7 +256,7 @@ async fn change_key(
     let asked = surface.channels.ask(&id, command, key.as_ref()).await;
     let done = surface.known(&asking, &id, asked).await?;
     let (state, _) = surface.channels.fresh(&id).await?;
-    let created = state.created.as_ref().ok_or_else(Refused::no_such_channel)?;
+    let created = state.created.as_ref().ok_or_else(refusals::no_such_channel)?;
     let channel = Channel::new(&asking.base_url, &id, created, Some(&done.reply.key), state.closed_at);
     answer(Json(channel), done.replayed)
 }

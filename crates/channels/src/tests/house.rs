@@ -9,9 +9,8 @@ use axum::{Router, body::Body};
 use http::{HeaderMap, Request, StatusCode};
 use plenary_accounts::{Accounts, Authority, Policy, TokenDigest, agent::command::RegisterAgent};
 use plenary_edge::{Metrics, Origin, Peer};
-use plenary_engine::Clock;
 use plenary_hub::{Observer, Presence, dispatch};
-use plenary_kernel::{Stamp, TimestampMs};
+use plenary_kernel::{Clock, Stamp, TimestampMs};
 use plenary_log::open_memory;
 use plenary_telemetry::Spans;
 use serde_json::Value;
@@ -46,7 +45,7 @@ pub(super) struct House {
     pub(super) clock: Arc<SetClock>,
     pub(super) channels: Channels,
     /// Where requests come from.
-    pub(super) peer: std::sync::Mutex<Option<std::net::SocketAddr>>,
+    pub(super) peer: parking_lot::Mutex<Option<std::net::SocketAddr>>,
     accounts: Accounts,
     router: Router,
 }
@@ -95,7 +94,7 @@ impl House {
         tokio::spawn(dispatch(opened.feed, Arc::new(Presence::default()), observers));
         let origin = Origin::new("http://127.0.0.1:7420", None, vec!["10.0.0.0/8".parse().unwrap()]);
         let router = routes(channels.clone(), origin, &Metrics::with_spans(spans)).unwrap();
-        Self { clock, channels, peer: std::sync::Mutex::default(), accounts, router }
+        Self { clock, channels, peer: parking_lot::Mutex::default(), accounts, router }
     }
 
     /// An agent whose token is its handle.
@@ -107,6 +106,7 @@ impl House {
             policy: Policy::Open,
             allowlist: Vec::new(),
             self_service: false,
+            profile: plenary_accounts::ProfileChange::default(),
         };
         self.accounts.register_agent(command).await.unwrap();
     }
@@ -124,7 +124,7 @@ impl House {
     ) -> Answer {
         let (method, path) = line.split_once(' ').unwrap();
         let mut request = Request::builder().method(method).uri(path);
-        if let Some(peer) = *self.peer.lock().unwrap() {
+        if let Some(peer) = *self.peer.lock() {
             request = request.extension(Peer(peer));
         }
         if !token.is_empty() {

@@ -106,7 +106,7 @@ async fn ch_36_where_no_token_is_needed_a_wrong_one_is_still_wrong() {
 async fn d_6_misses_are_budgeted_by_address_and_the_loopback_is_nobodys() {
     let house = House::with(Config { open: true, ..Config::default() }, plenary_telemetry::Spans::off());
     house.agent(ANN).await;
-    let come_from = |text: &str| *house.peer.lock().unwrap() = Some(text.parse().unwrap());
+    let come_from = |text: &str| *house.peer.lock() = Some(text.parse().unwrap());
     let (channel, mine) = (house.channel("").await, house.channel(ANN).await);
     come_from("127.0.0.1:9");
     for _ in 0..=MISSES_MAX {
@@ -170,13 +170,19 @@ async fn an_owner_has_so_many_live_streams_and_no_more() {
     let stream =
         <crate::room::ChannelRoom as plenary_engine::Room>::stream(crate::id::ChannelId::as_str(&id));
     let watching: Vec<_> = (0..WATCHERS_PER_OWNER_MAX)
-        .map(|_| house.channels.0.watchers.watch(&stream, None, budget()))
+        .map(|_| house.channels.0.watchers.watch(&stream, plenary_accounts::Follower::new(None), budget()))
         .collect();
     assert!(watching.iter().all(Result::is_ok));
-    assert!(house.channels.0.watchers.watch(&stream, None, budget()).is_err());
+    assert!(
+        house.channels.0.watchers.watch(&stream, plenary_accounts::Follower::new(None), budget()).is_err()
+    );
     drop(watching);
-    assert!(house.channels.0.watchers.watch(&stream, None, budget()).is_ok());
+    assert!(
+        house.channels.0.watchers.watch(&stream, plenary_accounts::Follower::new(None), budget()).is_ok()
+    );
     house.channels.close();
-    assert!(house.channels.0.watchers.watch(&stream, None, budget()).is_err());
+    assert!(
+        house.channels.0.watchers.watch(&stream, plenary_accounts::Follower::new(None), budget()).is_err()
+    );
     house.get(ANN, &format!("/agent-channel/{id}/events/stream")).await.refused(503, "stopping");
 }

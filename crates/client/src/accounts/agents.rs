@@ -17,7 +17,6 @@ pub struct Agent {
     /// Its address.
     pub handle: AgentHandle,
     /// Who may reach it.
-    #[serde(alias = "inbound_policy")]
     pub policy: Policy,
     /// Whom it may reach and be reached by, under policy `allowlist`.
     #[serde(default)]
@@ -28,6 +27,18 @@ pub struct Agent {
     /// When it was made.
     #[serde(default)]
     pub created_at: Option<TimestampMs>,
+    /// Its name for people; its handle where it has none.
+    #[serde(default)]
+    pub display_name: Option<String>,
+    /// What it is for.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Its card, in Markdown.
+    #[serde(default)]
+    pub card_body: Option<String>,
+    /// Who may read its profile.
+    #[serde(default)]
+    pub visibility: Option<String>,
 }
 
 /// The answer of `GET /_admin/agents`.
@@ -90,6 +101,18 @@ pub struct ChangeAgent {
     /// Whether it may change its own trust.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_service: Option<bool>,
+    /// Its name for people; null, `Some(None)`, removes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<Option<String>>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Option<String>>,
+    /// Its card, in Markdown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card_body: Option<Option<String>>,
+    /// Who may read its profile: `private` or `public`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visibility: Option<String>,
 }
 
 /// The answer of `POST …/rotate-token`. The token is shown this once; the old one is dead.

@@ -70,12 +70,15 @@ impl Files {
             self.project_ids.push(ids.project_id.clone());
         }
         if *kind == "package" {
-            let hash = serde_json::json!({
+            let mut hash = serde_json::json!({
                 "project_id": ids.project_id,
                 "package_id": ids.package_id,
                 "content_hash": record.content_hash,
                 "reviews": record.reviews,
             });
+            if let Some(origin) = &record.renamed_from {
+                hash["renamed_from"] = serde_json::json!(origin);
+            }
             self.write(HASHES, &hash.to_string())?;
         }
         Ok(())

@@ -25,6 +25,8 @@ pub(super) struct Record<'a> {
     pub(super) content_hash: Option<String>,
     #[serde(borrow)]
     pub(super) reviews: Option<&'a RawValue>,
+    /// The id that a package had where it came from, where an import gave it its own.
+    pub(super) renamed_from: Option<String>,
     pub(super) cursor: Option<String>,
 }
 
@@ -138,6 +140,14 @@ pub(super) fn enveloped(kind: &str, data: &str, hash: Option<&str>, reviews: Opt
     Bytes::from(line)
 }
 
+/// The line of a package with the id that it had where it came from.
+pub(super) fn renamed(line: &Bytes, from: &str) -> Bytes {
+    let open = line.trim_ascii_end().strip_suffix(b"}").unwrap_or(line);
+    let mut line = String::from_utf8_lossy(open).into_owned();
+    line.push_str(&format!(",\"renamed_from\":{}}}\n", serde_json::json!(from)));
+    Bytes::from(line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +162,14 @@ mod tests {
         assert_eq!(record.data.get(), data);
         let changed = enveloped("package", &data.replace("1.0", "1.5"), Some(&hash), None);
         assert!(Record::read(&changed).unwrap().verify().unwrap_err().to_string().contains("`a`"));
+    }
+
+    #[test]
+    fn where_a_package_was_renamed_from_is_read_as_it_is_written() {
+        let line = renamed(&enveloped("package", "{}", Some("sha256:0"), Some("[]")), "a\"b");
+        let record = Record::read(&line).unwrap();
+        assert_eq!((record.renamed_from.as_deref(), record.data.get()), (Some("a\"b"), "{}"));
+        assert!(line.ends_with(b"}\n"));
     }
 
     #[test]

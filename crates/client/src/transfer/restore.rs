@@ -16,7 +16,7 @@ use super::{
     backup::fault,
     import::{Pieces, send},
     manifest::{BLOBS, FILES, HASHES, MANIFEST, Manifest},
-    record::{Record, end_line, enveloped},
+    record::{Record, end_line, enveloped, renamed},
 };
 use crate::{Client, Error, Result};
 
@@ -27,6 +27,7 @@ struct Beside {
     package_id: String,
     content_hash: Option<String>,
     reviews: Option<Box<RawValue>>,
+    renamed_from: Option<String>,
 }
 
 /// The lines of a file that may be absent.
@@ -111,7 +112,11 @@ impl Backup {
             return Err(wrong(format!("it does not stand beside the package `{}`", ids.package_id)));
         }
         let reviews = beside.reviews.as_deref().map(RawValue::get).filter(|reviews| *reviews != "null");
-        Ok(enveloped("package", data, beside.content_hash.as_deref(), reviews))
+        let line = enveloped("package", data, beside.content_hash.as_deref(), reviews);
+        Ok(match &beside.renamed_from {
+            Some(origin) => renamed(&line, origin),
+            None => line,
+        })
     }
 }
 

@@ -1,14 +1,12 @@
-//! What stands on a project's stream of notes, and its stored form. The form is frozen.
+//! What stands on a project's stream of notes, and its stored form. The form is frozen. Pure.
 //! Must not know: what is told of it.
 
 use bytes::Bytes;
+use plenary_engine::stored::{read, unknown, written_with};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    lifecycle::words,
-    stored::{read, unknown, written},
-};
+use crate::lifecycle::words;
 
 words! {
     /// What happens in a project, by its name on the wire.
@@ -72,7 +70,7 @@ impl ActivityNoted {
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> NewEvent {
-        written("ActivityNoted", self, Bytes::new())
+        written_with("ActivityNoted", self, Bytes::new())
     }
 
     /// Reads a stored note; an unknown kind or form is corrupt.

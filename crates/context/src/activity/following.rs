@@ -3,11 +3,12 @@
 
 use std::{future::Future, pin::Pin};
 
-use plenary_accounts::{Actor, Followed, Looked, Principal};
+use plenary_accounts::{AccountEvent, Actor, Principal, recheck};
 use plenary_engine::Room;
 use plenary_hub::Observer;
 use plenary_kernel::Version;
 use plenary_log::{Fault, StoredEvent, StreamName};
+use plenary_room::{Followed, Looked};
 
 use super::{
     event::{Activity, ActivityNoted},
@@ -85,8 +86,7 @@ impl Context {
             ActivityRoom::CATEGORY => self.watchers().wake(&event.stream, event.version),
             // A role may have gone.
             ProjectRoom::CATEGORY => self.watchers().recheck(&ActivityRoom::stream(event.stream.id())),
-            category if category.starts_with("accounts.") => self.watchers().observe(event),
-            _ => {}
+            _ => AccountEvent::of(event).iter().for_each(|change| recheck(self.watchers(), change)),
         }
     }
 }

@@ -11,7 +11,11 @@ use crate::{
     Context,
     blob::{event::BlobKept, room::BlobRoom},
     document::{Document, with_hash},
-    fact::{document::shown, event::FactEvent, room::FactRoom},
+    fact::{
+        document::shown,
+        event::{FactEvent, FactMerged},
+        room::FactRoom,
+    },
     hash::ContentHash,
     index::FACTS,
     key,
@@ -125,6 +129,8 @@ impl Context {
             FactEvent::FactInvalidated(event) => {
                 (event.by.to_string(), event.valid_from, event.valid_to.micros())
             }
+            FactEvent::FactShortened(event) => (event.by.to_string(), event.valid_from, event.ended.text),
+            FactEvent::FactMerged(event) => return Ok((event.by.to_string(), merged_said(activity, &event))),
         };
         let document = self.ended_fact(id, since).await?;
         Ok((by, Some(format!("\"fact\":{}", shown(&document, Some(&end))))))
@@ -164,6 +170,18 @@ impl Context {
         };
         Ok((by, session.map(|session| format!("\"session\":{}", json!(session)))))
     }
+}
+
+/// A fact of another server, or the one that it outranks.
+fn merged_said(activity: Activity, event: &FactMerged) -> Option<String> {
+    let (document, end) = match event.outranks.as_ref().filter(|_| activity == Activity::FactSuperseded) {
+        Some(outranked) => (outranked.document.as_str(), Some(event.text.as_str())),
+        None => {
+            let document = std::str::from_utf8(&event.document).unwrap_or_default();
+            (document, event.ended.as_ref().map(|ended| ended.text.as_str()))
+        }
+    };
+    Some(format!("\"fact\":{}", shown(document, end)))
 }
 
 /// A package with its hash, as a single read shows it; none where it is not what its hash says (AP-39).

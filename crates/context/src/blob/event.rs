@@ -1,12 +1,11 @@
-//! What stands on a content's stream, and its stored form. The form is frozen.
+//! What stands on a content's stream, and its stored form. The form is frozen. Pure.
 //! Must not know: what follows from it.
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
+use plenary_engine::stored::{read, unknown, written_with};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
-
-use crate::stored::{read, unknown, written};
 
 /// The project has the content. The only event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +20,7 @@ impl BlobKept {
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> NewEvent {
-        written("BlobKept", self, Bytes::new())
+        written_with("BlobKept", self, Bytes::new())
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.

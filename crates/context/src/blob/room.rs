@@ -2,7 +2,7 @@
 //! Must not know: HTTP.
 
 use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{command::KeepBlob, decide, event::BlobKept, state::BlobState};
@@ -10,7 +10,7 @@ use crate::{
     Context,
     activity::{event::Activity, room::note},
     index::BLOBS,
-    project::decide::InProject,
+    project::decide::{InProject, owner_of},
     rejection::Rejection,
 };
 
@@ -33,6 +33,12 @@ impl Room for BlobRoom {
     fn evolve(state: &mut BlobState, _: Version, _: TimestampMs, _: &BlobKept) {
         state.is_kept = true;
     }
+    fn payer(_: &BlobState, event: &BlobKept) -> Option<OwnerName> {
+        owner_of(&event.by)
+    }
+    fn content_bytes(event: &BlobKept) -> u64 {
+        event.octets
+    }
     fn follow(id: &str, version: Version, _: &BlobKept) -> Vec<(StreamName, NewEvent)> {
         vec![note(Activity::BlobKept, id, version, None)]
     }
@@ -50,6 +56,7 @@ pub(crate) struct Keeping<'a> {
 }
 
 impl Command<BlobRoom> for Keeping<'_> {
+    const NAME: &'static str = "keep";
     type Reply = bool;
     type Rejection = Rejection;
     type Facts = InProject;

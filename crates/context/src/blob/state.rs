@@ -1,4 +1,4 @@
-//! A content of a project: the fold of its stream.
+//! A content of a project: the fold of its stream. Pure.
 //! Must not know: its octets.
 
 use serde::{Deserialize, Serialize};

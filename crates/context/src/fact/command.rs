@@ -1,4 +1,4 @@
-//! What can be asked of a fact's stream.
+//! What can be asked of a fact's stream. Pure.
 //! Must not know: who may ask it.
 
 use plenary_accounts::Authority;

@@ -1,4 +1,4 @@
-//! Which facts follow each other. Pure: intervals of one subject and predicate never overlap (AP-47, AP-75).
+//! Which facts follow each other: intervals of one subject and predicate never overlap (AP-47, AP-75). Pure.
 //! Must not know: how facts are kept.
 
 use plenary_engine::Decision;

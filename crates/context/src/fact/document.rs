@@ -148,6 +148,12 @@ pub struct Ours<'a> {
     pub asserted_by: &'a str,
 }
 
+/// The id of a kept fact.
+#[must_use]
+pub fn id_of(document: &str) -> Option<String> {
+    serde_json::from_str(Object::parse(document)?.get("fact_id")?).ok()
+}
+
 /// A kept fact as it goes out: with the moment it ended, or null.
 #[must_use]
 pub fn shown(document: &str, valid_to: Option<&str>) -> String {
@@ -180,7 +186,14 @@ mod tests {
             ("confidence", json!(-0.1)),
             ("confidence", json!("1")),
             ("confidence", json!(null)),
+            ("subject", json!(null)),
+            ("predicate", json!(["x"])),
+            ("confidence", json!(true)),
             ("valid_from", json!("2026-04-10")),
+            ("valid_from", json!("2026-04-10T12:00:00")),
+            ("valid_from", json!("2026-04-10T12:00:00+02:00")),
+            ("valid_from", json!("2026-02-30T12:00:00Z")),
+            ("valid_from", json!(1_776_542_400)),
             ("source_package_id", json!(1)),
             ("tags", json!({})),
             ("asserted_by", json!("nick")),
@@ -191,10 +204,16 @@ mod tests {
             assert_eq!(refused(&with(name, value)), name);
         }
         assert_eq!(refused(&with("tags", json!([1]))), "tags[0]");
+        assert_eq!(refused(&with("tags", json!(["x", null]))), "tags[1]");
+        assert_eq!(refused(&with("asserted_by", json!({"type": "agent"}))), "asserted_by.id");
+        let session = json!({"id": "a", "type": "agent", "session_id": 7});
+        assert_eq!(refused(&with("asserted_by", session)), "asserted_by.session_id");
         assert_eq!(refused(&with("asserted_by", json!({"id": "a", "type": "x"}))), "asserted_by.type");
         for (name, value) in [
             ("value", json!("")),
             ("confidence", json!(0)),
+            ("confidence", json!(1)),
+            ("confidence", json!(1e-9)),
             ("valid_from", json!(null)),
             ("asserted_by", json!(null)),
             ("project_id", json!("p")),

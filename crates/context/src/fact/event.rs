@@ -1,15 +1,13 @@
-//! What stands on a fact's stream, and its stored form. The forms are frozen.
+//! What stands on a fact's stream, and its stored form. The forms are frozen. Pure.
 //! Must not know: what follows from it.
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
+use plenary_engine::stored::{read, unknown, written_with};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    moment::Moment,
-    stored::{read, unknown, written},
-};
+use crate::moment::Moment;
 
 /// An event of the facts of one subject and predicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +16,10 @@ pub enum FactEvent {
     FactAsserted(FactAsserted),
     /// The current fact ended, and nothing took its place.
     FactInvalidated(FactInvalidated),
+    /// A fact of another server took its place among those that are here.
+    FactMerged(FactMerged),
+    /// A fact that had ended ends earlier than was known.
+    FactShortened(FactShortened),
 }
 
 /// See [`FactEvent::FactAsserted`].
@@ -52,13 +54,72 @@ pub struct FactInvalidated {
     pub text: Option<String>,
 }
 
+/// See [`FactEvent::FactMerged`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactMerged {
+    /// Who did it.
+    pub by: Actor,
+    /// Since when it holds.
+    pub valid_from: Moment,
+    /// The same as another server wrote it.
+    pub text: String,
+    /// When it ended; absent of the one that is current.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// Whether no fact begins later: then it says what is current.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_last: bool,
+    /// Its id, where another fact that begins at the same moment outranks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outranked: Option<String>,
+    /// The fact that begins at the same moment and that it outranks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outranks: Option<Outranked>,
+    /// The fact, without the moment it ends.
+    #[serde(skip)]
+    pub document: Bytes,
+}
+
+/// The end of a fact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// When.
+    pub at: Moment,
+    /// The same as another server wrote it.
+    pub text: String,
+}
+
+/// A fact that holds at no moment, because another one begins when it does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outranked {
+    /// Its id.
+    pub fact_id: String,
+    /// The fact, without the moment it ends.
+    pub document: String,
+}
+
+/// See [`FactEvent::FactShortened`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactShortened {
+    /// Who did it.
+    pub by: Actor,
+    /// Since when it held.
+    pub valid_from: Moment,
+    /// When it had ended.
+    pub was: Moment,
+    /// When it ends.
+    pub ended: Ended,
+}
+
 impl FactEvent {
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> NewEvent {
         match self {
-            Self::FactAsserted(event) => written("FactAsserted", event, event.document.clone()),
-            Self::FactInvalidated(event) => written("FactInvalidated", event, Bytes::new()),
+            Self::FactAsserted(event) => written_with("FactAsserted", event, event.document.clone()),
+            Self::FactInvalidated(event) => written_with("FactInvalidated", event, Bytes::new()),
+            Self::FactMerged(event) => written_with("FactMerged", event, event.document.clone()),
+            Self::FactShortened(event) => written_with("FactShortened", event, Bytes::new()),
         }
     }
 
@@ -70,6 +131,11 @@ impl FactEvent {
                 Self::FactAsserted(FactAsserted { document: stored.payload.clone(), ..event })
             }
             "FactInvalidated" => Self::FactInvalidated(read(stored)?),
+            "FactMerged" => {
+                let event: FactMerged = read(stored)?;
+                Self::FactMerged(FactMerged { document: stored.payload.clone(), ..event })
+            }
+            "FactShortened" => Self::FactShortened(read(stored)?),
             _ => return unknown(stored),
         })
     }

@@ -3,24 +3,26 @@
 
 use bytes::Bytes;
 use plenary_engine::{Beside, Command, Decision, Facts, Room};
-use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent, StreamName};
 
 use super::{
     command::{AssertFact, InvalidateFact, Source},
     decide::{self, Around, NewFact},
-    document::Asserted,
-    event::FactEvent,
+    document::{Asserted, id_of},
+    event::{FactEvent, FactMerged, Outranked},
     state::FactState,
 };
 use crate::{
     Context,
     activity::{event::Activity, room::note},
-    index::{CURRENT, FACT_TIMES, FACTS, ended},
+    index::{CURRENT, FACT_TIMES, FACTS, beside, ended},
     key,
-    members::Object,
     moment::Moment,
-    project::{decide::InProject, room::made_beside},
+    project::{
+        decide::{InProject, owner_of},
+        room::made_beside,
+    },
     rejection::Rejection,
 };
 
@@ -43,13 +45,24 @@ impl Room for FactRoom {
     fn evolve(state: &mut FactState, _: Version, _: TimestampMs, event: &FactEvent) {
         state.evolve(event);
     }
+    fn payer(_: &FactState, event: &FactEvent) -> Option<OwnerName> {
+        match event {
+            FactEvent::FactAsserted(event) => owner_of(&event.by),
+            FactEvent::FactMerged(event) => owner_of(&event.by),
+            FactEvent::FactInvalidated(_) | FactEvent::FactShortened(_) => None,
+        }
+    }
     fn follow(id: &str, version: Version, event: &FactEvent) -> Vec<(StreamName, NewEvent)> {
         let activities: &[Activity] = match event {
             FactEvent::FactAsserted(event) if event.supersedes.is_some() => {
                 &[Activity::FactSuperseded, Activity::FactAsserted]
             }
             FactEvent::FactAsserted(_) => &[Activity::FactAsserted],
-            FactEvent::FactInvalidated(_) => &[Activity::FactInvalidated],
+            FactEvent::FactMerged(event) if event.outranks.is_some() => {
+                &[Activity::FactSuperseded, Activity::FactAsserted]
+            }
+            FactEvent::FactMerged(_) => &[Activity::FactAsserted],
+            FactEvent::FactInvalidated(_) | FactEvent::FactShortened(_) => &[Activity::FactInvalidated],
         };
         activities.iter().map(|activity| note(*activity, id, version, None)).collect()
     }
@@ -69,21 +82,52 @@ impl Room for FactRoom {
                 ended
                     .into_iter()
                     .chain([put(FACTS, since(event.valid_from)), put(CURRENT, id.to_owned())])
-                    .chain(timed(id, event.valid_from))
+                    .chain(timed(id, event.valid_from.as_str()))
                     .collect()
             }
             FactEvent::FactInvalidated(event) => vec![
                 end(event.valid_from, event.text.clone().unwrap_or_else(|| event.valid_to.micros())),
                 IndexOp::Delete { name: CURRENT, key: id.to_owned() },
             ],
+            FactEvent::FactMerged(event) => merged(id, event),
+            FactEvent::FactShortened(event) => vec![end(event.valid_from, event.ended.text.clone())],
         }
     }
 }
 
+/// What a fact of another server changes.
+fn merged(id: &str, event: &FactMerged) -> Vec<IndexOp> {
+    let put = |name, key, value| IndexOp::Put { name, key, value };
+    let place = |at: String, document: Bytes| {
+        [Some(put(FACTS, key::join(&[id, &at]), document)), timed(id, &at)].into_iter().flatten()
+    };
+    let document = || event.document.clone();
+    if let Some(fact_id) = &event.outranked {
+        return place(beside(event.valid_from, fact_id), document()).collect();
+    }
+    let mut ops = Vec::new();
+    if let Some(Outranked { fact_id, document }) = &event.outranks {
+        ops.extend(place(beside(event.valid_from, fact_id), document.clone().into()));
+    }
+    ops.extend(place(event.valid_from.as_str().to_owned(), document()));
+    let end = ended(&key::join(&[id, event.valid_from.as_str()]));
+    ops.push(match &event.ended {
+        Some(ended) => put(FACTS, end, Bytes::from(ended.text.clone())),
+        None => IndexOp::Delete { name: FACTS, key: end },
+    });
+    if event.is_last {
+        ops.push(match &event.ended {
+            Some(_) => IndexOp::Delete { name: CURRENT, key: id.to_owned() },
+            None => put(CURRENT, id.to_owned(), document()),
+        });
+    }
+    ops
+}
+
 /// The row by which a project's facts are read in the order of time.
-fn timed(id: &str, valid_from: Moment) -> Option<IndexOp> {
+fn timed(id: &str, at: &str) -> Option<IndexOp> {
     let (project, of) = id.split_once('/')?;
-    let key = key::join(&[project, valid_from.as_str(), of]);
+    let key = key::join(&[project, at, of]);
     Some(IndexOp::Put { name: FACT_TIMES, key, value: Bytes::new() })
 }
 
@@ -108,7 +152,7 @@ pub(crate) struct OnFacts<'a, C> {
 impl OnFacts<'_, AssertFact> {
     /// The row of a new fact's id.
     fn claim(&self, fact: &NewFact, since: Moment) -> Option<RowOp> {
-        let id = serde_json::from_str::<String>(Object::parse(&fact.document)?.get("fact_id")?).ok()?;
+        let id = id_of(&fact.document)?;
         let Asserted { subject, predicate, .. } = &self.command.fact;
         let key = key::join(&[&stream_id(self.project, subject, predicate), since.as_str()]);
         Some(RowOp { name: id_row(self.project, &id), expected: None, value: Some(key.into()) })
@@ -116,6 +160,7 @@ impl OnFacts<'_, AssertFact> {
 }
 
 impl Command<FactRoom> for OnFacts<'_, AssertFact> {
+    const NAME: &'static str = "assert";
     type Reply = NewFact;
     type Rejection = Rejection;
     type Facts = Around;
@@ -147,7 +192,7 @@ impl Command<FactRoom> for OnFacts<'_, AssertFact> {
         };
         let asserted = decided.events.iter().filter_map(|event| match event {
             FactEvent::FactAsserted(event) => Some(event.valid_from),
-            FactEvent::FactInvalidated(_) => None,
+            FactEvent::FactInvalidated(_) | FactEvent::FactMerged(_) | FactEvent::FactShortened(_) => None,
         });
         beside.rows.extend(asserted.filter_map(|since| self.claim(&decided.reply, since)));
         beside
@@ -155,6 +200,7 @@ impl Command<FactRoom> for OnFacts<'_, AssertFact> {
 }
 
 impl Command<FactRoom> for OnFacts<'_, InvalidateFact> {
+    const NAME: &'static str = "invalidate";
     type Reply = u64;
     type Rejection = Rejection;
     type Facts = InProject;

@@ -1,11 +1,11 @@
-//! The facts of one subject and predicate, as far as a decision needs them: what is current, and what has ended.
+//! The facts of one subject and predicate, as far as a decision needs them: what is current, and what has ended. Pure.
 //! Must not know: the values.
 
 use plenary_kernel::json::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::event::FactEvent;
+use super::event::{FactEvent, FactMerged};
 use crate::moment::Moment;
 
 /// The facts of one subject and predicate.
@@ -40,14 +40,36 @@ impl FactState {
                 if self.current.is_some() {
                     self.ended = Some(event.valid_from);
                 }
-                let document: Value = serde_json::from_slice(&event.document).unwrap_or_default();
-                let value = value_digest(document["value"].as_str().unwrap_or_default());
-                self.current = Some(Current { valid_from: event.valid_from, value });
+                self.current = Some(Current::of(event.valid_from, &event.document));
             }
             FactEvent::FactInvalidated(event) => {
                 self.current = None;
                 self.ended = Some(event.valid_to);
             }
+            FactEvent::FactMerged(event) => self.merge(event),
+            FactEvent::FactShortened(event) => {
+                if self.ended == Some(event.was) {
+                    self.ended = Some(event.ended.at);
+                }
+            }
         }
+    }
+
+    fn merge(&mut self, event: &FactMerged) {
+        let ended = event.ended.as_ref().map(|ended| ended.at);
+        if event.is_last {
+            self.current = ended.is_none().then(|| Current::of(event.valid_from, &event.document));
+            // What it outranks ends where it begins.
+            self.ended = Some(ended.unwrap_or(event.valid_from));
+        } else if event.outranked.is_none() {
+            self.ended = self.ended.max(ended);
+        }
+    }
+}
+
+impl Current {
+    fn of(valid_from: Moment, document: &[u8]) -> Self {
+        let document: Value = serde_json::from_slice(document).unwrap_or_default();
+        Self { valid_from, value: value_digest(document["value"].as_str().unwrap_or_default()) }
     }
 }

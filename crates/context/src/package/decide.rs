@@ -75,6 +75,7 @@ pub fn deposit(
         parent: head.parent_package_id.clone(),
         asks: head.asks,
         at: None,
+        renamed_from: None,
         raw: package.raw.clone(),
     };
     let reply = Deposited { is_new: true, makes_project, hash: package.hash };

@@ -1,8 +1,9 @@
-//! What stands on a package's stream, and its stored form. The forms are frozen.
+//! What stands on a package's stream, and its stored form. The forms are frozen. Pure.
 //! Must not know: what follows from it.
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
+use plenary_engine::stored::{read, unknown, written_with};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,6 @@ use crate::{
     lifecycle::{ReviewType, Status},
     moment::Moment,
     schema::Creator,
-    stored::{read, unknown, written},
 };
 
 /// An event of a package.
@@ -54,6 +54,9 @@ pub struct PackageDeposited {
     /// When, where that was on another server: then the log's own time is that of the import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Moment>,
+    /// The id that it had where it came from, where an import gave it its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<String>,
     /// The package as it was sent.
     #[serde(skip)]
     pub raw: Bytes,
@@ -90,9 +93,9 @@ impl PackageEvent {
     #[must_use]
     pub fn encode(&self) -> NewEvent {
         match self {
-            Self::PackageDeposited(event) => written("PackageDeposited", event, event.raw.clone()),
-            Self::PackageFlagged(event) => written("PackageFlagged", event, Bytes::new()),
-            Self::PackageReviewed(event) => written("PackageReviewed", event, Bytes::new()),
+            Self::PackageDeposited(event) => written_with("PackageDeposited", event, event.raw.clone()),
+            Self::PackageFlagged(event) => written_with("PackageFlagged", event, Bytes::new()),
+            Self::PackageReviewed(event) => written_with("PackageReviewed", event, Bytes::new()),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plenary_engine::{Beside, Command, Decision, Facts, Room};
-use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Batch, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{
@@ -15,13 +15,16 @@ use super::{
 use crate::{
     Context,
     activity::{event::Activity, room::note},
-    index::{CHILDREN, OF_SESSION, PACKAGE_IDS, PACKAGES, PENDING, QUESTIONS},
+    index::{CHILDREN, OF_SESSION, PACKAGE_IDS, PACKAGES, PENDING, QUESTIONS, RENAMED},
     key,
     lifecycle::Status,
     members::{Object, quoted},
     moment::Moment,
     naming::Home,
-    project::{decide::InProject, room::made_beside},
+    project::{
+        decide::{InProject, owner_of},
+        room::made_beside,
+    },
     rejection::Rejection,
 };
 
@@ -43,6 +46,13 @@ impl Room for PackageRoom {
     }
     fn evolve(state: &mut PackageState, _: Version, _: TimestampMs, event: &PackageEvent) {
         state.evolve(event);
+    }
+    fn payer(_: &PackageState, event: &PackageEvent) -> Option<OwnerName> {
+        match event {
+            PackageEvent::PackageDeposited(event) => owner_of(&event.by),
+            PackageEvent::PackageFlagged(event) => owner_of(&event.by),
+            PackageEvent::PackageReviewed(event) => owner_of(&event.by),
+        }
     }
     fn follow(id: &str, version: Version, event: &PackageEvent) -> Vec<(StreamName, NewEvent)> {
         let (activity, draft_of) = match event {
@@ -95,6 +105,10 @@ fn deposited(project: &str, package: &str, event: &PackageDeposited) -> Vec<Inde
         IndexOp::Put { name: PACKAGE_IDS, key: key::join(&[package, project]), value: Bytes::new() },
     ];
     ops.extend(awaits(project, package, at, event.status));
+    if let Some(origin) = &event.renamed_from {
+        let key = key::join(&[project, &key::part(origin), package]);
+        ops.push(IndexOp::Put { name: RENAMED, key, value: Bytes::from(event.package_id.clone()) });
+    }
     if let Some(parent) = &event.parent {
         ops.push(IndexOp::Put { name: CHILDREN, key: below(parent), value: Bytes::new() });
     }
@@ -130,6 +144,7 @@ pub(crate) struct Depositing<'a> {
 }
 
 impl Command<PackageRoom> for Depositing<'_> {
+    const NAME: &'static str = "deposit";
     type Reply = Deposited;
     type Rejection = Rejection;
     type Facts = InProject;
@@ -165,6 +180,7 @@ pub(crate) struct Moving<'a> {
 }
 
 impl Command<PackageRoom> for Moving<'_> {
+    const NAME: &'static str = "move";
     type Reply = Moved;
     type Rejection = Rejection;
     /// The project, and the package as it was sent.

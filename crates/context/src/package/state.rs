@@ -1,4 +1,4 @@
-//! A package: the fold of its stream, without its content.
+//! A package: the fold of its stream, without its content. Pure.
 //! Must not know: its project.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What can be asked of a project.
+//! What can be asked of a project. Pure.
 //! Must not know: who may ask it.
 
 use plenary_accounts::Authority;

@@ -1,17 +1,15 @@
-//! What stands on a project's stream, and its stored form. The forms are frozen.
+//! What stands on a project's stream, and its stored form. The forms are frozen. Pure.
 //! Must not know: what follows from it.
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
+use plenary_engine::stored::{read, unknown, written_with};
 use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{
-    access::Role,
-    stored::{read, unknown, written},
-};
+use crate::access::Role;
 
 /// An event of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,12 +108,12 @@ impl ProjectEvent {
     #[must_use]
     pub fn encode(&self) -> NewEvent {
         match self {
-            Self::ProjectCreated(event) => written("ProjectCreated", event, Bytes::new()),
-            Self::ProjectDescribed(event) => written("ProjectDescribed", event, Bytes::new()),
-            Self::MemberSet(event) => written("MemberSet", event, Bytes::new()),
-            Self::MemberRemoved(event) => written("MemberRemoved", event, Bytes::new()),
-            Self::ProjectArchived(event) => written("ProjectArchived", event, Bytes::new()),
-            Self::ProjectUnarchived(event) => written("ProjectUnarchived", event, Bytes::new()),
+            Self::ProjectCreated(event) => written_with("ProjectCreated", event, Bytes::new()),
+            Self::ProjectDescribed(event) => written_with("ProjectDescribed", event, Bytes::new()),
+            Self::MemberSet(event) => written_with("MemberSet", event, Bytes::new()),
+            Self::MemberRemoved(event) => written_with("MemberRemoved", event, Bytes::new()),
+            Self::ProjectArchived(event) => written_with("ProjectArchived", event, Bytes::new()),
+            Self::ProjectUnarchived(event) => written_with("ProjectUnarchived", event, Bytes::new()),
         }
     }
 

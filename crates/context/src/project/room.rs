@@ -4,12 +4,12 @@
 use bytes::Bytes;
 use plenary_accounts::Authority;
 use plenary_engine::{Beside, Command, Decision, Facts, LookedUp, Room};
-use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Condition, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{
     command::{CreateProject, EditProject},
-    decide::{self, InProject},
+    decide::{self, InProject, owner_of},
     event::ProjectEvent,
     state::ProjectState,
 };
@@ -40,6 +40,15 @@ impl Room for ProjectRoom {
     }
     fn evolve(state: &mut ProjectState, _: Version, at: TimestampMs, event: &ProjectEvent) {
         state.evolve(at, event);
+    }
+    fn payer(_: &ProjectState, event: &ProjectEvent) -> Option<OwnerName> {
+        match event {
+            ProjectEvent::ProjectCreated(event) => owner_of(&event.by),
+            ProjectEvent::ProjectDescribed(event) => owner_of(&event.by),
+            ProjectEvent::MemberSet(event) => owner_of(&event.by),
+            ProjectEvent::ProjectUnarchived(event) => owner_of(&event.by),
+            ProjectEvent::MemberRemoved(_) | ProjectEvent::ProjectArchived(_) => None,
+        }
     }
     fn follow(id: &str, version: Version, event: &ProjectEvent) -> Vec<(StreamName, NewEvent)> {
         let activity = match event {
@@ -112,8 +121,9 @@ pub(crate) struct OnProject<'a, C> {
 }
 
 macro_rules! on_project {
-    ($command:ty, $decide:path) => {
+    ($name:literal, $command:ty, $decide:path) => {
         impl Command<ProjectRoom> for OnProject<'_, $command> {
+            const NAME: &'static str = $name;
             type Reply = ();
             type Rejection = Rejection;
             /// Whether the bearer's token is still valid.
@@ -138,5 +148,5 @@ macro_rules! on_project {
     };
 }
 
-on_project!(CreateProject, decide::create);
-on_project!(EditProject, decide::edit);
+on_project!("create_project", CreateProject, decide::create);
+on_project!("edit_project", EditProject, decide::edit);

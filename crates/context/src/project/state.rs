@@ -1,4 +1,4 @@
-//! A project: the fold of its stream.
+//! A project: the fold of its stream. Pure.
 //! Must not know: what is in it.
 
 use std::collections::BTreeMap;

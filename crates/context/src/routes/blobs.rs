@@ -34,6 +34,7 @@ fn of_blob(id: &'static str, method: Method, summary: &'static str) -> Operation
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let put_doc = of_blob("context.put_blob", Method::PUT, "Keep the content of a deliverable")
         .no_tool("octets of any kind")
+        .without_key()
         .description(
             "The body is the content itself, of any type. 201 when it is new to the project, 200 when it is not. A \
              content whose SHA-256 is another is refused, and nothing of it is kept.",

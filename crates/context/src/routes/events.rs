@@ -5,10 +5,11 @@ use axum::{
     response::Response,
 };
 use http::{HeaderMap, Method, request::Parts};
-use plenary_accounts::{Authority, CannotWatch, Credentials, Principal, identify, live};
+use plenary_accounts::{Authority, Credentials, Follower, Principal, identify};
 use plenary_edge::Operation;
 use plenary_engine::Room;
 use plenary_kernel::{Class, Version};
+use plenary_room::{CannotWatch, live};
 use schemars::JsonSchema;
 
 use super::{Path, in_project};
@@ -51,9 +52,9 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
 }
 
 /// Who follows.
-struct Follower(Principal);
+struct Reader(Principal);
 
-impl FromRequestParts<Context> for Follower {
+impl FromRequestParts<Context> for Reader {
     type Rejection = Refused;
     async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, Refused> {
         Ok(Self(identify(parts, context.accounts(), Credentials::HeaderOrTicket).await?))
@@ -89,7 +90,7 @@ fn wanted(types: Option<&str>) -> Result<Vec<Activity>, Malformed> {
 
 async fn follow(
     State(context): State<Context>,
-    Follower(principal): Follower,
+    Reader(principal): Reader,
     Path(project_id): Path<String>,
     headers: HeaderMap,
     parameters: Parameters,
@@ -99,7 +100,7 @@ async fn follow(
     let (project, state) = context.readable(&project_id, &by).await?;
     let stream = ActivityRoom::stream(&project);
     // First the place among the watchers, then the look at the log: so nothing falls between them.
-    let watch = context.watchers().watch(&stream, Some(&principal), principal.token);
+    let watch = context.watchers().watch(&stream, Follower::new(Some(&principal)), principal.token);
     let watch = watch.map_err(|why| match why {
         CannotWatch::TooMany => Rejection::TooManyStreams,
         CannotWatch::Stopping => Rejection::Stopping,

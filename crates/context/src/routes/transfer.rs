@@ -67,6 +67,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .errors(Class::Conflict, &["too_many_projects"]);
     let import_doc = doc("context.import", Method::POST, "/v1/import", "Import what was exported")
         .no_tool("whole projects, line by line, for programs")
+        .without_key()
         .description(
             "The body is newline-delimited JSON of any length. Records that are there already are skipped, so that an \
              import can be repeated. For the operator, and for owners within their own projects and names.",

@@ -2,19 +2,14 @@
 //! the log again.
 //! Must not know: the index.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_engine::Room as _;
 use plenary_hub as hub;
 use plenary_kernel::Position;
-use plenary_log::StoredEvent;
-use tokio::{
-    sync::{Notify, watch},
-    time::timeout,
-};
+use plenary_log::{HighWater, StoredEvent};
+use tokio::sync::Notify;
 
 use crate::{limits::SEARCH_RECENT_OCTETS_MAX, package::room::PackageRoom};
 
@@ -26,7 +21,7 @@ pub(super) struct Recent {
     inner: Mutex<Inner>,
     news: Notify,
     /// How far this process has seen the log.
-    seen: watch::Sender<Position>,
+    seen: HighWater,
 }
 
 struct Inner {
@@ -44,13 +39,13 @@ impl Default for Recent {
     fn default() -> Self {
         let events = hub::Recent::new(SEARCH_RECENT_OCTETS_MAX);
         let inner = Mutex::new(Inner { events, indexed: Position(0), is_known: false, leads: false });
-        Self { inner, news: Notify::new(), seen: watch::Sender::default() }
+        Self { inner, news: Notify::new(), seen: HighWater::default() }
     }
 }
 
 impl Recent {
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Takes in committed events, in order and without gaps; whether some are packages'.
@@ -69,17 +64,12 @@ impl Recent {
 
     /// The log is seen up to a place.
     pub(super) fn seen(&self, place: Position) {
-        self.seen.send_if_modified(|seen| {
-            let further = place > *seen;
-            *seen = place.max(*seen);
-            further
-        });
+        self.seen.raise(place);
     }
 
     /// Waits until a place is seen, but not for long: what was committed is seen within milliseconds.
     pub(super) async fn until(&self, place: Position) {
-        let mut seen = self.seen.subscribe();
-        let _as_far_as_it_is = timeout(SEEN_WITHIN, seen.wait_for(|seen| *seen >= place)).await;
+        let _as_far_as_it_is = self.seen.reached(place, SEEN_WITHIN).await;
     }
 
     /// At most `max` packages' events past a place, and how far that reaches; `None` when the log must be read.

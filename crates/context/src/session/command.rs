@@ -1,4 +1,4 @@
-//! What can be asked of a session.
+//! What can be asked of a session. Pure.
 //! Must not know: who may ask it.
 
 use plenary_accounts::Authority;

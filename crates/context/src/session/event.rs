@@ -1,17 +1,14 @@
-//! What stands on a session's stream, and its stored form. The forms are frozen.
+//! What stands on a session's stream, and its stored form. The forms are frozen. Pure.
 //! Must not know: what follows from it.
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
+use plenary_engine::stored::{read, unknown, written_with};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{
-    lifecycle::ActorType,
-    moment::Moment,
-    stored::{read, unknown, written},
-};
+use crate::{lifecycle::ActorType, moment::Moment};
 
 /// An event of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,8 +56,8 @@ impl SessionEvent {
     #[must_use]
     pub fn encode(&self) -> NewEvent {
         match self {
-            Self::SessionStarted(event) => written("SessionStarted", event, Bytes::new()),
-            Self::SessionEnded(event) => written("SessionEnded", event, Bytes::new()),
+            Self::SessionStarted(event) => written_with("SessionStarted", event, Bytes::new()),
+            Self::SessionEnded(event) => written_with("SessionEnded", event, Bytes::new()),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{Stamp, TimestampMs, Version};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{
@@ -17,7 +17,7 @@ use crate::{
     activity::{event::Activity, room::note},
     index::{CALLSIGNS, SESSIONS},
     key,
-    project::decide::InProject,
+    project::decide::{InProject, owner_of},
     rejection::Rejection,
 };
 
@@ -39,6 +39,12 @@ impl Room for SessionRoom {
     }
     fn evolve(state: &mut SessionState, _: Version, _: TimestampMs, event: &SessionEvent) {
         state.evolve(event);
+    }
+    fn payer(_: &SessionState, event: &SessionEvent) -> Option<OwnerName> {
+        match event {
+            SessionEvent::SessionStarted(event) => owner_of(&event.by),
+            SessionEvent::SessionEnded(_) => None,
+        }
     }
     fn follow(id: &str, version: Version, event: &SessionEvent) -> Vec<(StreamName, NewEvent)> {
         let activity = match event {
@@ -68,8 +74,9 @@ pub(crate) struct OnSession<'a, C> {
 }
 
 macro_rules! on_session {
-    ($command:ty, |$state:ident, $project:ident, $c:ident, $stamp:ident| $decide:expr) => {
+    ($name:literal, $command:ty, |$state:ident, $project:ident, $c:ident, $stamp:ident| $decide:expr) => {
         impl Command<SessionRoom> for OnSession<'_, $command> {
+            const NAME: &'static str = $name;
             /// The session's id.
             type Reply = String;
             type Rejection = Rejection;
@@ -95,5 +102,9 @@ macro_rules! on_session {
     };
 }
 
-on_session!(StartSession, |_state, project, command, stamp| decide::start(project, command, stamp));
-on_session!(EndSession, |state, project, command, stamp| decide::end(state, project, command, stamp));
+on_session!("start_session", StartSession, |_state, project, command, stamp| decide::start(
+    project, command, stamp
+));
+on_session!("end_session", EndSession, |state, project, command, stamp| decide::end(
+    state, project, command, stamp
+));

@@ -1,4 +1,4 @@
-//! A session: the fold of its stream.
+//! A session: the fold of its stream. Pure.
 //! Must not know: which packages were made in it.
 
 use serde::{Deserialize, Serialize};

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use plenary_accounts::{Accounts, Actor, TokenDigest};
-use plenary_engine::{Clock, Room, SystemClock};
-use plenary_kernel::{OwnerName, TimestampMs};
+use plenary_engine::{Room, SystemClock};
+use plenary_kernel::{Clock, OwnerName, TimestampMs};
 use plenary_log::{Batch, Log, NewEvent, StreamName, open_memory};
 use serde_json::json;
 
@@ -59,6 +59,7 @@ async fn put(log: &Log, project: &str, id: &str) {
         parent: None,
         asks: false,
         at: None,
+        renamed_from: None,
         raw,
     });
     write::<PackageRoom>(log, &format!("{project}/{id}"), &[event]).await;

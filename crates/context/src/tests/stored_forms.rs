@@ -9,7 +9,7 @@ use crate::{
     access::Role,
     activity::event::{Activity, ActivityNoted},
     blob::event::BlobKept,
-    fact::event::{FactAsserted, FactEvent, FactInvalidated},
+    fact::event::{Ended, FactAsserted, FactEvent, FactInvalidated, FactMerged, FactShortened, Outranked},
     hash::ContentHash,
     lifecycle::{ActorType, ReviewType, Status},
     moment::Moment,
@@ -109,6 +109,7 @@ fn packages() {
         parent: full.then(|| "pkg_0".into()),
         asks: full,
         at: full.then(|| moment("2026-04-19T08:00:00Z")),
+        renamed_from: full.then(|| "pkg_a".into()),
         raw: "{ \"a\":1.0}".into(),
     };
     let head = format!(
@@ -116,7 +117,10 @@ fn packages() {
     );
     for (full, tail) in [
         (false, "}}"),
-        (true, r#","session_id":"sess_1"},"parent":"pkg_0","asks":true,"at":"2026-04-19T08:00:00Z"}"#),
+        (
+            true,
+            r#","session_id":"sess_1"},"parent":"pkg_0","asks":true,"at":"2026-04-19T08:00:00Z","renamed_from":"pkg_a"}"#,
+        ),
     ] {
         frozen(
             &PackageEvent::PackageDeposited(deposited(full)),
@@ -198,6 +202,50 @@ fn facts() {
             ("FactInvalidated", &format!("{head}{tail}"), ""),
         );
     }
+}
+
+#[test]
+fn facts_of_other_servers() {
+    let merged = |full: bool| {
+        FactEvent::FactMerged(FactMerged {
+            by: agent(),
+            valid_from: moment("2026-04-18T20:00:00Z"),
+            text: "2026-04-18T20:00:00+00:00".into(),
+            ended: full
+                .then(|| Ended { at: moment("2026-04-18T21:00:00Z"), text: "2026-04-18T21:00:00Z".into() }),
+            is_last: full,
+            outranked: full.then(|| "fact_1".into()),
+            outranks: full.then(|| Outranked { fact_id: "fact_2".into(), document: "{}".into() }),
+            document: "{\"value\":\"1\"}".into(),
+        })
+    };
+    let head = r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","text":"2026-04-18T20:00:00+00:00""#;
+    let ended = r#"{"at":"2026-04-18T21:00:00Z","text":"2026-04-18T21:00:00Z"}"#;
+    let full = format!(
+        r#","ended":{ended},"is_last":true,"outranked":"fact_1","outranks":{{"fact_id":"fact_2","document":"{{}}"}}}}"#
+    );
+    for (is_full, tail) in [(false, "}"), (true, full.as_str())] {
+        let envelope = format!("{head}{tail}");
+        frozen(
+            &merged(is_full),
+            FactEvent::encode,
+            FactEvent::decode,
+            ("FactMerged", &envelope, "{\"value\":\"1\"}"),
+        );
+    }
+    let shortened = FactShortened {
+        by: agent(),
+        valid_from: moment("2026-04-18T20:00:00Z"),
+        was: moment("2026-04-18T22:00:00Z"),
+        ended: Ended { at: moment("2026-04-18T21:00:00Z"), text: "2026-04-18T21:00:00Z".into() },
+    };
+    let head = r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","was":"2026-04-18T22:00:00Z""#;
+    frozen(
+        &FactEvent::FactShortened(shortened),
+        FactEvent::encode,
+        FactEvent::decode,
+        ("FactShortened", &format!("{head},\"ended\":{ended}}}"), ""),
+    );
 }
 
 #[test]

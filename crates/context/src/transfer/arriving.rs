@@ -48,6 +48,8 @@ pub(crate) struct ArrivingProject {
 pub(crate) struct ArrivingPackage {
     pub(crate) package: Package,
     pub(crate) history: History,
+    /// The id that it had where it came from, where an import gave it its own.
+    pub(crate) renamed_from: Option<String>,
 }
 
 /// A session.
@@ -117,7 +119,7 @@ impl ArrivingPackage {
             Some(reviews) => History::read(&package, reviews, by)?,
             None => History::none(&package),
         };
-        Ok(Self { package, history })
+        Ok(Self { package, history, renamed_from: record.renamed_from.clone() })
     }
 
     /// The same under another id, or below another parent.
@@ -130,7 +132,7 @@ impl ArrivingPackage {
         let values: Vec<_> = values.iter().filter_map(|(name, value)| Some((*name, (*value)?))).collect();
         let package = Package::read(&object.with(&values))?;
         let history = self.history.of(&package)?;
-        Ok(Self { package, history })
+        Ok(Self { package, history, renamed_from: self.renamed_from.clone() })
     }
 }
 

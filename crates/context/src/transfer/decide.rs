@@ -11,14 +11,12 @@ use serde_json::Map;
 use super::{
     arriving::{ArrivingPackage, ArrivingProject, ArrivingSession},
     fact::ArrivingFact,
+    merge::{Merge, Neighbours, merge},
     report::Mode,
 };
 use crate::{
     attribution::{Attribution, speaks_as},
-    fact::{
-        event::{FactAsserted, FactEvent, FactInvalidated},
-        state::FactState,
-    },
+    fact::event::FactEvent,
     hash::ContentHash,
     limits::IMPORT_AHEAD_MS_MAX,
     malformed::Malformed,
@@ -50,6 +48,8 @@ pub(crate) enum Outcome {
     Differs,
     /// Something else is there, and it is here under an id of its own.
     Renamed,
+    /// It goes on from what is there, which stays as it is.
+    Ahead,
 }
 
 /// In whose name, and how far records may reach.
@@ -91,18 +91,19 @@ impl Import<'_> {
         (project, earlier): (&InProject, &[ContentHash]),
         arriving: &ArrivingPackage,
     ) -> Decided<PackageEvent> {
-        let ArrivingPackage { package, history } = arriving;
+        let ArrivingPackage { package, history, renamed_from } = arriving;
         self.enter(project, Some((&package.head.created_by.id, "created_by.id")))?;
         let by = &self.authority.by;
         let Some(present) = &state.0 else {
-            let events = history.events(package, by)?;
+            let events = history.events(package, renamed_from.as_deref(), by)?;
             return self.writes(project, events, Outcome::New);
         };
         if present.hash == package.hash || earlier.contains(&package.hash) {
             return nothing(Outcome::Same);
         }
         if self.mode != Mode::Overwrite {
-            return nothing(Outcome::Differs);
+            let is_ahead = history.passes(present.hash);
+            return nothing(if is_ahead { Outcome::Ahead } else { Outcome::Differs });
         }
         let stands = (present.status, present.review_type);
         match history.beyond(package, stands, present.hash, by) {
@@ -114,8 +115,7 @@ impl Import<'_> {
     /// A fact, given what is around it.
     pub(crate) fn fact(
         &self,
-        state: &FactState,
-        FactAround { project, found, asserted_by, taken }: FactAround<'_>,
+        FactAround { project, neighbours, asserted_by, taken }: FactAround<'_>,
         arriving: &ArrivingFact,
         now: TimestampMs,
     ) -> Decided<FactEvent> {
@@ -124,63 +124,21 @@ impl Import<'_> {
         if arriving.valid_from > latest {
             return Err(Rejection::InvalidValidFrom("not in the future"));
         }
-        if arriving.ended.as_ref().is_some_and(|(ended, _)| *ended > latest) {
+        if arriving.ended.as_ref().is_some_and(|ended| ended.at > latest) {
             return Err(Malformed::field("valid_to", "not in the future").into());
         }
         self.enter(
             project,
             arriving.asserted_by.as_ref().map(|actor| (actor.id.as_str(), "asserted_by.id")),
         )?;
-        let by = &self.authority.by;
-        let ends = |ended: &(Moment, String)| {
-            FactEvent::FactInvalidated(FactInvalidated {
-                by: by.clone(),
-                valid_from: arriving.valid_from,
-                valid_to: ended.0,
-                text: Some(ended.1.clone()),
-            })
-        };
         let document = arriving.document_by(asserted_by);
-        if let Some(found) = found {
-            if ContentHash::of_text(&found.document) != ContentHash::of_text(&document) {
-                return self.conflict("of another fact than the one since the same moment");
-            }
-            return match (&arriving.ended, found.ended) {
-                (Some(ended), None) if self.mode == Mode::Overwrite => {
-                    self.writes(project, vec![ends(ended)], Outcome::Continued)
-                }
-                (Some(_), None) => nothing(Outcome::Differs),
-                (Some((ended, _)), Some(there)) if *ended != there => {
-                    self.conflict("of a fact that ended at another time")
-                }
-                (Some(_), Some(_)) | (None, _) => nothing(Outcome::Same),
-            };
-        }
-        if taken.is_some() {
-            return Err(Rejection::DuplicateFactId);
-        }
-        // AP-75: facts are added behind those that are there, so that none can overlap.
-        if state.current.is_some() {
-            return Err(Rejection::InvalidValidFrom("behind the end of the fact that is current here"));
-        }
-        if state.ended.is_some_and(|ended| arriving.valid_from < ended) {
-            return Err(Rejection::InvalidValidFrom("not before the end of the last fact here"));
-        }
-        let asserted = FactEvent::FactAsserted(FactAsserted {
-            by: by.clone(),
-            valid_from: arriving.valid_from,
-            text: Some(arriving.from_text.clone()),
-            supersedes: None,
-            document: document.into(),
-        });
-        let events = [asserted].into_iter().chain(arriving.ended.as_ref().map(ends)).collect();
-        self.writes(project, events, Outcome::New)
-    }
-
-    fn conflict<E>(&self, why: &'static str) -> Decided<E> {
-        match self.mode {
-            Mode::Overwrite => Err(Rejection::InvalidValidFrom(why)),
-            Mode::Skip | Mode::Rename => nothing(Outcome::Differs),
+        match merge(&self.authority.by, arriving, document, neighbours) {
+            Merge::Known => nothing(Outcome::Same),
+            Merge::Differs if self.mode == Mode::Overwrite => Err(Rejection::DuplicateFactId),
+            Merge::Differs => nothing(Outcome::Differs),
+            Merge::Ends(event) => self.writes(project, vec![*event], Outcome::Continued),
+            Merge::New(_) if taken.is_some() => Err(Rejection::DuplicateFactId),
+            Merge::New(events) => self.writes(project, events, Outcome::New),
         }
     }
 
@@ -282,18 +240,10 @@ impl Import<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FactAround<'a> {
     pub(crate) project: &'a InProject,
-    /// What there is of the same subject and predicate since the same moment.
-    pub(crate) found: Option<&'a FoundFact>,
+    /// What there is of the same subject and predicate.
+    pub(crate) neighbours: &'a Neighbours,
     /// Who asserts one that does not say.
     pub(crate) asserted_by: &'a str,
     /// The key of another fact of the project that has its id (AP-41).
     pub(crate) taken: Option<&'a str>,
-}
-
-/// A fact that is there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FoundFact {
-    /// Without its end.
-    pub(crate) document: String,
-    pub(crate) ended: Option<Moment>,
 }

@@ -16,7 +16,8 @@ use crate::{
     document::Document,
     fact::document::shown,
     hash::ContentHash,
-    index::{FACT_TIMES, FACTS, PACKAGES, SESSIONS, ended},
+    history::began,
+    index::{FACT_TIMES, FACTS, PACKAGES, SESSIONS, ended, is_outranked},
     key,
     limits::{EXPORT_PIECE_OCTETS, EXPORT_WINDOW, READS_AT_ONCE, REVIEWS_OCTETS_MAX},
     members::quoted,
@@ -101,8 +102,16 @@ impl Exporter {
         let since = Since::at(self.context.log(), self.place.head).await?;
         let counts = serde_json::to_string(&self.counts).expect("numbers can be written");
         let data = format!("{{\"counts\":{counts},\"since\":{}}}", quoted(since.as_str()));
-        Outgoing { kind: END, project: None, data: &data, hash: None, reviews: None, cursor: None }
-            .write(&mut self.piece);
+        Outgoing {
+            kind: END,
+            project: None,
+            data: &data,
+            hash: None,
+            reviews: None,
+            renamed_from: None,
+            cursor: None,
+        }
+        .write(&mut self.piece);
         self.is_over = true;
         Ok(())
     }
@@ -120,7 +129,7 @@ impl Exporter {
         let (project, state) = (project.clone(), state.clone());
         if kind == Kind::Project {
             self.place.key.clone_from(&project);
-            self.line(Kind::Project, &project, &json(&Project::from(&*state)), None, None);
+            self.line(Kind::Project, &project, &json(&Project::from(&*state)));
             return Ok(true);
         }
         let index = match kind {
@@ -163,7 +172,7 @@ impl Exporter {
                 for row in rows {
                     self.place.key.clone_from(&row.key);
                     if let Some(session) = self.context.session(project, &last(row)).await? {
-                        self.line(Kind::Session, project, &json(&session), None, None);
+                        self.line(Kind::Session, project, &json(&session));
                     }
                 }
             }
@@ -174,8 +183,18 @@ impl Exporter {
     pub(super) fn package(&mut self, package: Option<WholePackage>) {
         let Some(package) = package else { return };
         if let Some(hash) = package.hash {
-            let WholePackage { project, text, reviews, .. } = &package;
-            self.line(Kind::Package, project, text, Some(hash), reviews.as_deref());
+            self.counts.add(Kind::Package);
+            let (cursor, project) = (self.place.write(), self.named(&package.project));
+            Outgoing {
+                kind: Kind::Package.as_str(),
+                project: project.as_deref(),
+                data: &package.text,
+                hash: Some(hash),
+                reviews: package.reviews.as_deref(),
+                renamed_from: package.renamed_from.as_deref(),
+                cursor: Some(&cursor),
+            }
+            .write(&mut self.piece);
             return;
         }
         self.counts.damaged += 1;
@@ -187,6 +206,7 @@ impl Exporter {
             data,
             hash: None,
             reviews: None,
+            renamed_from: None,
             cursor: Some(&cursor),
         }
         .write(&mut self.piece);
@@ -194,23 +214,17 @@ impl Exporter {
 
     pub(super) fn fact(&mut self, project: &str, fact: Option<String>) {
         if let Some(fact) = fact {
-            self.line(Kind::Fact, project, &fact, None, None);
+            self.line(Kind::Fact, project, &fact);
         }
     }
 
     /// A record of a project, by the project's key.
-    pub(super) fn line(
-        &mut self,
-        kind: Kind,
-        project: &str,
-        data: &str,
-        hash: Option<ContentHash>,
-        reviews: Option<&str>,
-    ) {
+    pub(super) fn line(&mut self, kind: Kind, project: &str, data: &str) {
         self.counts.add(kind);
         let (cursor, project) = (self.place.write(), self.named(project));
         let (kind, project, cursor) = (kind.as_str(), project.as_deref(), Some(cursor.as_str()));
-        Outgoing { kind, project, data, hash, reviews, cursor }.write(&mut self.piece);
+        let (hash, reviews, renamed_from) = (None, None, None);
+        Outgoing { kind, project, data, hash, reviews, renamed_from, cursor }.write(&mut self.piece);
     }
 
     /// A project's name that says whose it is, by its key.
@@ -234,6 +248,8 @@ pub(super) struct WholePackage {
     hash: Option<ContentHash>,
     /// The review log, where it has gone any step.
     reviews: Option<String>,
+    /// The id that it had where it came from.
+    renamed_from: Option<String>,
     pub(super) created_at: String,
 }
 
@@ -261,14 +277,22 @@ pub(super) async fn whole(context: &Context, id: &str) -> Result<Option<WholePac
         let state = context.project(&project).await?;
         let ids = (quoted(&deposited.package_id), quoted(&state.project_id));
         let text = format!("{{\"package_id\":{},\"project_id\":{}}}", ids.0, ids.1);
-        return Ok(Some(WholePackage { project, text, hash: None, reviews: None, created_at }));
+        return Ok(Some(WholePackage {
+            project,
+            text,
+            hash: None,
+            reviews: None,
+            renamed_from: None,
+            created_at,
+        }));
     }
     let mut reviews = (steps.len() > 1).then(|| json(&steps));
     if reviews.as_ref().is_some_and(|reviews| reviews.len() > REVIEWS_OCTETS_MAX) {
         steps.iter_mut().for_each(|step| step.note = None);
         reviews = Some(json(&steps));
     }
-    Ok(Some(WholePackage { project, text, hash: Some(present.hash), reviews, created_at }))
+    let (hash, renamed_from) = (Some(present.hash), deposited.renamed_from);
+    Ok(Some(WholePackage { project, text, hash, reviews, renamed_from, created_at }))
 }
 
 /// The fact of a row by time.
@@ -287,8 +311,12 @@ pub(super) async fn fact(context: &Context, key: &str) -> Result<Option<String>,
         std::str::from_utf8(octets).map(str::to_owned).map_err(corrupt)
     };
     let Some(row) = rows.iter().find(|row| row.key == key) else { return Ok(None) };
-    let end = rows.iter().find(|row| row.key == ended(key)).map(|row| text(&row.value)).transpose()?;
-    Ok(Some(shown(&text(&row.value)?, end.as_deref())))
+    let document = text(&row.value)?;
+    let end = match is_outranked(key) {
+        true => began(&document),
+        false => rows.iter().find(|row| row.key == ended(key)).map(|row| text(&row.value)).transpose()?,
+    };
+    Ok(Some(shown(&document, end.as_deref())))
 }
 
 /// The positions that one step of an incremental export looks at: few where records are large.

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::{
-    fact::document::Asserted,
+    fact::{document::Asserted, event::Ended},
     limits::FACT_OCTETS_MAX,
     malformed::Malformed,
     members::{Object, appended},
@@ -26,7 +26,7 @@ pub(crate) struct ArrivingFact {
     /// The same as it was written.
     pub(crate) from_text: String,
     /// When it ended, and the same as it was written.
-    pub(crate) ended: Option<(Moment, String)>,
+    pub(crate) ended: Option<Ended>,
     /// The fact without its end, with the defaults of what it lacks, but for who asserted it.
     pub(crate) document: String,
 }
@@ -51,10 +51,11 @@ impl ArrivingFact {
         shape.moment("created_at")?;
         let ended = match shape.text_or_null("valid_to")? {
             None => None,
-            Some(text) => Some((shape.moment("valid_to")?, text.to_owned())),
+            Some(text) => Some(Ended { at: shape.moment("valid_to")?, text: text.to_owned() }),
         };
-        if ended.as_ref().is_some_and(|(valid_to, _)| *valid_to <= valid_from) {
-            return shape.wrong("valid_to", "later than valid_from");
+        // One that another fact outranks, because it begins at the same moment, ends where it begins.
+        if ended.as_ref().is_some_and(|ended| ended.at < valid_from) {
+            return shape.wrong("valid_to", "not before valid_from");
         }
         let asserted = Asserted::read(data, |id| id == project_id)?;
         let object = Object::parse(data).ok_or_else(|| Malformed::whole("A fact must be an object."))?;

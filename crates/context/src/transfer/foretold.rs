@@ -10,6 +10,7 @@ use super::{
     arriving::{ArrivingPackage, ArrivingSession},
     decide::Outcome,
     fact::ArrivingFact,
+    merge::Neighbours,
     placing::{Named, Placing},
 };
 use crate::{
@@ -101,7 +102,11 @@ impl Foretold {
         let holder = self.fact_ids.get(&id_of(id, &placing.record.fact_id)).cloned();
         let key = (id.to_owned(), placing.record.valid_from);
         let is_other = holder.as_ref().is_some_and(|holder| *holder != key);
-        let within = |facts: &mut (InProject, Option<_>, String, Option<String>)| {
+        if holder.is_some() && !is_other {
+            self.facts = states;
+            return Ok(Outcome::Same);
+        }
+        let within = |facts: &mut (InProject, Neighbours, String, Option<String>)| {
             self.within(id, &mut facts.0);
             if is_other {
                 facts.3 = Some(id.to_owned());

@@ -120,8 +120,23 @@ impl History {
         Ok(history)
     }
 
+    /// Whether the package is known to have had this hash.
+    pub(crate) fn passes(&self, hash: ContentHash) -> bool {
+        self.is_known && self.hashes().any(|had| had == hash)
+    }
+
+    /// The hashes that the package has had as far as they are known, the first one first.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = ContentHash> {
+        self.steps.iter().map(|step| step.hash)
+    }
+
     /// Everything that was written about the package, for one that is not there.
-    pub(crate) fn events(&self, package: &Package, by: &Actor) -> Result<Vec<PackageEvent>, Malformed> {
+    pub(crate) fn events(
+        &self,
+        package: &Package,
+        renamed_from: Option<&str>,
+        by: &Actor,
+    ) -> Result<Vec<PackageEvent>, Malformed> {
         let Some(first) = self.steps.first() else { return Ok(Vec::new()) };
         let (raw, hash) = stated(package, first.status, first.review_type)?;
         let head = &package.head;
@@ -137,6 +152,7 @@ impl History {
             parent: head.parent_package_id.clone(),
             asks: head.asks,
             at: first.at,
+            renamed_from: renamed_from.map(str::to_owned),
             raw: raw.into(),
         };
         let mut events = vec![PackageEvent::PackageDeposited(deposited)];

@@ -5,21 +5,21 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::future::join_all;
-use plenary_kernel::{TimestampMs, json::digest};
+use plenary_kernel::TimestampMs;
 
 use super::{
-    arriving::{Arriving, ArrivingPackage, ArrivingProject},
+    arriving::{Arriving, ArrivingProject},
     decide::{Import, Outcome},
     foretold::Foretold,
     placing::{Named, Placing},
     record::{Counts, Incoming, Kind, Said, read},
-    report::{Mode, Renamed, Report},
+    report::{Mode, Report},
 };
 use crate::{
     Context, Failure,
     fact::room::stream_id,
     key,
-    limits::{EXPORT_PROJECTS_MAX, IMPORT_OCTETS_WAITING_MAX, IMPORTS_AT_ONCE, RENAMES_MAX},
+    limits::{EXPORT_PROJECTS_MAX, IMPORT_OCTETS_WAITING_MAX, IMPORTS_AT_ONCE},
     malformed::{Code, Malformed},
     naming::{Home, Place, split},
     project::{
@@ -31,23 +31,23 @@ use crate::{
 };
 
 /// A record that waits to be written.
-struct Waiting {
+pub(super) struct Waiting {
     line: u64,
     kind: Kind,
     /// The record's own id.
-    name: String,
+    pub(super) name: String,
     /// The project's key, and the id of the stream.
-    project: String,
-    stream: String,
+    pub(super) project: String,
+    pub(super) stream: String,
     arriving: Arriving,
 }
 
 /// An import that goes on.
 pub(crate) struct Importer<'a> {
-    context: &'a Context,
-    import: Import<'a>,
-    dry_run: Option<Foretold>,
-    report: Report,
+    pub(super) context: &'a Context,
+    pub(super) import: Import<'a>,
+    pub(super) dry_run: Option<Foretold>,
+    pub(super) report: Report,
     waiting: Vec<Waiting>,
     octets_waiting: usize,
     /// Projects, by their keys, that are there.
@@ -57,7 +57,7 @@ pub(crate) struct Importer<'a> {
     /// Those that came archived, which happens when everything is in.
     archived: BTreeMap<String, TimestampMs>,
     /// Which package got which id, by the project's key and the id in the import.
-    renamed: HashMap<(String, String), String>,
+    pub(super) renamed: HashMap<(String, String), String>,
     seen: Counts,
     ends: Option<Counts>,
     has_envelopes: bool,
@@ -139,13 +139,19 @@ impl<'a> Importer<'a> {
         {
             return self.note((line, record.kind, &name), Err(failure));
         }
-        let arriving = match self.relinked(&project, arriving) {
+        let arriving = match self.relinked(&project, arriving).await {
             Ok(arriving) => arriving,
-            Err(malformed) => {
-                self.report.refuse((line, record.kind.as_str(), &name), &malformed.into());
-                return Ok(());
-            }
+            Err(failure) => return self.note((line, record.kind, &name), Err(failure)),
         };
+        if let Arriving::Package(package) = &arriving
+            && package.renamed_from.is_some()
+        {
+            // What it was made of may wait to be written.
+            self.flush().await?;
+            if let Some(outcome) = self.returned(&project, package).await.transpose() {
+                return self.note((line, record.kind, &name), outcome);
+            }
+        }
         let stream = arriving.stream(&project);
         self.waiting.push(Waiting { line, kind: record.kind, name, project, stream, arriving });
         self.octets_waiting += record.data.len();
@@ -199,8 +205,8 @@ impl<'a> Importer<'a> {
         if !known && self.context.project(project).await?.exists() {
             known = true;
         }
-        if known && self.known.len() < EXPORT_PROJECTS_MAX {
-            self.known.insert(project.to_owned());
+        if known && self.known.len() < EXPORT_PROJECTS_MAX && self.known.insert(project.to_owned()) {
+            self.context.claim_fact_ids(project).await?;
         }
         Ok(known)
     }
@@ -226,28 +232,6 @@ impl<'a> Importer<'a> {
             self.archived.insert(id.to_owned(), at);
         }
         Ok(outcome)
-    }
-
-    /// A record that refers to what was renamed refers to its new id.
-    fn relinked(&self, project: &str, arriving: Arriving) -> Result<Arriving, Malformed> {
-        let renamed =
-            |id: &Option<String>| self.renamed.get(&(project.to_owned(), id.clone()?)).map(String::as_str);
-        Ok(match arriving {
-            Arriving::Package(package) => {
-                let head = &package.package.head;
-                match renamed(&head.parent_package_id) {
-                    Some(parent) => {
-                        Arriving::Package(Box::new(package.moved(&head.package_id, Some(parent))?))
-                    }
-                    None => Arriving::Package(package),
-                }
-            }
-            Arriving::Fact(fact) => match renamed(&fact.source_package_id) {
-                Some(source) => Arriving::Fact(Box::new(fact.with_source(source))),
-                None => Arriving::Fact(fact),
-            },
-            Arriving::Project(_) | Arriving::Session(_) => arriving,
-        })
     }
 
     /// Writes what waits: what concerns one thing in order, everything else at once.
@@ -290,30 +274,6 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Gives a package an id of its own: always the same for the same package, so that another import finds it.
-    async fn rename(&mut self, one: &Waiting, package: &ArrivingPackage) -> Result<Outcome, Failure> {
-        if self.renamed.len() >= RENAMES_MAX {
-            return Err(Rejection::TooManyRenames.into());
-        }
-        let head = &package.package.head;
-        let of = format!("{}\0{}\0{}", head.project_id, head.package_id, package.package.hash);
-        let renamed_to = format!("pkg_{}", &hex::encode(digest(of.as_bytes()))[..32]);
-        let moved = package.moved(&renamed_to, None).map_err(Rejection::from)?;
-        let arriving = Arriving::Package(Box::new(moved));
-        let stream = arriving.stream(&one.project);
-        let outcome = place(self.context, &self.import, &stream, &arriving, self.dry_run.as_mut()).await?;
-        if outcome == Outcome::Differs {
-            return Err(Rejection::DuplicatePackageId.into());
-        }
-        self.renamed.insert((one.project.clone(), one.name.clone()), renamed_to.clone());
-        if outcome == Outcome::New {
-            let project_id = head.project_id.clone();
-            self.report.list_renamed(Renamed { project_id, package_id: one.name.clone(), renamed_to });
-            return Ok(Outcome::Renamed);
-        }
-        Ok(outcome)
-    }
-
     fn note(
         &mut self,
         (line, kind, name): (u64, Kind, &str),
@@ -324,6 +284,9 @@ impl<'a> Importer<'a> {
             Err(Failure::Rejected(Rejection::Revoked)) => return Err(Rejection::Revoked.into()),
             Err(Failure::Rejected(rejection)) => {
                 self.report.refuse((line, kind.as_str(), name), &rejection.into());
+            }
+            Err(failure @ Failure::OverQuota(_)) => {
+                self.report.refuse((line, kind.as_str(), name), &failure.into());
             }
             Err(Failure::Fault(fault)) => return Err(fault.into()),
         }
@@ -383,7 +346,7 @@ impl Arriving {
         }
     }
 
-    fn stream(&self, project: &str) -> String {
+    pub(super) fn stream(&self, project: &str) -> String {
         match self {
             Self::Project(_) => project.to_owned(),
             Self::Package(package) => key::join(&[project, &key::part(&package.package.head.package_id)]),
@@ -394,7 +357,7 @@ impl Arriving {
 }
 
 /// Puts a record where it belongs, or foretells what would come of that.
-async fn place(
+pub(super) async fn place(
     context: &Context,
     import: &Import<'_>,
     id: &str,

@@ -9,10 +9,12 @@ mod fact;
 mod foretold;
 mod history;
 mod import;
+mod merge;
 mod news;
 mod placing;
 mod record;
 mod reference;
+mod renaming;
 mod report;
 #[cfg(test)]
 mod tests;

@@ -15,8 +15,10 @@ use super::{
 };
 use crate::{
     fact::{event::FactEvent, room::FactRoom},
+    index::beside,
     key,
     limits::READS_AT_ONCE,
+    moment::Moment,
     package::room::PackageRoom,
     project::room::ProjectRoom,
     session::room::SessionRoom,
@@ -44,7 +46,7 @@ impl Exporter {
             Kind::Project => {
                 for news in &news {
                     let project = self.context.project(news.stream.id()).await?;
-                    self.line(Kind::Project, news.stream.id(), &json(&Project::from(&*project)), None, None);
+                    self.line(Kind::Project, news.stream.id(), &json(&Project::from(&*project)));
                 }
             }
             Kind::Package => self.new_packages(&news).await?,
@@ -53,7 +55,7 @@ impl Exporter {
                 for news in &news {
                     let (project, session) = news.stream.id().split_once('/').unwrap_or_default();
                     if let Some(session) = self.context.session(project, session).await? {
-                        self.line(Kind::Session, project, &json(&session), None, None);
+                        self.line(Kind::Session, project, &json(&session));
                     }
                 }
             }
@@ -87,13 +89,9 @@ impl Exporter {
                 let events = self.context.log().read_stream(stream, after, READ_ROWS_MAX).await?;
                 for stored in &events {
                     after = stored.version;
-                    let (began, ended) = match FactEvent::decode(stored)? {
-                        FactEvent::FactAsserted(event) => (event.valid_from, event.supersedes),
-                        FactEvent::FactInvalidated(event) => (event.valid_from, None),
-                    };
-                    for moment in [Some(began), ended].into_iter().flatten() {
-                        let key = key::join(&[stream.id(), moment.as_str()]);
-                        keys.insert((moment.as_str().to_owned(), key));
+                    for at in touched(&FactEvent::decode(stored)?) {
+                        let key = key::join(&[stream.id(), &at]);
+                        keys.insert((at, key));
                     }
                 }
                 if events.len() < READ_ROWS_MAX {
@@ -106,6 +104,24 @@ impl Exporter {
             self.fact(key.split_once('/').map_or("", |(project, _)| project), fact);
         }
         Ok(())
+    }
+}
+
+/// The last parts of the keys of the facts that an event is about.
+fn touched(event: &FactEvent) -> Vec<String> {
+    let plain = |moment: &Moment| moment.as_str().to_owned();
+    match event {
+        FactEvent::FactAsserted(event) => {
+            [Some(&event.valid_from), event.supersedes.as_ref()].into_iter().flatten().map(plain).collect()
+        }
+        FactEvent::FactInvalidated(event) => vec![plain(&event.valid_from)],
+        FactEvent::FactShortened(event) => vec![plain(&event.valid_from)],
+        FactEvent::FactMerged(event) => {
+            let other = event.outranks.as_ref().map(|outranked| &outranked.fact_id);
+            let outranked = other.or(event.outranked.as_ref());
+            let aside = outranked.map(|fact_id| beside(event.valid_from, fact_id));
+            aside.into_iter().chain([plain(&event.valid_from)]).collect()
+        }
     }
 }
 

@@ -3,23 +3,26 @@
 
 use plenary_engine::{Beside, Command, Decision, Facts};
 use plenary_kernel::{Stamp, Version};
-use plenary_log::{Batch, Condition, Fault, Order, RowOp};
+use plenary_log::{Batch, Condition, Fault, IndexRow, Order, RowOp};
 
 use super::{
     arriving::{ArrivingPackage, ArrivingProject, ArrivingSession},
-    decide::{FactAround, FoundFact, Import, Outcome},
+    decide::{FactAround, Import, Outcome},
     fact::ArrivingFact,
+    merge::{FoundFact, Neighbours},
 };
 use crate::{
     Context,
     attribution::itself,
     fact::{
-        event::FactEvent,
+        document::id_of,
+        event::{Ended, FactEvent},
         room::{FactRoom, id_row},
         state::FactState,
     },
     hash::ContentHash,
-    index::{FACTS, ended},
+    history::began,
+    index::{BESIDE, FACTS, beside, ended},
     key,
     moment::Moment,
     naming::Home,
@@ -51,18 +54,49 @@ impl Placing<'_, ArrivingPackage> {
         if !is_other {
             return Ok(Vec::new());
         }
-        let mut hashes = Vec::new();
-        for stored in self.context.history(self.id).await? {
-            hashes.push(match PackageEvent::decode(&stored)? {
-                PackageEvent::PackageDeposited(event) => event.hash,
-                PackageEvent::PackageFlagged(event) | PackageEvent::PackageReviewed(event) => event.hash,
-            });
-        }
-        Ok(hashes)
+        self.context.hashes(self.id).await
     }
 }
 
+/// Whether what is on disk is enough to go by: it has everything that the state has, or nothing that is missing matters.
+fn is_settled(found: &Neighbours, state: &FactState, record: &ArrivingFact) -> bool {
+    if found.outranked.is_some() {
+        return true;
+    }
+    match &found.same {
+        Some(same) if same.fact_id == record.fact_id => match (&record.ended, same.ended) {
+            (None, _) => true,
+            (Some(ended), there) => there.is_some_and(|there| there <= ended.at),
+        },
+        same => {
+            let last = same.as_ref().map_or(found.before.and_then(|(_, ended)| ended), |same| same.ended);
+            state.current.is_none() && found.after.is_none() && last == state.ended
+        }
+    }
+}
+
+fn corrupt(key: &str) -> Fault {
+    Fault::Corrupt(format!("the fact {key} in an index is not whole"))
+}
+
+fn text(row: &IndexRow) -> Result<String, Fault> {
+    std::str::from_utf8(&row.value).map(str::to_owned).map_err(|_| corrupt(&row.key))
+}
+
+/// The moment in the key of a fact, or of its end.
+fn moment(prefix: &str, row: &IndexRow) -> Result<Moment, Fault> {
+    let at = row.key.strip_prefix(prefix).and_then(|rest| rest.split(['/', BESIDE]).next());
+    at.and_then(|at| Moment::parse(&format!("{at}Z"))).ok_or_else(|| corrupt(&row.key))
+}
+
+/// Where a fact begins.
+fn begins(prefix: &str, row: &IndexRow) -> Result<Ended, Fault> {
+    let at = moment(prefix, row)?;
+    Ok(Ended { at, text: began(&text(row)?).unwrap_or_else(|| at.micros()) })
+}
+
 impl Command<PackageRoom> for Placing<'_, ArrivingPackage> {
+    const NAME: &'static str = "place";
     type Reply = Outcome;
     type Rejection = Rejection;
     type Facts = (InProject, Vec<ContentHash>);
@@ -84,29 +118,65 @@ impl Command<PackageRoom> for Placing<'_, ArrivingPackage> {
 }
 
 impl Placing<'_, ArrivingFact> {
-    /// The fact since the same moment, if there is one.
-    async fn found(&self, state: &FactState) -> Result<Option<FoundFact>, Fault> {
-        let key = self.key();
-        let mut found = self.read(&key).await?;
-        let is_awaited =
-            state.current.as_ref().is_some_and(|current| current.valid_from == self.record.valid_from);
-        let is_ended = state.ended.is_some_and(|ended| ended > self.record.valid_from);
-        if found.is_none() && (is_awaited || is_ended) {
-            // The state may be ahead of the disk: then what is queued is waited for.
-            self.context.log().append(Batch::default()).await?;
-            found = self.read(&key).await?;
+    /// What there is around it.
+    async fn neighbours(&self, state: &FactState) -> Result<Neighbours, Fault> {
+        let (since, current) = (self.record.valid_from, state.current.as_ref().map(|one| one.valid_from));
+        if current.map_or(state.ended.is_none_or(|ended| ended < since), |current| current < since) {
+            // Everything here begins earlier, and at most the current one goes on.
+            return Ok(Neighbours {
+                before: current.map(|current| (current, None)),
+                ..Neighbours::default()
+            });
         }
-        Ok(found)
+        let found = self.read_neighbours().await?;
+        if is_settled(&found, state, self.record) {
+            return Ok(found);
+        }
+        // The state may be ahead of the disk: then what is queued is waited for.
+        self.context.log().append(Batch::default()).await?;
+        self.read_neighbours().await
+    }
+
+    async fn read_neighbours(&self) -> Result<Neighbours, Fault> {
+        let (key, prefix) = (self.key(), format!("{}/", self.id));
+        let aside = key::join(&[self.id, &beside(self.record.valid_from, &self.record.fact_id)]);
+        let outranked = self.rows(&aside, None, 1, Order::Ascending).await?;
+        let outranked = outranked.first().filter(|row| row.key == aside).map(text).transpose()?;
+        // Behind everything that begins at the same moment.
+        let behind = format!("{key}\u{7f}");
+        let after = self.rows(&prefix, Some(&behind), 1, Order::Ascending).await?;
+        let after = after.first().map(|row| begins(&prefix, row)).transpose()?;
+        let earlier = self.rows(&prefix, Some(&key), 1, Order::Descending).await?;
+        let before = match earlier.first() {
+            None => None,
+            Some(row) => {
+                let since = moment(&prefix, row)?;
+                let key = key::join(&[self.id, since.as_str()]);
+                let found = self.read(&key).await?.ok_or_else(|| corrupt(&key))?;
+                Some((since, found.ended))
+            }
+        };
+        Ok(Neighbours { same: self.read(&key).await?, outranked, before, after })
+    }
+
+    async fn rows(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        max: usize,
+        order: Order,
+    ) -> Result<Vec<IndexRow>, Fault> {
+        self.context.log().read_index(FACTS, prefix, after, max, order).await
     }
 
     async fn read(&self, key: &str) -> Result<Option<FoundFact>, Fault> {
-        let rows = self.context.log().read_index(FACTS, key, None, 2, Order::Ascending).await?;
-        let corrupt = || Fault::Corrupt(format!("the fact {key} in an index is no text"));
-        let text = |octets: &[u8]| std::str::from_utf8(octets).map(str::to_owned).map_err(|_| corrupt());
+        let rows = self.rows(key, None, 2, Order::Ascending).await?;
         let Some(row) = rows.iter().find(|row| row.key == key) else { return Ok(None) };
-        let end = rows.iter().find(|row| row.key == ended(key)).map(|row| text(&row.value)).transpose()?;
-        let ended = end.map(|end| Moment::parse(&end).ok_or_else(corrupt)).transpose()?;
-        Ok(Some(FoundFact { document: text(&row.value)?, ended }))
+        let end = rows.iter().find(|row| row.key == ended(key)).map(text).transpose()?;
+        let ended = end.map(|end| Moment::parse(&end).ok_or_else(|| corrupt(key))).transpose()?;
+        let document = text(row)?;
+        let fact_id = id_of(&document).ok_or_else(|| corrupt(key))?;
+        Ok(Some(FoundFact { fact_id, document, ended }))
     }
 
     /// The key under which it is kept.
@@ -146,9 +216,10 @@ impl Placing<'_, ArrivingFact> {
 }
 
 impl Command<FactRoom> for Placing<'_, ArrivingFact> {
+    const NAME: &'static str = "place";
     type Reply = Outcome;
     type Rejection = Rejection;
-    type Facts = (InProject, Option<FoundFact>, String, Option<String>);
+    type Facts = (InProject, Neighbours, String, Option<String>);
 
     async fn facts(&self, state: &FactState) -> Result<Facts<Self::Facts>, Fault> {
         let mut conditions = Vec::new();
@@ -157,30 +228,32 @@ impl Command<FactRoom> for Placing<'_, ArrivingFact> {
             Some(_) => String::new(),
             None => self.asserted_by().await?,
         };
-        let (found, taken) = (self.found(state).await?, self.taken().await?);
-        Ok(Facts { value: (project, found, asserted_by, taken), conditions })
+        let (neighbours, taken) = (self.neighbours(state).await?, self.taken().await?);
+        Ok(Facts { value: (project, neighbours, asserted_by, taken), conditions })
     }
     fn decide(
         &self,
-        state: &FactState,
+        _: &FactState,
         _: Version,
-        (project, found, asserted_by, taken): &Self::Facts,
+        (project, neighbours, asserted_by, taken): &Self::Facts,
         stamp: &Stamp,
     ) -> Result<Decision<FactEvent, Outcome>, Rejection> {
-        let (found, taken) = (found.as_ref(), taken.as_deref());
-        let around = FactAround { project, found, asserted_by, taken };
-        self.import.fact(state, around, self.record, stamp.now)
+        let around = FactAround { project, neighbours, asserted_by, taken: taken.as_deref() };
+        self.import.fact(around, self.record, stamp.now)
     }
     fn beside(&self, decided: &Decision<FactEvent, Outcome>, _: &Stamp) -> Beside {
         let rows = match decided.reply {
             Outcome::New => vec![self.claim()],
-            Outcome::Same | Outcome::Continued | Outcome::Differs | Outcome::Renamed => Vec::new(),
+            Outcome::Same | Outcome::Continued | Outcome::Differs | Outcome::Renamed | Outcome::Ahead => {
+                Vec::new()
+            }
         };
         Beside { rows, ..Beside::default() }
     }
 }
 
 impl Command<SessionRoom> for Placing<'_, ArrivingSession> {
+    const NAME: &'static str = "place";
     type Reply = Outcome;
     type Rejection = Rejection;
     type Facts = InProject;
@@ -208,6 +281,7 @@ pub(crate) struct Named<'a> {
 }
 
 impl Command<ProjectRoom> for Placing<'_, Named<'_>> {
+    const NAME: &'static str = "place";
     type Reply = Outcome;
     type Rejection = Rejection;
     /// Whether the bearer's token is still valid.

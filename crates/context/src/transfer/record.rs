@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     hash::ContentHash,
     lifecycle::words,
+    limits::ID_OCTETS_MAX,
     malformed::{Code, Malformed},
     members::{Object, quoted},
     naming::{Home, split},
@@ -68,6 +69,8 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) hash: Option<ContentHash>,
     /// The review log, as JSON.
     pub(crate) reviews: Option<&'a str>,
+    /// The id that a package had where it came from.
+    pub(crate) renamed_from: Option<&'a str>,
     pub(crate) cursor: Option<&'a str>,
 }
 
@@ -90,6 +93,10 @@ impl Outgoing<'_> {
             out.push_str(",\"reviews\":");
             out.push_str(reviews);
         }
+        if let Some(origin) = self.renamed_from {
+            out.push_str(",\"renamed_from\":");
+            out.push_str(&quoted(origin));
+        }
         if let Some(cursor) = self.cursor {
             out.push_str(",\"cursor\":");
             out.push_str(&quoted(cursor));
@@ -110,6 +117,8 @@ pub(crate) struct Incoming {
     pub(crate) claim: Option<ContentHash>,
     /// The review log as it was sent.
     pub(crate) reviews: Option<String>,
+    /// The id that a package had where it came from, where an import gave it its own.
+    pub(crate) renamed_from: Option<String>,
     /// Whether it came in an export's envelope.
     pub(crate) has_envelope: bool,
 }
@@ -161,7 +170,12 @@ pub(crate) fn read(octets: &[u8]) -> Result<Said, Malformed> {
         Some(text) => Some(home(text).ok_or_else(|| Malformed::field("project", "OWNER:ID"))?),
     };
     let reviews = object.get("reviews").filter(|reviews| *reviews != "null").map(str::to_owned);
-    Ok(Said::Record(Box::new(Incoming { kind, project, data, claim, reviews, has_envelope: true })))
+    let renamed_from = match object.get("renamed_from") {
+        None | Some("null") => None,
+        Some(id) => Some(origin(id).ok_or_else(|| Malformed::field("renamed_from", "a package's id"))?),
+    };
+    let has_envelope = true;
+    Ok(Said::Record(Box::new(Incoming { kind, project, data, claim, reviews, renamed_from, has_envelope })))
 }
 
 /// A record without an envelope is told by its members.
@@ -179,8 +193,14 @@ fn bare(object: &Object<'_>) -> Result<Said, Malformed> {
         return Err(Malformed::missing("record"));
     };
     let data = object.text().to_owned();
-    let (project, claim, reviews) = (None, None, None);
-    Ok(Said::Record(Box::new(Incoming { kind, project, data, claim, reviews, has_envelope: false })))
+    let (project, claim, reviews, renamed_from, has_envelope) = (None, None, None, None, false);
+    Ok(Said::Record(Box::new(Incoming { kind, project, data, claim, reviews, renamed_from, has_envelope })))
+}
+
+/// The id of a package, as a JSON string.
+fn origin(text: &str) -> Option<String> {
+    let id: String = serde_json::from_str(text).ok()?;
+    (!id.is_empty() && id.len() <= ID_OCTETS_MAX).then_some(id)
 }
 
 /// A project by owner and id, as a JSON string.

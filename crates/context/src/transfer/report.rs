@@ -78,7 +78,7 @@ impl Report {
             Outcome::Same => self.skipped += 1,
             Outcome::Continued => self.overwritten += 1,
             Outcome::Renamed => self.renamed += 1,
-            Outcome::Differs => {
+            Outcome::Differs | Outcome::Ahead => {
                 self.skipped += 1;
                 self.conflicts += 1;
             }

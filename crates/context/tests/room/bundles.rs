@@ -7,7 +7,8 @@ use crate::house::{House, OPERATOR, package};
 
 /// A moment so many days ago.
 fn days_ago(days: u64) -> String {
-    use plenary_engine::{Clock as _, SystemClock};
+    use plenary_engine::SystemClock;
+    use plenary_kernel::Clock as _;
     Utc(TimestampMs(SystemClock.now().0 - days * 86_400_000)).to_string()
 }
 

@@ -16,7 +16,8 @@ const ROWS: usize = 1_000;
 
 /// Now, so many seconds ago.
 fn ago(seconds: usize) -> String {
-    use plenary_engine::{Clock as _, SystemClock};
+    use plenary_engine::SystemClock;
+    use plenary_kernel::Clock as _;
     Utc(TimestampMs(SystemClock.now().0 - seconds as u64 * 1_000)).to_string()
 }
 

@@ -2,12 +2,13 @@
 //! Must not know: bytes, or what a request means. One task drives both ends, so relaxed order is enough.
 
 use std::sync::{
-    Mutex, OnceLock, PoisonError,
+    OnceLock,
     atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 use std::task::Waker;
 
 use hyper::body::Incoming;
+use parking_lot::Mutex;
 
 use plenary_kernel::Share;
 
@@ -148,7 +149,7 @@ impl Wire {
 
     /// Remembers whom to wake when the handshake is answered.
     pub(super) fn on_upgrade(&self, waker: &Waker) {
-        *self.upgrade_waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
+        *self.upgrade_waker.lock() = Some(waker.clone());
     }
 
     pub(super) fn upgrade_taken(&self) {
@@ -158,7 +159,7 @@ impl Wire {
     /// The handshake was answered.
     pub(crate) fn answer_upgrade(&self, accepted: bool) {
         self.upgrade.store(if accepted { 1 } else { 2 }, Relaxed);
-        let waker = self.upgrade_waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let waker = self.upgrade_waker.lock().take();
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -182,6 +183,6 @@ impl Wire {
 
     /// Keeps a body that no handler has read to its end, and gives back the one that was kept.
     pub(crate) fn keep_unread(&self, body: Option<Incoming>) -> Option<Incoming> {
-        std::mem::replace(&mut *self.unread.lock().unwrap_or_else(PoisonError::into_inner), body)
+        std::mem::replace(&mut *self.unread.lock(), body)
     }
 }

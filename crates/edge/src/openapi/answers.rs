@@ -19,8 +19,8 @@ const OF_THE_EDGE: &[u16] = &[400, 403, 408, 429, 431, 500, 503];
 const OF_A_BODY: &[u16] = &[400, 408, 413, 415];
 /// What becomes of an operation where the store is in trouble.
 const OF_THE_STORE: &[u16] = &[500, 503];
-/// The same, where it writes.
-const OF_WRITING: &[u16] = &[507];
+/// The same, where it writes; and its owner may have used up what it may store.
+const OF_WRITING: &[u16] = &[403, 507];
 
 const EVENT_STREAM: &str = "text/event-stream";
 
@@ -39,7 +39,7 @@ impl Answers {
         let mut responses = successes(doc, schemas);
         let room = schemas.given(doc.error_body);
         let mut codes: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
-        for error in &doc.errors {
+        for error in doc.documented_errors() {
             codes.entry(error.class.status()).or_default().push(error.code);
         }
         for (status, codes) in &codes {

@@ -17,6 +17,7 @@ use crate::{Command, Decision, Done, ExecuteError, Facts, KeyUse, Room};
 pub(super) struct Open(pub(super) usize);
 
 impl Command<Hall> for Open {
+    const NAME: &'static str = "open";
     type Reply = (bool, usize);
     type Rejection = No;
     type Facts = ();

@@ -11,14 +11,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use plenary_kernel::{Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{Clock, OwnerName, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{
     Batch, Condition, Fault, IndexOp, Log, NewEvent, Outcome, RowOp, StoredEvent, StreamName, open_memory,
     rigged::{Process, Rigging, Store},
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Beside, Clock, Command, Decision, Done, ExecuteError, Facts, KeyUse, LookedUp, Room, Streams};
+use crate::{Beside, Command, Decision, Done, ExecuteError, Facts, KeyUse, LookedUp, Room, Streams};
 
 pub(super) const ID: &str = "main";
 
@@ -80,6 +80,13 @@ impl Room for Hall {
             HallEvent::Sung => panic!("what does not fold is never folded"),
         }
     }
+    /// Whoever takes a seat pays for it; the names of owners and of guests are one here.
+    fn payer(_: &HallState, event: &HallEvent) -> Option<OwnerName> {
+        match event {
+            HallEvent::Taken(who) => who.parse().ok(),
+            HallEvent::Opened(_) | HallEvent::Closed | HallEvent::Sung => None,
+        }
+    }
     fn index(id: &str, event: &HallEvent) -> Vec<IndexOp> {
         match event {
             HallEvent::Taken(who) => {
@@ -137,6 +144,7 @@ pub(super) async fn add(log: &Log, stream: &StreamName, kind: &'static str, text
 }
 
 impl Command<Hall> for Take {
+    const NAME: &'static str = "take";
     type Reply = Version;
     type Rejection = No;
     /// Whether the one who asks is banned.
@@ -181,6 +189,7 @@ impl Command<Hall> for Take {
 pub(super) struct Do(pub(super) Vec<HallEvent>);
 
 impl Command<Hall> for Do {
+    const NAME: &'static str = "do";
     type Reply = usize;
     type Rejection = Infallible;
     type Facts = ();
@@ -202,6 +211,7 @@ impl Command<Hall> for Do {
 pub(super) struct OpenFor(pub(super) Halls, pub(super) &'static str);
 
 impl Command<Hall> for OpenFor {
+    const NAME: &'static str = "open_for";
     type Reply = ();
     type Rejection = No;
     /// Whether that one has a seat.
@@ -306,6 +316,7 @@ pub(super) fn refused<T: std::fmt::Debug, J>(answer: Result<Done<T>, ExecuteErro
         Err(ExecuteError::Rejected(no)) => no,
         Err(ExecuteError::Fault(fault)) => panic!("{fault}"),
         Err(ExecuteError::KeyReused) => panic!("the key was used"),
+        Err(ExecuteError::OverQuota(exceeded)) => panic!("{exceeded:?}"),
         Ok(done) => panic!("{done:?}"),
     }
 }

@@ -107,6 +107,7 @@ async fn a_kept_answer_that_can_not_be_read_is_a_fault() {
     // The same scope and key under a command with another answer.
     struct Other;
     impl crate::Command<super::hall::Hall> for Other {
+        const NAME: &'static str = "other";
         type Reply = String;
         type Rejection = No;
         type Facts = ();

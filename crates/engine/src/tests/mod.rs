@@ -6,5 +6,6 @@ mod hall;
 mod interleaving;
 mod keys;
 mod pipelining;
+mod quota;
 mod snapshots;
 mod writers;

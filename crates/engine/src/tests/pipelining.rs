@@ -168,6 +168,7 @@ async fn past_its_attempts_a_command_is_refused_as_overloaded_with_nothing_writt
     // Somebody changes the list after every look at it.
     struct Restless(super::hall::Take);
     impl crate::Command<Hall> for Restless {
+        const NAME: &'static str = "restless";
         type Reply = Version;
         type Rejection = No;
         type Facts = bool;

@@ -190,8 +190,10 @@ fn fo_10_handles_are_canonical_and_only_drafted_with_has_a_version() {
         read(&with(advisory(), "drafted_with", good)).unwrap();
     }
     let longer = format!("~{}", octets(65));
-    let bad =
-        ["", "~", "nick", "@nick.a", "~Nick", "~-a", "~a-", "~a b", "~a/*", "~nick@1", "~a\u{e9}", &longer];
+    let bad = [
+        "", "~", "~~nick", "~nick\n", "nick", "@nick.a", "~Nick", "~-a", "~a-", "~a b", "~a/*", "~nick@1",
+        "~a\u{e9}", &longer,
+    ];
     for field in ["sender_handle", "recipient_handle", "acted_by"] {
         for bad in bad {
             assert_eq!(fault(&with(advisory(), field, bad)), ("field-invalid", field.into()), "{bad}");

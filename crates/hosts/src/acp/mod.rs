@@ -10,13 +10,9 @@ mod tests;
 mod tools;
 mod turn;
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_runs::{Card, Ended, Run, RunRequest, Runner, Running};
 use serde::Deserialize;
 
@@ -121,7 +117,7 @@ impl Acp {
     }
 
     fn resting(&self) -> MutexGuard<'_, Parked> {
-        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.resting.lock()
     }
 }
 

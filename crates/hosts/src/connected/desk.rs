@@ -1,12 +1,9 @@
 //! Which instances of one agent are attached, and which of them gets a run: where its thread is, else the least busy.
 //! Must not know: connections.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::AgentHandle;
 use plenary_runs::RunRequest;
 use tokio::{
@@ -60,7 +57,7 @@ impl Desk {
     }
 
     fn present(&self) -> MutexGuard<'_, Present> {
-        self.present.lock().unwrap_or_else(PoisonError::into_inner)
+        self.present.lock()
     }
 
     /// From now on the instance gets runs, through `frames`.

@@ -6,7 +6,7 @@ use std::{
     collections::HashMap,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 use axum::{
@@ -15,17 +15,19 @@ use axum::{
         FromRequestParts, Path, Query, State,
         ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
-    response::{IntoResponse, Response},
+    response::Response,
 };
-use http::{HeaderValue, Method, StatusCode, header, request::Parts};
+use http::{Method, StatusCode, request::Parts};
+use parking_lot::{Mutex, MutexGuard};
 use plenary_accounts::{
-    Accounts, Authority, CannotWatch, Credentials, Principal, Watchers, Who, fault_refusal, identify,
+    AccountEvent, Accounts, Authority, Credentials, Follower, Principal, Watchers, Who, identify, recheck,
 };
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, refused, with_method_refusals};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, Shares, SharesFull};
 use plenary_log::{Signals, StoredEvent, StreamName};
-use plenary_runs::{Introduction, Runner, Runs, handle_of, wire::ErrorBody};
+use plenary_room::{CannotWatch, fault_refusal};
+use plenary_runs::{Introduction, Refused, Runner, Runs, handle_of, refused_response, wire::ErrorBody};
 use schemars::JsonSchema;
 
 use super::{
@@ -77,7 +79,7 @@ impl Attaching {
     }
 
     fn desks(&self) -> MutexGuard<'_, HashMap<AgentHandle, Arc<Desk>>> {
-        self.0.desks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.desks.lock()
     }
 
     /// What carries out the runs of an agent that came by itself.
@@ -117,8 +119,7 @@ impl Observer for Attaching {
                     let desk = event.stream.id().parse().ok().and_then(|handle| self.desks().remove(&handle));
                     desk.inspect(|desk| desk.close());
                 }
-                category if category.starts_with("accounts.") => self.0.watchers.observe(event),
-                _ => {}
+                _ => AccountEvent::of(event).iter().for_each(|change| recheck(&self.0.watchers, change)),
             }
         }
         Box::pin(std::future::ready(()))
@@ -142,7 +143,7 @@ pub struct Door {
 /// When the operations contradict each other.
 pub fn routes(door: Door, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let router = plenary_edge::routes(operations(), metrics)?;
-    Ok(with_method_refusals(router, metrics, |refusal| Refused(refusal).into_response()).with_state(door))
+    Ok(with_method_refusals(router, metrics, refused_response).with_state(door))
 }
 
 /// The operation.
@@ -175,55 +176,29 @@ pub fn operations() -> Vec<Operation<Door>> {
     vec![Operation::new(doc, attach)]
 }
 
-/// A refusal on its way out.
-#[derive(Debug)]
-struct Refused(Refusal);
-
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Self(refusal)
-    }
-}
-
-impl From<CannotWatch> for Refused {
-    fn from(why: CannotWatch) -> Self {
-        let (class, code, text) = match why {
-            CannotWatch::TooMany => {
-                (Class::TooMany, "too_many_instances", "The agent has as many instances attached as it may.")
-            }
-            CannotWatch::Stopping => (Class::Unavailable, "stopping", "The server stops; try again later."),
-        };
-        Self(Refusal::new(class, code, text))
-    }
-}
-
-impl From<SharesFull> for Refused {
-    fn from(full: SharesFull) -> Self {
-        let (code, text) = match full {
-            SharesFull::Key => (
-                "too_many_instances_of_owner",
-                "As many instances of your owner's agents are attached as one owner may have; detach one.",
-            ),
-            SharesFull::Total => (
-                "too_many_instances",
-                "As many instances are attached to the server as may be; try again later.",
-            ),
-        };
-        Self(Refusal::new(Class::TooMany, code, text))
-    }
-}
-
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
-        let Refusal { class, code, message } = &self.0;
-        let json =
-            serde_json::to_vec(&ErrorBody { detail: message, code }).expect("two strings can be written");
-        let mut response = refused(*class, json);
-        if matches!(class, Class::TooMany | Class::Unavailable) {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+/// Why an instance is not attached.
+fn not_attached(why: CannotWatch) -> Refused {
+    let (class, code, text) = match why {
+        CannotWatch::TooMany => {
+            (Class::TooMany, "too_many_instances", "The agent has as many instances attached as it may.")
         }
-        response
-    }
+        CannotWatch::Stopping => (Class::Unavailable, "stopping", "The server stops; try again later."),
+    };
+    Refused::new(Refusal::new(class, code, text))
+}
+
+/// Whose share of the instances is used up.
+fn used_up(full: SharesFull) -> Refused {
+    let (code, text) = match full {
+        SharesFull::Key => (
+            "too_many_instances_of_owner",
+            "As many instances of your owner's agents are attached as one owner may have; detach one.",
+        ),
+        SharesFull::Total => {
+            ("too_many_instances", "As many instances are attached to the server as may be; try again later.")
+        }
+    };
+    Refused::new(Refusal::new(Class::TooMany, code, text))
 }
 
 /// Who asks.
@@ -320,10 +295,15 @@ async fn attach(
     let upgrade = upgrade.map_err(|_| {
         Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
     })?;
-    let share = door.attaching.0.shares.take(handle.owner_name(), 1)?;
+    let share = door.attaching.0.shares.take(handle.owner_name(), 1).map_err(used_up)?;
     let desk = door.desk(&principal, &handle, introduction(told)).await?;
     let stream = StreamName::new("hosts.attached", desk.handle.as_str());
-    let watch = door.attaching.0.watchers.watch(&stream, Some(&principal), desk.handle.clone())?;
+    let watch = door
+        .attaching
+        .0
+        .watchers
+        .watch(&stream, Follower::new(Some(&principal)), desk.handle.clone())
+        .map_err(not_attached)?;
     let octets_max = FRAME_OCTETS_MAX + TOO_LONG_READ_OCTETS;
     Ok(upgrade.max_message_size(octets_max).max_frame_size(octets_max).on_upgrade(move |socket| async move {
         let _attached = share;

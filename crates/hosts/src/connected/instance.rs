@@ -4,11 +4,12 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_runs::{Ended, RunRequest, Said};
 use serde::Deserialize;
 use tokio::sync::mpsc;
@@ -43,7 +44,7 @@ impl Instance {
     }
 
     fn runs(&self) -> MutexGuard<'_, Option<HashMap<String, mpsc::Sender<Heard>>>> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.runs.lock()
     }
 
     /// How many runs it carries out.

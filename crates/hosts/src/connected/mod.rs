@@ -8,6 +8,7 @@ mod door;
 mod elsewhere;
 mod instance;
 mod pump;
+mod served;
 #[cfg(test)]
 mod tests;
 

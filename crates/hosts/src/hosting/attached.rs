@@ -1,11 +1,9 @@
 //! One connection's runs: which go on, and what the server asks of them.
 //! Must not know: how frames travel, or what a run says.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_runs::{
     Ended, RunRequest,
     id::{RunId, ThreadId},
@@ -40,7 +38,7 @@ pub(super) struct Runs(Arc<Mutex<HashMap<RunId, Begun>>>);
 
 impl Runs {
     fn all(&self) -> MutexGuard<'_, HashMap<RunId, Begun>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// It is over.

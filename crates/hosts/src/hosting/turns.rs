@@ -1,11 +1,9 @@
 //! Whose turn it is: so many runs at a time, one of a thread, in the order in which they came.
 //! Must not know: what a run is.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::Mutex;
 use plenary_runs::id::ThreadId;
 use tokio::sync::{Mutex as Queue, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
@@ -37,7 +35,7 @@ impl Turns {
     }
 
     fn thread(&self, thread: ThreadId) -> Arc<Queue<()>> {
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = self.threads.lock();
         threads.retain(|_, queue| Arc::strong_count(queue) > 1);
         threads.entry(thread).or_default().clone()
     }

@@ -2,11 +2,9 @@
 //! last of it kept for whoever asks why it ended. Never an event (wire.md D.8).
 //! Must not know: how the program ends.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use plenary_runs::RunRequest;
 use tokio::{io::AsyncRead, task::JoinHandle, time::timeout};
 
@@ -46,7 +44,7 @@ pub(crate) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &R
                 logged += 1;
                 tracing::info!(agent = %agent, run, line = text, "the program says");
             }
-            *kept.lock().unwrap_or_else(PoisonError::into_inner) = text;
+            *kept.lock() = text;
         }
     });
     LastWords { line, draining }
@@ -57,7 +55,7 @@ impl LastWords {
     pub(crate) async fn last(mut self) -> String {
         // What the program left behind may hold the stream open.
         let _ = timeout(LAST_WORDS_TIME, &mut self.draining).await;
-        self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.line.lock().clone()
     }
 }
 

@@ -7,8 +7,9 @@ mod mirror;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use plenary_runs::{Asked, Card, Ended, Run, RunRequest, Runner, Running};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -65,7 +66,7 @@ impl Remote {
         }
         body.insert("type".into(), (*request.request_type).into());
         body.insert("depth".into(), (request.depth + 1).into());
-        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let threads = self.threads.lock();
         if let Some(theirs) = threads.get(request.thread_id) {
             body.insert("thread_id".into(), theirs.as_str().into());
         }
@@ -92,7 +93,7 @@ impl Remote {
                     Mirrored::Began { run_id, thread_id } => {
                         events.of(run_id);
                         if let Some(theirs) = thread_id {
-                            let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+                            let mut threads = self.threads.lock();
                             threads.learn(request.thread_id, theirs);
                         }
                     }

@@ -3,7 +3,7 @@
 
 use std::{
     future::Future,
-    sync::{Arc, PoisonError, TryLockError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -65,7 +65,7 @@ impl<F, M> Inner<F, M> {
     }
 
     fn make_ring(&self, key: &str) -> Result<Arc<Ring<F, M>>, SubscribeError> {
-        let mut rings = self.rings.write().unwrap_or_else(PoisonError::into_inner);
+        let mut rings = self.rings.write();
         if let Some(ring) = rings.by_key.get(key) {
             return Ok(ring.clone());
         }
@@ -102,6 +102,7 @@ impl<F, M> Inner<F, M> {
     }
 
     fn sweep(&self, now: Instant) {
+        self.senders.sweep();
         let mut unused = false;
         for ring in self.all() {
             ring.change(&self.octets, |entries| entries.prune(now, &self.limits));
@@ -116,7 +117,7 @@ impl<F, M> Inner<F, M> {
             });
         }
         if unused {
-            let mut rings = self.rings.write().unwrap_or_else(PoisonError::into_inner);
+            let mut rings = self.rings.write();
             let keys: Vec<_> = rings.by_key.keys().cloned().collect();
             for key in keys {
                 self.free(&mut rings, &key, false);
@@ -141,11 +142,7 @@ impl<F, M> Inner<F, M> {
     /// cut to one size, the oldest messages first. Whoever holds less keeps all of it, so that no key's readers pay for
     /// another key.
     pub(super) fn shed(&self) {
-        let _shedding = match self.shedding.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return,
-        };
+        let Some(_shedding) = self.shedding.try_lock() else { return };
         let rings = self.all();
         let room = self.limits.octets_max - self.limits.octets_max / 8;
         let size = || fair_size(rings.iter().map(|ring| ring.entries().octets).collect(), room);

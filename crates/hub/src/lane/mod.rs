@@ -7,22 +7,28 @@ mod keeping;
 mod limits;
 mod member;
 mod ring;
+mod senders;
 mod subscription;
 #[cfg(test)]
 mod tests;
 
 use std::sync::{
-    Arc, Mutex, PoisonError, RwLock, RwLockReadGuard,
+    Arc,
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 use std::{collections::HashMap, fmt};
 
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use tokio::time::Instant;
 
 pub use self::limits::LaneLimits;
 pub use self::ring::ENTRY_OCTETS;
 pub use self::subscription::{Delivery, Ended, Subscription};
-use self::{member::Member, ring::Ring};
+use self::{
+    member::Member,
+    ring::Ring,
+    senders::{Charge, Senders},
+};
 
 /// Says which subscriptions get a message, by their facts. It is asked when the message is emitted and again when it
 /// is read, so it must answer the same each time.
@@ -85,8 +91,18 @@ struct Inner<F, M> {
     subscribed: AtomicU64,
     /// Counts messages over all keys: which one is older.
     emitted: AtomicU64,
+    /// Who has messages in rings of others.
+    senders: Senders<F, M>,
     /// Held by whoever makes room.
     shedding: Mutex<()>,
+}
+
+/// A message that is in a ring.
+struct Put<F, M> {
+    ring: Arc<Ring<F, M>>,
+    place: u64,
+    /// How many subscriptions it matches.
+    matching: usize,
 }
 
 struct Rings<F, M> {
@@ -118,6 +134,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
             stalled: AtomicU64::new(0),
             subscribed: AtomicU64::new(0),
             emitted: AtomicU64::new(0),
+            senders: Senders::new(),
             shedding: Mutex::new(()),
         }))
     }
@@ -133,8 +150,25 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     ///
     /// Past [`LaneLimits::keys_max`] a message of a new key is not kept, and nobody is there who would get it.
     pub fn emit(&self, key: &str, emission: Emission<F, M>) -> usize {
+        self.put(key, emission, None).map_or(0, |put| put.matching)
+    }
+
+    /// The same for a message that somebody else than the key's own sends. All that one sender has in the rings of others
+    /// is bounded by [`LaneLimits::sender_octets_max`]: its own oldest messages there make room for it.
+    pub fn emit_from(&self, sender: &str, key: &str, emission: Emission<F, M>) -> usize {
+        let sender = self.0.senders.get(sender);
+        let mut sent = sender.sent();
+        let share = (self.0.limits.sender_octets_max, &self.0.octets);
+        let charge = sender.charge(&mut sent, emission.octets, share);
+        let Some(put) = self.put(key, emission, Some(charge.clone())) else { return 0 };
+        sent.add(&put.ring, put.place, &charge);
+        put.matching
+    }
+
+    /// Puts a message in a ring.
+    fn put(&self, key: &str, emission: Emission<F, M>, charge: Option<Arc<Charge>>) -> Option<Put<F, M>> {
         loop {
-            let Some(ring) = self.0.ring_for_message(key) else { return 0 };
+            let ring = self.0.ring_for_message(key)?;
             let members = ring.members();
             if members.freed {
                 continue;
@@ -142,15 +176,16 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
             let matches = emission.matches.clone();
             let place = ring.change(&self.0.octets, |entries| {
                 let order = self.0.emitted.fetch_add(1, Ordering::Relaxed);
-                entries.push(emission, order, Instant::now(), &self.0.limits, !members.list.is_empty())
+                let is_read = !members.list.is_empty();
+                entries.push(emission, charge, order, Instant::now(), &self.0.limits, is_read)
             });
             let matching = members.list.iter().filter(|member| matches(&member.facts));
-            let count = matching.map(|member| member.wake(place)).count();
+            let matching = matching.map(|member| member.wake(place)).count();
             drop(members);
             if self.0.octets.load(Ordering::Relaxed) > self.0.limits.octets_max {
                 self.0.shed();
             }
-            return count;
+            return Some(Put { ring, place, matching });
         }
     }
 
@@ -240,7 +275,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
 
     /// Ends every subscription, and takes no more.
     pub fn close(&self) {
-        self.0.rings.write().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.0.rings.write().closed = true;
         for ring in self.0.all() {
             let members = ring.members().list.clone();
             for member in &members {
@@ -263,7 +298,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
 
 impl<F, M> Inner<F, M> {
     fn rings(&self) -> RwLockReadGuard<'_, Rings<F, M>> {
-        self.rings.read().unwrap_or_else(PoisonError::into_inner)
+        self.rings.read()
     }
 
     fn ring(&self, key: &str) -> Option<Arc<Ring<F, M>>> {

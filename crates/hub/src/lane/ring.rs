@@ -4,15 +4,16 @@
 use std::{
     collections::VecDeque,
     sync::{
-        PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::time::Instant;
 
-use super::{Emission, LaneLimits, Matches, member::Members};
+use super::{Emission, LaneLimits, Matches, member::Members, senders::Charge};
 
 /// How long a message that has to be forgotten stays for those who were there when it was emitted.
 const LIVE_FOR: Duration = Duration::from_secs(1);
@@ -33,13 +34,13 @@ impl<F, M> Ring<F, M> {
         }
     }
     pub(super) fn members(&self) -> RwLockReadGuard<'_, Members<F>> {
-        self.members.read().unwrap_or_else(PoisonError::into_inner)
+        self.members.read()
     }
     pub(super) fn members_mut(&self) -> RwLockWriteGuard<'_, Members<F>> {
-        self.members.write().unwrap_or_else(PoisonError::into_inner)
+        self.members.write()
     }
     pub(super) fn entries(&self) -> RwLockReadGuard<'_, Entries<F, M>> {
-        self.entries.read().unwrap_or_else(PoisonError::into_inner)
+        self.entries.read()
     }
     /// Forgets what is too old, if anything is.
     pub(super) fn prune_if_old(&self, octets: &AtomicUsize, now: Instant, limits: &LaneLimits) {
@@ -50,7 +51,7 @@ impl<F, M> Ring<F, M> {
     }
     /// Changes the entries, and keeps the sum over all rings.
     pub(super) fn change<T>(&self, octets: &AtomicUsize, change: impl FnOnce(&mut Entries<F, M>) -> T) -> T {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.write();
         let before = entries.octets;
         let answer = change(&mut entries);
         let after = entries.octets;
@@ -71,6 +72,8 @@ pub(super) struct Entry<F, M> {
     pub(super) at: Instant,
     pub(super) octets: usize,
     forget_at: Option<Instant>,
+    /// Whose share it counts in, where another sent it than the key's own.
+    charge: Option<Arc<Charge>>,
     /// Gone when it was forgotten.
     kept: Option<(M, Matches<F>)>,
 }
@@ -82,6 +85,14 @@ impl<F, M> Entry<F, M> {
         let (message, matches) = self.kept.as_ref()?;
         let forgotten = !was_there && self.forget_at.is_some_and(|at| at <= now);
         (!forgotten && matches(facts)).then_some((self.number, message))
+    }
+    /// Lets go of the message; how many octets that makes free.
+    fn forget(&mut self) -> usize {
+        if self.kept.take().is_none() {
+            return 0;
+        }
+        self.charge = None;
+        std::mem::replace(&mut self.octets, ENTRY_OCTETS) - ENTRY_OCTETS
     }
     /// When it is let go of, if it asked for that.
     fn forget_at(&self) -> Option<Instant> {
@@ -155,6 +166,7 @@ impl<F, M> Entries<F, M> {
     pub(super) fn push(
         &mut self,
         emission: Emission<F, M>,
+        charge: Option<Arc<Charge>>,
         order: u64,
         now: Instant,
         limits: &LaneLimits,
@@ -170,7 +182,7 @@ impl<F, M> Entries<F, M> {
         let octets = octets + ENTRY_OCTETS;
         self.octets += octets;
         let kept = Some((message, matches));
-        let entry = Entry { number, order, at: now, octets, forget_at, kept };
+        let entry = Entry { number, order, at: now, octets, forget_at, charge, kept };
         self.forget_next = entry.forget_at().into_iter().chain(self.forget_next).min();
         self.rows.push_back(entry);
         let most = if is_read { limits.backlog_max.max(limits.entries_max) } else { limits.entries_max };
@@ -219,12 +231,24 @@ impl<F, M> Entries<F, M> {
             let Some(at) = entry.forget_at() else { continue };
             if at > now {
                 next = Some(next.map_or(at, |next| next.min(at)));
-            } else if entry.kept.take().is_some() {
-                self.octets -= entry.octets - ENTRY_OCTETS;
-                entry.octets = ENTRY_OCTETS;
+            } else {
+                self.octets -= entry.forget();
             }
         }
         self.forget_next = next;
+        self.drop_forgotten();
+    }
+
+    /// Forgets the message at a place, if it is still there.
+    pub(super) fn forget(&mut self, place: u64) {
+        let nth = place.checked_sub(self.first).and_then(|nth| usize::try_from(nth).ok());
+        if let Some(entry) = nth.and_then(|nth| self.rows.get_mut(nth)) {
+            self.octets -= entry.forget();
+            self.drop_forgotten();
+        }
+    }
+
+    fn drop_forgotten(&mut self) {
         while self.rows.front().is_some_and(|entry| entry.kept.is_none()) {
             self.drop_first();
         }

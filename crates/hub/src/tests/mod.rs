@@ -11,8 +11,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use plenary_engine::Clock;
-use plenary_kernel::{AgentHandle, Stamp, TimestampMs};
+use plenary_kernel::{AgentHandle, Clock, Stamp, TimestampMs};
 use plenary_log::rigged::{Process, Rigging, Store};
 
 use crate::Cursors;

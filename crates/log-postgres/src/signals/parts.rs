@@ -1,7 +1,7 @@
 //! The form of a signal on its way: text, cut into parts that each fit into one notification, and joined again.
 //! Must not know: PostgreSQL, beyond how long a notification may be.
 
-use std::{fmt::Write, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use plenary_log::signals::{Outgoing, ProcessId, Publication};
@@ -67,23 +67,16 @@ fn write_body(text: &mut String, body: Option<&Bytes>) {
         }
         Some((body, _)) => {
             text.push('x');
-            for octet in body {
-                // Writing to a String does not fail.
-                let _ = write!(text, "{octet:02x}");
-            }
+            text.push_str(&hex::encode(body));
         }
     }
 }
 
 fn read_body(text: &str) -> Option<Option<Bytes>> {
-    let octet = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     match text.split_at_checked(1)? {
         ("n", "") => Some(None),
         ("u", plain) => Some(Some(Bytes::copy_from_slice(plain.as_bytes()))),
-        ("x", hex) => {
-            let octets: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(octet).collect();
-            octets.map(|octets| Some(octets.into()))
-        }
+        ("x", digits) => Some(Some(hex::decode(digits).ok()?.into())),
         _ => None,
     }
 }

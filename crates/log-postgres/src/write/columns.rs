@@ -19,6 +19,7 @@ pub(crate) struct Columns<'a> {
     pub(crate) rows_put: (Texts<'a>, Vec<i64>, Octets<'a>, Vec<i32>),
     pub(crate) rows_delete: Texts<'a>,
     pub(crate) keys: (Texts<'a>, Texts<'a>, Octets<'a>, Octets<'a>, Vec<i32>),
+    pub(crate) charges: (Texts<'a>, Vec<i64>, Vec<i64>),
 }
 
 /// Stored forms of texts.
@@ -74,6 +75,11 @@ impl<'a> Columns<'a> {
             columns.keys.3.push(&claim.outcome);
             let sum = Digest::parts_of_key(&claim.scope, &claim.key, &claim.digest, &claim.outcome);
             columns.keys.4.push(sum.stored());
+        }
+        for (account, more) in &writes.charges {
+            columns.charges.0.push(text::stored(account));
+            columns.charges.1.push(target::stored(more.bytes));
+            columns.charges.2.push(target::stored(more.events));
         }
         columns
     }

@@ -32,8 +32,10 @@ struct End<'a> {
     told: String,
 }
 
-fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 8] {
-    let Columns { new_streams, events, index_put, index_delete, rows_put, rows_delete, keys, .. } = columns;
+fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 9] {
+    let Columns {
+        new_streams, events, index_put, index_delete, rows_put, rows_delete, keys, charges, ..
+    } = columns;
     [
         (
             !new_streams.0.is_empty(),
@@ -79,6 +81,13 @@ fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 8] {
             vec![&keys.0, &keys.1, &keys.2, &keys.3, &keys.4],
         ),
         (
+            !charges.0.is_empty(),
+            "INSERT INTO usage AS u (account, bytes, events) \
+             SELECT unnest(?::text[]), unnest(?::bigint[]), unnest(?::bigint[]) ON CONFLICT (account) \
+             DO UPDATE SET bytes = u.bytes + excluded.bytes, events = u.events + excluded.events",
+            vec![&charges.0, &charges.1, &charges.2],
+        ),
+        (
             !events.position.is_empty(),
             "UPDATE head SET last = ?, streams = ? RETURNING pg_notify(?, ?)",
             vec![&end.last, &columns.streams_made, &end.channel, &end.told],
@@ -113,7 +122,7 @@ pub(crate) async fn write_and_commit(
     let end = End { last: stored(last.0), channel, told: last.to_string() };
     let parts = parts(columns, &end);
     let parts: Vec<_> = parts.iter().enumerate().filter(|(_, part)| part.0).collect();
-    let shape = parts.iter().fold(0, |shape, (nth, _)| shape | 1 << nth);
+    let shape = parts.iter().fold(0_u16, |shape, (nth, _)| shape | 1 << nth);
     let parts: Vec<_> = parts.into_iter().map(|(_, part)| part).collect();
     let statement = session.shape(shape, || joined(&parts)).await.map_err(NotCommitted::NotSent)?;
     let params: Vec<_> = parts.iter().flat_map(|(_, _, params)| params.iter().copied()).collect();

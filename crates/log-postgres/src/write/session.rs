@@ -15,7 +15,7 @@ use crate::{
 pub(crate) struct WriteSession {
     session: Session,
     /// The statements that write, by which tables they write to; made when first needed.
-    shapes: HashMap<u8, Statement>,
+    shapes: HashMap<u16, Statement>,
 }
 
 impl WriteSession {
@@ -39,7 +39,7 @@ impl WriteSession {
     /// The statement of a shape.
     pub(crate) async fn shape(
         &mut self,
-        shape: u8,
+        shape: u16,
         sql: impl FnOnce() -> String,
     ) -> Result<Statement, Trouble> {
         if let Some(statement) = self.shapes.get(&shape) {

@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 
 use super::Store;
 use crate::{
-    Appended, Batch, Condition, Fault, Feed, IndexOp, KeyClaim, Log, NewEvent, Opened, Outcome, RowOp,
-    StoredEvent, StreamName,
+    Appended, Batch, Charge, Condition, Fault, Feed, IndexOp, KeyClaim, Log, NewEvent, Opened, Outcome,
+    RowOp, StoredEvent, StreamName, Usage,
 };
 
 pub(super) const INDEX: &str = "test.things";
@@ -31,6 +31,7 @@ pub(super) trait Say {
     fn delete(self, key: &str) -> Self;
     fn row(self, name: &str, expected: Option<u64>, value: Option<&str>) -> Self;
     fn key(self, key: &str, digest: u8, outcome: &str) -> Self;
+    fn charge(self, account: &str, bytes: u64, events: u64) -> Self;
 }
 
 pub(super) fn batch() -> Batch {
@@ -67,6 +68,10 @@ impl Say for Batch {
             digest: [digest; 32],
             outcome: Bytes::copy_from_slice(outcome.as_bytes()),
         });
+        self
+    }
+    fn charge(mut self, account: &str, bytes: u64, events: u64) -> Self {
+        self.charges.push(Charge { account: account.to_owned(), usage: Usage { bytes, events } });
         self
     }
 }

@@ -9,7 +9,7 @@ use super::{
         stream, texts, whole,
     },
 };
-use crate::{Appended, Order, Outcome};
+use crate::{Appended, Order, Outcome, Usage};
 
 /// Events, index, rows and keys.
 pub async fn a_reopened_store_has_everything<S: Store>() {
@@ -68,6 +68,20 @@ pub async fn a_reopened_store_goes_on_counting<S: Store>() {
     let events = whole(&log).await;
     assert_eq!(events.len(), 10);
     assert_gapless(&events, 1);
+}
+
+/// What accounts use is as it was, and goes on from there.
+pub async fn a_reopened_store_has_the_same_use<S: Store>() {
+    let (store, log, tail) = fresh::<S>().await;
+    let a = stream("a");
+    accepted(&log, batch().add(&a, "a1").charge("nick", 7, 1)).await;
+    drop((log, tail));
+    for round in 1..4 {
+        store.closed().await;
+        let (log, _tail) = handle(&store).await;
+        assert_eq!(sound(log.read_usage("nick").await), Usage { bytes: 7 * round, events: round });
+        accepted(&log, batch().add(&a, "a2").charge("nick", 7, 1)).await;
+    }
 }
 
 /// Dropping the log lets the writer finish what was put in its queue.

@@ -20,6 +20,7 @@ pub mod rows;
 pub mod shared;
 pub mod shared_signals;
 pub mod signals;
+pub mod usage;
 
 /// A case that takes longer hangs.
 const CASE_MAX: Duration = Duration::from_secs(120);
@@ -85,6 +86,8 @@ macro_rules! conformance {
             an_empty_store_answers_everything);
         $crate::conformance!(@tests $store, feeds: the_feed_has_everything_once_and_in_order,
             the_feed_has_whole_groups, a_dropped_feed_stops_nothing, a_tailing_reader_never_sees_a_hole);
+        $crate::conformance!(@tests $store, usage: a_charge_is_counted_with_its_batch,
+            charges_add_up_within_one_group, a_refused_batch_charges_nothing);
         $crate::conformance!(@tests $store, random: a_store_does_what_the_model_does);
         $crate::conformance!(@tests $store, signals: numbers_rise_by_one_from_the_clock,
             a_signal_comes_back_as_it_was, signals_arrive_in_the_order_of_their_numbers,
@@ -96,7 +99,7 @@ macro_rules! conformance {
     };
     (@more $store:ty, durable) => {
         $crate::conformance!(@tests $store, durable: a_reopened_store_has_everything,
-            a_reopened_store_goes_on_counting, what_was_queued_before_the_drop_is_kept);
+            a_reopened_store_goes_on_counting, a_reopened_store_has_the_same_use, what_was_queued_before_the_drop_is_kept);
     };
     (@more $store:ty, damaged) => {
         $crate::conformance!(@tests $store, damage: a_damaged_event_fails_its_stream_alone,
@@ -105,7 +108,7 @@ macro_rules! conformance {
     };
     (@more $store:ty, shared) => {
         $crate::conformance!(@tests $store, shared: a_second_handle_sees_what_the_first_wrote,
-            two_handles_lose_no_update, keys_and_rows_hold_across_handles, both_feeds_have_everything_in_order,
+            two_handles_lose_no_update, keys_and_rows_hold_across_handles, charges_add_up_across_handles, both_feeds_have_everything_in_order,
             a_reader_tails_the_writes_of_another_handle, a_late_feed_begins_at_the_head);
         $crate::conformance!(@more $store, shared_signals);
     };

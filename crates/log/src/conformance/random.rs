@@ -101,6 +101,7 @@ fn batch(draft: &Draft, model: &Model, nth: u64) -> Batch {
         index: index.collect(),
         rows: rows.collect(),
         key,
+        charges: Vec::new(),
         chain: None,
     }
 }

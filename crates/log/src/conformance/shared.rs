@@ -11,7 +11,7 @@ use super::{
     conditions::{assert_interleaved, optimistic},
     feeds::tailed,
 };
-use crate::{Log, Order, Outcome};
+use crate::{Log, Order, Outcome, Usage};
 
 /// Two handles on one fresh store.
 async fn two<S: Store>() -> (S, [Log; 2], [Tail; 2]) {
@@ -36,6 +36,22 @@ pub async fn a_second_handle_sees_what_the_first_wrote<S: Store>() {
         assert_eq!(sound(reader.read_row("r").await).map(|row| row.revision), Some(n + 1));
         let last = sound(reader.read_index(INDEX, "", None, 1, Order::Descending).await);
         assert_eq!(last[0].value, text);
+    }
+}
+
+/// What either handle charges, both see.
+pub async fn charges_add_up_across_handles<S: Store>() {
+    const EACH: u64 = 40;
+    let (_store, [first, second], _tails) = two::<S>().await;
+    let charged = async |log: &Log, name: &str| {
+        for _ in 0..EACH {
+            accepted(log, batch().add(&stream(name), "x").charge("nick", 3, 1)).await;
+        }
+    };
+    tokio::join!(charged(&first, "a"), charged(&second, "b"));
+    for log in [&first, &second] {
+        let used = sound(log.read_usage("nick").await);
+        assert_eq!(used, Usage { bytes: 3 * 2 * EACH, events: 2 * EACH });
     }
 }
 

@@ -5,13 +5,11 @@ use std::{
     collections::{HashMap, HashSet},
     fmt,
     sync::Arc,
-    sync::{
-        Mutex, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
 use bytes::Bytes;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::mpsc;
 
 use super::{
@@ -149,7 +147,7 @@ impl Exchange {
     /// Hands a signal to its subscriber, and never waits: a full queue loses it. Without a subscriber it is nobody's.
     pub fn hand(&self, incoming: Incoming<'_>) {
         self.heard_of(incoming.from);
-        let topics = self.topics.read().unwrap_or_else(PoisonError::into_inner);
+        let topics = self.topics.read();
         let Some(subscriber) = topics.get(incoming.topic) else { return };
         if subscriber.try_hand(incoming.signal) {
             self.losing.store(false, Ordering::Relaxed);
@@ -169,8 +167,8 @@ impl Exchange {
 
     /// No signal comes any more: subscriptions end when they have taken what waits.
     pub fn close(&self) {
-        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.topics.write().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.closed.lock() = true;
+        self.topics.write().clear();
     }
 
     pub(super) fn questions(&self) -> &Questions {
@@ -181,9 +179,9 @@ impl Exchange {
         let (signals, receiver) = mpsc::channel(SIGNALS_WAITING_MAX);
         let octets = Arc::<AtomicUsize>::default();
         let subscriber = Subscriber { signals, octets: octets.clone() };
-        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        let closed = self.closed.lock();
         if !*closed {
-            self.topics.write().unwrap_or_else(PoisonError::into_inner).insert(topic, subscriber);
+            self.topics.write().insert(topic, subscriber);
         }
         Subscription { signals: receiver, octets }
     }
@@ -191,12 +189,12 @@ impl Exchange {
     /// These let a question pass: they are not waited for until they are heard of.
     pub(super) fn silent(&self, processes: &[ProcessId]) {
         tracing::warn!(?processes, "processes let a question pass; they are not waited for");
-        self.silent.lock().unwrap_or_else(PoisonError::into_inner).extend(processes);
+        self.silent.lock().extend(processes);
     }
 
     /// Those who are waited for; what is known of others is forgotten.
     pub(super) fn awaited(&self, mut alive: Vec<ProcessId>) -> Vec<ProcessId> {
-        let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut silent = self.silent.lock();
         if !silent.is_empty() {
             silent.retain(|process| alive.contains(process));
             alive.retain(|process| !silent.contains(process));
@@ -205,7 +203,7 @@ impl Exchange {
     }
 
     fn heard_of(&self, process: ProcessId) {
-        self.silent.lock().unwrap_or_else(PoisonError::into_inner).remove(&process);
+        self.silent.lock().remove(&process);
     }
 
     pub(super) fn lost(&self) -> u64 {

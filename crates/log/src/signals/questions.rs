@@ -1,12 +1,10 @@
 //! The questions that this process has asked and that are not answered by everybody yet.
 //! Must not know: what is asked.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::{ProcessId, QUESTIONS_MAX};
@@ -38,7 +36,7 @@ impl Asked {
 
 impl Questions {
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Asked>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A new question; none when too many are open.

@@ -12,27 +12,26 @@ use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header, request
 use plenary_accounts::{Credentials, Principal, identify};
 use plenary_edge::{Peer, read_bytes};
 use plenary_kernel::{Class, Refusal};
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::{
-    MESSAGE_OCTETS_MAX, Mcp,
+    MESSAGE_OCTETS_MAX, Mcp, ROOM_TRIES_MAX,
     changes::{Follower, Mark},
     envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal, worded},
     held::Held,
     metadata::challenge,
-    registry::Lease,
+    registry::{Lease, SessionPlace},
 };
 use crate::{operations::Caller, tool::Toolset};
 
 /// The header that names a session of the initialize era.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// Who asks, and for which tools: what the handler finds beside a message.
+/// Who asks: what the handler finds beside a message.
 #[derive(Clone)]
 pub(super) struct Asking {
     /// In whose name operations are asked.
     pub(super) caller: Caller,
-    /// The toolsets that are listed.
-    pub(super) sets: Arc<[Toolset]>,
     /// What the resources were that a request subscribes to.
     pub(super) marks: Arc<HashMap<String, Mark>>,
 }
@@ -53,6 +52,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let sets = toolsets(&parts)?;
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
     let lease = mcp.0.registry.begin(&who, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
+    let answering = (parts.method == Method::POST).then(|| mcp.0.answers.token());
     let octets = match parts.method {
         Method::POST => read_bytes(&parts.headers, body, MESSAGE_OCTETS_MAX).await.map_err(of_body)?,
         _ => bytes::Bytes::new(),
@@ -71,26 +71,32 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
             "Session not found: initialize anew.",
         )));
     }
-    if begins {
+    let place = if begins {
         // A client that begins anew has no session yet, whatever it sends along.
         parts.headers.remove(&SESSION);
-        for id in mcp.0.registry.making_room(&who) {
-            mcp.close(&id).await;
-        }
-    }
+        Some(room(mcp, &who).await.ok_or_else(|| boxed(too_many()))?)
+    } else {
+        None
+    };
     let closes = parts.method == Method::DELETE;
     let caller = Caller::of(&parts);
     let follower = Follower { operations: mcp.0.operations.clone(), caller: caller.clone() };
     let subscribed = envelope.as_ref().map(Envelope::subscribed).unwrap_or_default();
     let marks = follower.marks(subscribed.iter().map(String::as_str)).await;
-    let asking = Asking { caller, sets, marks: Arc::new(marks) };
+    let lists = envelope.as_ref().is_some_and(Envelope::lists_tools);
+    let asking = Asking { caller, marks: Arc::new(marks) };
     // The token goes with the caller, and no further.
     parts.headers.remove(header::AUTHORIZATION);
     parts.extensions.insert(asking);
     let answer = mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(octets))).await;
     let mut answer = worded(answer.map(Body::new), id.as_deref()).await;
-    if let Some(id) = answer.headers().get(&SESSION).and_then(|id| id.to_str().ok()).filter(|_| begins) {
-        mcp.0.registry.opened(id, &who);
+    if lists {
+        answer = mcp.0.lists.put(answer, &sets).await;
+    }
+    if let Some(id) = answer.headers().get(&SESSION).and_then(|id| id.to_str().ok())
+        && let Some(place) = place
+    {
+        mcp.0.registry.opened(id, &who, place);
     }
     if let Some(id) = session.filter(|_| closes) {
         mcp.0.registry.closed(&id);
@@ -99,7 +105,18 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
             *answer.status_mut() = StatusCode::NO_CONTENT;
         }
     }
-    Ok(held(answer, lease))
+    Ok(held(answer, lease, answering))
+}
+
+/// A place for one more session; others are closed for it.
+async fn room(mcp: &Mcp, who: &Principal) -> Option<SessionPlace> {
+    for _ in 0..ROOM_TRIES_MAX {
+        match mcp.0.registry.admit(who) {
+            Ok(place) => return Some(place),
+            Err(closing) => mcp.close(&closing?).await,
+        }
+    }
+    None
 }
 
 /// The bearer of the request's token.
@@ -146,9 +163,9 @@ fn toolsets(parts: &Parts) -> Outcome<Arc<[Toolset]>> {
     }
 }
 
-fn held(answer: Response, lease: Lease) -> Response {
+fn held(answer: Response, lease: Lease, answering: Option<TaskTrackerToken>) -> Response {
     let (parts, body) = answer.into_parts();
-    (parts, Body::new(Held::new(body, lease))).into_response()
+    (parts, Body::new(Held::new(body, lease, answering))).into_response()
 }
 
 fn too_many() -> Response {

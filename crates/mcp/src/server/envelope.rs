@@ -137,6 +137,11 @@ impl<'a> Envelope<'a> {
         }
     }
 
+    /// Whether it asks for the list of tools.
+    pub(super) fn lists_tools(&self) -> bool {
+        self.method.as_ref().is_some_and(|method| method == "tools/list")
+    }
+
     /// Whether it begins a session of the initialize era.
     pub(super) fn is_initialize(&self) -> bool {
         self.method.as_ref().is_some_and(|method| method == "initialize")

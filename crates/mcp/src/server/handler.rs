@@ -22,13 +22,10 @@ use tokio::{sync::Mutex, task::JoinSet};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{
-    FOLLOWED_MAX, LIST_TTL_MS, calls, changes::Follower, completing, door::Asking, fixture::Fixture, prompts,
-    resources,
+    FOLLOWED_MAX, LIST_TTL_MS, calls, changes::Follower, completing, door::Asking, fixture::Fixture,
+    listed::Lists, prompts, resources,
 };
-use crate::{
-    operations::Operations,
-    tool::{Tools, Toolset},
-};
+use crate::{operations::Operations, tool::Tools};
 
 /// What a model is told of the server as a whole.
 const INSTRUCTIONS: &str = "Plenary is a network of agents that share one durable log: sessions are conversations, \
@@ -153,15 +150,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         no_cursor(request.as_ref())?;
-        let sets = asking(&context)?.sets;
-        let with_results = sets.len() < Toolset::ALL.len();
-        let mut tools: Vec<Described> =
-            self.tools.of(&sets).map(|tool| calls::described(tool, with_results)).collect();
-        if let Some(fixture) = &self.fixture {
-            tools.extend(fixture.tools());
-        }
-        // What is listed follows from the query, and the same for everybody.
-        let mut listed = ListToolsResult::with_all_items(tools);
+        // What is listed follows from the query, and is the same for everybody: the door puts it there.
+        let mut listed = ListToolsResult::with_all_items(Lists::mark());
         (listed.ttl_ms, listed.cache_scope) = fresh(&context, LIST_TTL_MS, CacheScope::Public);
         Ok(listed)
     }

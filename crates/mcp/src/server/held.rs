@@ -9,7 +9,7 @@ use std::{
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio_util::sync::WaitForCancellationFutureOwned;
+use tokio_util::{sync::WaitForCancellationFutureOwned, task::task_tracker::TaskTrackerToken};
 
 use super::registry::Lease;
 
@@ -18,12 +18,14 @@ pub(super) struct Held {
     inner: Body,
     ended: Pin<Box<WaitForCancellationFutureOwned>>,
     _lease: Lease,
+    _answer: Option<TaskTrackerToken>,
 }
 
 impl Held {
-    /// The body, which ends early when the lease says so.
-    pub(super) fn new(inner: Body, lease: Lease) -> Self {
-        Self { inner, ended: Box::pin(lease.ended().clone().cancelled_owned()), _lease: lease }
+    /// The body, which ends early when the lease says so. `answer` is held until it is read: a server that stops waits for it.
+    pub(super) fn new(inner: Body, lease: Lease, answer: Option<TaskTrackerToken>) -> Self {
+        let ended = Box::pin(lease.ended().clone().cancelled_owned());
+        Self { inner, ended, _lease: lease, _answer: answer }
     }
 }
 

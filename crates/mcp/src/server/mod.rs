@@ -11,6 +11,7 @@ mod fixture;
 mod handler;
 mod held;
 mod limits;
+mod listed;
 mod metadata;
 mod prompts;
 mod registry;
@@ -29,10 +30,10 @@ use rmcp::transport::streamable_http_server::{
 };
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
-use tokio::time::{MissedTickBehavior, interval};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{fixture::Fixture, handler::Handler, registry::Registry};
+use self::{fixture::Fixture, handler::Handler, listed::Lists, registry::Registry};
 use crate::{operations::Operations, tool::Tools};
 
 pub use limits::*;
@@ -47,8 +48,10 @@ pub struct Parts {
     pub accounts: Accounts,
     /// The names it goes by.
     pub origin: Origin,
-    /// Ends every session and stream.
+    /// The server stops: what is asked is answered, then every session and stream ends.
     pub stop: CancellationToken,
+    /// Sessions that one owner may have open; see [`SESSIONS_PER_OWNER_MAX`].
+    pub sessions_per_owner_max: usize,
     /// Offers also what the conformance suite asks servers for.
     pub fixture: bool,
 }
@@ -62,9 +65,14 @@ struct Inner {
     service: StreamableHttpService<Handler, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     registry: Registry,
+    lists: Lists,
     accounts: Accounts,
     origin: Origin,
     stop: CancellationToken,
+    /// Ends every session and stream, once the answers under way are out.
+    end: CancellationToken,
+    /// Answers to messages.
+    answers: TaskTracker,
 }
 
 /// The query of `/mcp`.
@@ -80,11 +88,12 @@ impl Mcp {
     /// A server over these operations and tools.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
-        let Parts { operations, tools, accounts, origin, stop, fixture } = parts;
+        let Parts { operations, tools, accounts, origin, stop, sessions_per_owner_max, fixture } = parts;
         let mut sessions = LocalSessionManager::default();
         // How long a session may be idle is told by what is under way in it, which only the registry knows.
         sessions.session_config.keep_alive = None;
         let sessions = Arc::new(sessions);
+        let end = CancellationToken::new();
         // The door has checked Host and Origin, and the size.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
@@ -92,13 +101,16 @@ impl Mcp {
             .with_sse_keep_alive(Some(KEEPALIVE))
             .with_json_response(true)
             .with_max_request_body_bytes(MESSAGE_OCTETS_MAX)
-            .with_cancellation_token(stop.clone());
+            .with_cancellation_token(end.clone());
         let fixture = fixture.then(|| Arc::new(Fixture::default()));
+        let lists = Lists::new(tools.clone(), fixture.clone());
         let asked = operations.clone();
         let make = move || Ok(Handler::new(asked.clone(), tools.clone(), fixture.clone()));
         let service = StreamableHttpService::new(make, sessions.clone(), config);
-        let registry = Registry::default();
-        Self(Arc::new(Inner { operations, service, sessions, registry, accounts, origin, stop }))
+        let (registry, answers) = (Registry::new(sessions_per_owner_max), TaskTracker::new());
+        let inner =
+            Inner { operations, service, sessions, registry, lists, accounts, origin, stop, end, answers };
+        Self(Arc::new(inner))
     }
 
     /// Closes sessions that are idle, and whatever was begun with a token that is dead, until the server stops.
@@ -110,6 +122,10 @@ impl Mcp {
             while mcp.0.stop.run_until_cancelled(ticks.tick()).await.is_some() {
                 mcp.sweep().await;
             }
+            // What waits in a call is woken by the end of its wait, and says so to its caller.
+            mcp.0.answers.close();
+            let _late = timeout(ANSWERS_WITHIN, mcp.0.answers.wait()).await;
+            mcp.0.end.cancel();
         }
     }
 
@@ -153,6 +169,7 @@ pub fn operations() -> Vec<Operation<Mcp>> {
     let doc = |id, method, summary| {
         OperationDoc::new(id, method, "/mcp", summary)
             .no_tool("where tools are called")
+            .without_key()
             .auth(Auth::Any)
             .query::<McpQuery>()
             .errors(Class::Unauthenticated, &["unauthenticated"])

@@ -2,20 +2,25 @@
 //! them has to end.
 //! Must not know: messages, or how a session is carried out.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
-};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
-use plenary_accounts::{Principal, TokenDigest};
+use parking_lot::{Mutex, MutexGuard};
+use plenary_accounts::{Principal, TokenDigest, Who};
+use plenary_kernel::{OwnerName, Share, Shares, SharesFull};
 use tokio_util::sync::CancellationToken;
 
 use super::limits::{REQUESTS_PER_CALLER_MAX, SESSION_IDLE, SESSIONS_MAX, SESSIONS_PER_CALLER_MAX};
 
 /// Cheap to clone.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Registry(Arc<Mutex<Inner>>);
+#[derive(Debug, Clone)]
+pub(super) struct Registry {
+    inner: Arc<Mutex<Inner>>,
+    /// Sessions by whose they are; the operator's are nobody's.
+    places: Shares<Option<OwnerName>>,
+}
+
+/// The place of a session that is about to be opened.
+pub(super) type SessionPlace = Share<Option<OwnerName>>;
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -29,6 +34,7 @@ struct Inner {
 struct Session {
     whose: Principal,
     used: Instant,
+    _place: SessionPlace,
     /// Requests of it that are under way.
     open: usize,
 }
@@ -57,9 +63,23 @@ impl Lease {
     }
 }
 
+/// The owner that a caller belongs to.
+fn owner(whose: &Principal) -> Option<OwnerName> {
+    match &whose.who {
+        Who::Operator => None,
+        Who::Owner(owner) => Some(owner.clone()),
+        Who::Agent(agent) => Some(agent.owner_name()),
+    }
+}
+
 impl Registry {
+    /// With so many sessions for each owner.
+    pub(super) fn new(sessions_per_owner_max: usize) -> Self {
+        Self { inner: Arc::default(), places: Shares::new(SESSIONS_MAX, sessions_per_owner_max) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Begins a request; `None` when the caller has too many under way.
@@ -92,8 +112,8 @@ impl Registry {
     }
 
     /// Notes a session that was opened.
-    pub(super) fn opened(&self, session: &str, whose: &Principal) {
-        let entry = Session { whose: whose.clone(), used: Instant::now(), open: 0 };
+    pub(super) fn opened(&self, session: &str, whose: &Principal, place: SessionPlace) {
+        let entry = Session { whose: whose.clone(), used: Instant::now(), _place: place, open: 0 };
         self.lock().sessions.insert(session.into(), entry);
     }
 
@@ -105,19 +125,30 @@ impl Registry {
         requests.for_each(|request| request.ended.cancel());
     }
 
-    /// The sessions that have to be closed before the caller may open one more.
-    pub(super) fn making_room(&self, whose: &Principal) -> Vec<Arc<str>> {
+    /// A place for one more session of a caller.
+    ///
+    /// # Errors
+    /// The session that has to be closed for it, if there is any: one that was silent longest, of the caller past its number,
+    /// of the owner past the owner's, and past the number of all of the owner that has the most.
+    pub(super) fn admit(&self, whose: &Principal) -> Result<SessionPlace, Option<Arc<str>>> {
+        let own = |session: &Session| session.whose.who == whose.who;
         let inner = self.lock();
-        let mut all: Vec<_> = inner.sessions.iter().collect();
-        all.sort_by_key(|(_, session)| (session.open > 0, session.used));
-        let own = all.iter().filter(|(_, session)| session.whose.who == whose.who);
-        let own_over = (own.clone().count() + 1).saturating_sub(SESSIONS_PER_CALLER_MAX);
-        let over = (all.len() + 1).saturating_sub(SESSIONS_MAX);
-        let mut closing: Vec<Arc<str>> = own.take(own_over).map(|(id, _)| (*id).clone()).collect();
-        let others = all.iter().map(|(id, _)| (*id).clone()).filter(|id| !closing.contains(id));
-        let others: Vec<_> = others.take(over.saturating_sub(closing.len())).collect();
-        closing.extend(others);
-        closing
+        if inner.sessions.values().filter(|session| own(session)).count() >= SESSIONS_PER_CALLER_MAX {
+            return Err(inner.silent_longest(own));
+        }
+        let whose = owner(whose);
+        let full = match self.places.take(whose.clone(), 1) {
+            Ok(place) => return Ok(place),
+            Err(full) => full,
+        };
+        let from = match full {
+            SharesFull::Key => whose,
+            SharesFull::Total => {
+                let owners = inner.sessions.values().map(|session| owner(&session.whose));
+                owners.max_by_key(|owner| self.places.used_by(owner)).flatten()
+            }
+        };
+        Err(inner.silent_longest(|session| owner(&session.whose) == from))
     }
 
     /// The sessions in which nothing has happened for too long.
@@ -148,6 +179,14 @@ impl Registry {
     }
 }
 
+impl Inner {
+    /// The one of these in which nothing is under way and nothing has happened for longest; else of all of these.
+    fn silent_longest(&self, is_one: impl Fn(&Session) -> bool) -> Option<Arc<str>> {
+        let ones = self.sessions.iter().filter(|(_, session)| is_one(session));
+        ones.min_by_key(|(_, session)| (session.open > 0, session.used)).map(|(id, _)| id.clone())
+    }
+}
+
 impl Drop for Lease {
     fn drop(&mut self) {
         let mut inner = self.registry.lock();
@@ -167,19 +206,27 @@ impl Drop for Lease {
 
 #[cfg(test)]
 mod tests {
-    use plenary_accounts::Who;
-
-    use super::*;
+    use super::{super::limits::SESSIONS_PER_OWNER_MAX, *};
 
     fn principal(name: &str, token: &str) -> Principal {
         Principal { who: Who::Agent(name.parse().unwrap()), token: TokenDigest::of(token) }
     }
 
+    fn registry() -> Registry {
+        Registry::new(SESSIONS_PER_OWNER_MAX)
+    }
+
+    /// Opens a session where there is a place for it.
+    fn open(registry: &Registry, session: &str, whose: &Principal) -> Result<(), Option<Arc<str>>> {
+        registry.opened(session, whose, registry.admit(whose)?);
+        Ok(())
+    }
+
     #[test]
     fn a_session_is_its_callers_and_that_of_its_very_token() {
-        let registry = Registry::default();
+        let registry = registry();
         let nick = principal("@nick.bot", "a");
-        registry.opened("s", &nick);
+        open(&registry, "s", &nick).unwrap();
         assert!(registry.is_of("s", &nick));
         assert!(!registry.is_of("s", &principal("@nick.bot", "b")) && !registry.is_of("t", &nick));
         assert!(!registry.is_of("s", &principal("@bob.bot", "a")));
@@ -189,7 +236,7 @@ mod tests {
 
     #[test]
     fn past_their_number_requests_of_one_caller_are_refused_and_others_are_not() {
-        let registry = Registry::default();
+        let registry = registry();
         let (nick, bob) = (principal("@nick.bot", "a"), principal("@bob.bot", "b"));
         let mut leases: Vec<_> =
             (0..REQUESTS_PER_CALLER_MAX).map(|_| registry.begin(&nick, None).unwrap()).collect();
@@ -201,31 +248,50 @@ mod tests {
 
     #[test]
     fn past_their_number_the_session_that_was_silent_longest_makes_room() {
-        let registry = Registry::default();
+        let registry = registry();
         let nick = principal("@nick.bot", "a");
         for number in 0..SESSIONS_PER_CALLER_MAX {
-            assert!(registry.making_room(&nick).is_empty());
-            registry.opened(&number.to_string(), &nick);
+            open(&registry, &number.to_string(), &nick).unwrap();
         }
         let _busy = registry.begin(&nick, Some("0"));
-        assert_eq!(registry.making_room(&nick), ["1".into()]);
-        assert!(registry.making_room(&principal("@bob.bot", "b")).is_empty());
+        assert_eq!(open(&registry, "x", &nick), Err(Some("1".into())));
+        registry.closed("1");
+        assert_eq!(open(&registry, "x", &nick), Ok(()));
+        assert_eq!(open(&registry, "y", &principal("@bob.bot", "b")), Ok(()));
     }
 
     #[test]
-    fn past_the_number_of_all_any_session_makes_room() {
-        let registry = Registry::default();
-        for number in 0..SESSIONS_MAX {
-            registry.opened(&number.to_string(), &principal(&format!("@nick.b{}", number / 8), "a"));
+    fn past_the_owners_number_a_session_of_the_owner_makes_room() {
+        let registry = Registry::new(2);
+        let (first, second) = (principal("@nick.a", "a"), principal("@nick.b", "b"));
+        open(&registry, "1", &first).unwrap();
+        open(&registry, "2", &second).unwrap();
+        assert_eq!(open(&registry, "x", &second), Err(Some("1".into())));
+        assert_eq!(open(&registry, "3", &principal("@bob.bot", "c")), Ok(()));
+        registry.closed("1");
+        assert_eq!(open(&registry, "x", &second), Ok(()));
+        // A place without a session, while one is being opened.
+        let other = Registry::new(1);
+        let _taken = other.admit(&first).unwrap();
+        assert_eq!(other.admit(&second).err(), Some(None));
+    }
+
+    #[test]
+    fn past_the_number_of_all_one_of_the_owner_with_the_most_makes_room() {
+        let registry = Registry::new(SESSIONS_MAX);
+        open(&registry, "carol", &principal("@carol.bot", "a")).unwrap();
+        for number in 1..SESSIONS_MAX {
+            let agent = format!("@nick.b{}", number / 8);
+            open(&registry, &number.to_string(), &principal(&agent, "a")).unwrap();
         }
-        assert_eq!(registry.making_room(&principal("@bob.bot", "b")).len(), 1);
+        assert_eq!(open(&registry, "x", &principal("@bob.bot", "b")), Err(Some("1".into())));
     }
 
     #[test]
     fn a_session_is_idle_when_nothing_is_under_way() {
-        let registry = Registry::default();
+        let registry = registry();
         let nick = principal("@nick.bot", "a");
-        registry.opened("s", &nick);
+        open(&registry, "s", &nick).unwrap();
         let lease = registry.begin(&nick, Some("s")).unwrap();
         let later = Instant::now() + SESSION_IDLE + SESSION_IDLE;
         assert!(registry.idle(later).is_empty());
@@ -236,9 +302,9 @@ mod tests {
 
     #[test]
     fn with_a_token_everything_ends_that_was_begun_with_it() {
-        let registry = Registry::default();
+        let registry = registry();
         let nick = principal("@nick.bot", "a");
-        registry.opened("s", &nick);
+        open(&registry, "s", &nick).unwrap();
         let lease = registry.begin(&nick, None).unwrap();
         assert_eq!(registry.callers(), std::slice::from_ref(&nick));
         assert_eq!(registry.end(&TokenDigest::of("b")), []);

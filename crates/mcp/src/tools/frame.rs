@@ -1,8 +1,8 @@
 //! Frames of Agent-Channel Fan-Out as tools send them: the envelope around a kind and a payload, in the caller's name.
 //! Must not know: what a payload means.
 
-use plenary_engine::{Clock as _, SystemClock};
-use plenary_kernel::AgentHandle;
+use plenary_engine::SystemClock;
+use plenary_kernel::{AgentHandle, Clock as _};
 use serde_json::{Map, Value, json};
 
 use super::asking::{Answer, Asking, Refusal, Route, post};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http_body_util::BodyExt as _;
+use plenary_outward::sse::{Item, Parser, SseEvent};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -30,7 +31,9 @@ pub(crate) enum Told {
 /// A stream that is being read.
 pub(crate) struct Stream {
     body: Body,
-    read: Vec<u8>,
+    parser: Parser,
+    read: std::vec::IntoIter<Item>,
+    last_id: Option<String>,
     octets: usize,
     until: Instant,
 }
@@ -51,15 +54,24 @@ impl Event {
 
 impl Stream {
     pub(crate) fn new(body: Body, wait: Duration) -> Self {
-        Self { body, read: Vec::new(), octets: 0, until: Instant::now() + wait }
+        let parser = Parser::holding(OCTETS_MAX);
+        let until = Instant::now() + wait;
+        Self { body, parser, read: Vec::new().into_iter(), last_id: None, octets: 0, until }
     }
 
     /// What comes next; `None` at the deadline, at the end, and past what one reading keeps.
     pub(crate) async fn next(&mut self) -> Option<Told> {
         loop {
-            if let Some(end) = self.read.windows(2).position(|pair| pair == b"\n\n") {
-                let block: Vec<u8> = self.read.drain(..end + 2).collect();
-                return Some(told(&String::from_utf8_lossy(&block)));
+            match self.read.next() {
+                Some(Item::Comment(_)) => return Some(Told::Comment),
+                Some(Item::Event(SseEvent { id, name, data })) => {
+                    // A stream keeps its last id; the event has only the one that it came with.
+                    let own = id.clone().filter(|_| id != self.last_id);
+                    self.last_id = id;
+                    let kind = Some(name).filter(|name| !name.is_empty());
+                    return Some(Told::Event(Event { id: own, kind, data }));
+                }
+                None => {}
             }
             let frame = timeout_at(self.until, self.body.frame()).await.ok()??.ok()?;
             let Ok(piece) = frame.into_data() else { continue };
@@ -67,28 +79,11 @@ impl Stream {
             if self.octets > OCTETS_MAX {
                 return None;
             }
-            self.read.extend_from_slice(&piece);
+            let mut items = Vec::new();
+            self.parser.feed(&piece, &mut items).ok()?;
+            self.read = items.into_iter();
         }
     }
-}
-
-fn told(block: &str) -> Told {
-    let (mut id, mut kind, mut data) = (None, None, None::<String>);
-    for line in block.lines() {
-        let (name, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
-        match (name, &mut data) {
-            ("id", _) => id = Some(value),
-            ("event", _) => kind = Some(value),
-            ("data", Some(data)) => {
-                data.push('\n');
-                data.push_str(&value);
-            }
-            ("data", none) => *none = Some(value),
-            _ => {}
-        }
-    }
-    data.map_or(Told::Comment, |data| Told::Event(Event { id, kind, data }))
 }
 
 #[cfg(test)]

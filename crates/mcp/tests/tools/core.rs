@@ -1,5 +1,7 @@
 //! Two agents with nothing but the tools of the daily work.
 
+use std::sync::atomic::Ordering;
+
 use plenary_mcp::tool::Called;
 use serde_json::{Value, json};
 
@@ -7,6 +9,34 @@ use crate::house::House;
 
 fn texts(read: &Value) -> Vec<&str> {
     read["events"].as_array().unwrap().iter().filter_map(|event| event["text"].as_str()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_is_woken_by_the_answer_and_does_not_poll() {
+    let house = House::new().await;
+    let (alice, bob, carol) =
+        (house.agent("@nick.alice").await, house.agent("@nick.bob").await, house.agent("@nick.carol").await);
+    let requests = || house.requests.load(Ordering::SeqCst);
+    let unanswered =
+        alice.call("ask", json!({"to": ["@nick.bob"], "text": "Ready?", "timeout_s": 110})).await;
+    assert_eq!(unanswered["timed_out"], true);
+    assert!(requests() < 16, "{} requests for two waits", requests());
+
+    let answering = async {
+        for text in ["One", "Two", "Three"] {
+            carol.call("send", json!({"to": ["@nick.alice"], "text": text})).await;
+        }
+        let waiting = bob.call("inbox", json!({"wait_s": 60})).await;
+        let session = &waiting["items"][0]["ref"]["session_id"];
+        // The answer is new to whoever waits for it, also where somebody has read it.
+        bob.call("send", json!({"session_id": session, "text": "Yes"})).await;
+        alice.call("read", json!({"session_id": session})).await;
+    };
+    let before = requests();
+    let question = json!({"to": ["@nick.bob"], "text": "Still?", "timeout_s": 110});
+    let (asked, ()) = tokio::join!(alice.call("ask", question), answering);
+    assert_eq!((&asked["answers"][0]["text"], &asked["timed_out"]), (&json!("Yes"), &json!(false)));
+    assert!(requests() - before < 60, "{} requests", requests() - before);
 }
 
 #[tokio::test]

@@ -1,8 +1,11 @@
 //! Every room in process over the log in memory, and the tools on their router.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
-use axum::{Router, body::Body};
+use axum::{Router, body::Body, middleware::map_request};
 use http::{Request, header};
 use http_body_util::BodyExt as _;
 use plenary_accounts::{Accounts, TokenDigest};
@@ -10,10 +13,11 @@ use plenary_blobs::Blobs;
 use plenary_channels::Channels;
 use plenary_context::Context;
 use plenary_edge::{Metrics, OperationDoc, Origin, with_fallbacks};
-use plenary_engine::{Clock, SystemClock};
+use plenary_engine::SystemClock;
 use plenary_frames::Frames;
 use plenary_hub::{Cursors, Observer, Presence, dispatch};
 use plenary_inbox::{Inbox, Rooms};
+use plenary_kernel::Clock;
 use plenary_log::{Feed, open_memory};
 use plenary_mcp::{
     operations::{Caller, Operations},
@@ -32,6 +36,8 @@ const OPERATOR: &str = "plo_test";
 pub(crate) struct House {
     pub(crate) operations: Operations,
     pub(crate) tools: Tools,
+    /// How many requests the tools have made.
+    pub(crate) requests: Arc<AtomicUsize>,
     router: Router,
 }
 
@@ -104,10 +110,14 @@ impl House {
         let rooms = Rooms {
             accounts: accounts.clone(),
             sessions: sessions.clone(),
-            channels: channels.clone(),
-            context: context.clone(),
             frames: frames.clone(),
-            runs: runs.clone(),
+            sources: vec![
+                Arc::new(accounts.clone()),
+                Arc::new(sessions.clone()),
+                Arc::new(channels.clone()),
+                Arc::new(context.clone()),
+                Arc::new(runs.clone()),
+            ],
         };
         let inbox = Inbox::new(log, clock, cursors, rooms);
         inbox.begin().await.unwrap();
@@ -142,9 +152,15 @@ impl House {
             .merge(plenary_runs::routes(runs, &metrics).unwrap())
             .merge(plenary_inbox::routes(inbox, &metrics).unwrap());
         let router = with_fallbacks(router, &metrics);
-        let operations = Operations::new(router.clone(), docs()).at(origin());
+        let requests = Arc::new(AtomicUsize::new(0));
+        let made = requests.clone();
+        let counted = router.clone().layer(map_request(move |request: Request<Body>| {
+            made.fetch_add(1, Ordering::SeqCst);
+            std::future::ready(request)
+        }));
+        let operations = Operations::new(counted, docs()).at(origin());
         let tools = tools::all(&operations);
-        Self { operations, tools, router }
+        Self { operations, tools, requests, router }
     }
 
     /// An open agent with tools.

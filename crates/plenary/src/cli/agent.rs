@@ -15,7 +15,7 @@ use super::{
     failure::Failure,
     host,
     identity::{Holder, Realm},
-    say,
+    input, say,
 };
 use crate::out::Table;
 
@@ -37,6 +37,8 @@ pub(crate) enum Setting {
     List,
     /// Show an agent's settings
     Show(Of),
+    /// Set what others read of an agent: its name, what it is for, its card
+    Edit(Edit),
     /// Set who may reach an agent: only those it lists, or anyone
     Policy {
         /// The agent, e.g. `@nick.assistant`
@@ -104,6 +106,28 @@ pub(crate) struct Of {
     handle: AgentHandle,
 }
 
+/// What others read of an agent.
+#[derive(Debug, Args)]
+pub(crate) struct Edit {
+    /// The agent, e.g. `@nick.assistant`
+    handle: AgentHandle,
+    /// Its name for people; empty to remove it
+    #[arg(long, value_name = "TEXT")]
+    display_name: Option<String>,
+    /// What it is for, in one line; empty to remove it
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// A file with its card, in Markdown (`--card-body`: the text itself); empty to remove it
+    #[arg(long, value_name = "FILE", conflicts_with = "card_body")]
+    card: Option<std::path::PathBuf>,
+    /// Its card, in Markdown; empty to remove it
+    #[arg(long, value_name = "MARKDOWN")]
+    card_body: Option<String>,
+    /// Who may read this: `private`, those whom trust lets talk with it, or `public`, everybody
+    #[arg(long, value_parser = ["private", "public"])]
+    visibility: Option<String>,
+}
+
 /// Who blocks whom.
 #[derive(Debug, Args)]
 pub(crate) struct Pair {
@@ -147,6 +171,7 @@ impl Setting {
             Self::List => None,
             Self::Add(Add { handle, .. })
             | Self::Show(Of { handle })
+            | Self::Edit(Edit { handle, .. })
             | Self::Allowlist(Of { handle })
             | Self::Blocks(Of { handle })
             | Self::Stop(Of { handle })
@@ -199,6 +224,7 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
             let reply = client.agent(&handle).await?;
             context.answer(&reply, |agent| say::agent(&out, agent))
         }
+        Setting::Edit(args) => edit(context, &client, args).await,
         Setting::Policy { handle, policy } => {
             change(context, &client, &handle, ChangeAgent { policy: Some(policy), ..ChangeAgent::default() })
                 .await
@@ -284,6 +310,19 @@ async fn change(
 ) -> Result<(), Failure> {
     let reply = client.change_agent(handle, &change).await?;
     context.answer(&reply, |agent: &Agent| say::agent(&context.out, agent))
+}
+
+async fn edit(context: &Context, client: &Client, args: Edit) -> Result<(), Failure> {
+    let card = args.card.as_deref().map(input::file).transpose()?.or(args.card_body);
+    let text = |text: Option<String>| text.map(|text| Some(text).filter(|text| !text.is_empty()));
+    let told = ChangeAgent {
+        display_name: text(args.display_name),
+        description: text(args.description),
+        card_body: text(card),
+        visibility: args.visibility,
+        ..ChangeAgent::default()
+    };
+    change(context, client, &args.handle, told).await
 }
 
 fn print_entries(context: &Context, list: &Allowlist) -> Result<(), Failure> {

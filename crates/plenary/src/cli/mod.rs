@@ -42,13 +42,19 @@ mod trust;
 mod use_agent;
 mod whereabouts;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{Args, Parser, Subcommand};
 use plenary_client::BaseUrl;
 use plenary_kernel::AgentHandle;
 
-use crate::out::Out;
+use crate::{
+    out::Out,
+    secrets::{self, Flag},
+};
 use context::Context;
 use failure::{Exit, Failure};
 #[cfg(test)]
@@ -79,8 +85,11 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<BaseUrl>,
     /// Use this token instead of a saved one [env: PLENARY_TOKEN]
-    #[arg(long, global = true, value_name = "TOKEN")]
+    #[arg(long, global = true, value_name = "TOKEN", conflicts_with = "token_file")]
     pub token: Option<String>,
+    /// Read that token from a file; `-` is standard input
+    #[arg(long, global = true, value_name = "FILE")]
+    token_file: Option<PathBuf>,
     /// Trust the certificate authorities of this PEM file, and no others [env: PLENARY_CACERT]
     #[arg(long, global = true, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
@@ -90,6 +99,35 @@ pub(crate) struct Global {
     /// No colours [env: NO_COLOR]
     #[arg(long, global = true)]
     pub no_color: bool,
+}
+
+/// As what a token of the command line is handed over; no variable of the environment is called so.
+const TOKEN: &str = "--token";
+
+impl Global {
+    /// Reads the token of `--token-file`, and takes that of `--token` out of the command line, which everybody on the machine
+    /// sees.
+    fn settle_token(&mut self, starts_programs: bool) -> Result<(), Failure> {
+        let file = self.token_file.as_deref();
+        if let Some(file) = file {
+            let text = if file == Path::new("-") { input::standard()? } else { input::file(file)? };
+            self.token = Some(text.trim().to_owned());
+        }
+        let token = self.token.as_deref();
+        let flags = [
+            Flag::secret("--token", TOKEN, token),
+            Flag {
+                name: "--token-file",
+                value: file.and_then(Path::to_str),
+                shows: false,
+                secret: (TOKEN, token),
+            },
+        ];
+        let withdrawn = secrets::withdraw(&flags, starts_programs);
+        withdrawn.map_err(|error| Failure::local(format!("{error:#}")))?;
+        self.token = secrets::variable(TOKEN).or(self.token.take());
+        Ok(())
+    }
 }
 
 impl Command {
@@ -171,7 +209,7 @@ pub(crate) fn is_hook(arguments: impl Iterator<Item = String>) -> bool {
     let mut words = arguments.skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--as" | "--url" | "--token" | "--cacert" => drop(words.next()),
+            "--as" | "--url" | "--token" | "--token-file" | "--cacert" => drop(words.next()),
             flag if flag.starts_with('-') => {}
             command => return command == "hook",
         }
@@ -209,9 +247,10 @@ pub(crate) fn run_hook() -> ExitCode {
 }
 
 /// Carries a client command out, and says what went wrong.
-pub(crate) fn run(global: Global, command: Command, out: Out) -> ExitCode {
+pub(crate) fn run(mut global: Global, command: Command, out: Out) -> ExitCode {
+    let settled = global.settle_token(command.is_host());
     let context = Context::new(global, out, Surroundings::of_process());
-    match dispatch(&context, command) {
+    match settled.and_then(|()| dispatch(&context, command)) {
         Ok(()) => Exit::Done.into(),
         Err(failure) => explain::report(&context, &failure).into(),
     }

@@ -29,6 +29,19 @@ pub(crate) fn agent(out: &Out, agent: &Agent) -> Result<(), Failure> {
     if let Some(on) = agent.self_service {
         out.line(&format!("self-service  {}", if on { "on" } else { "off" }))?;
     }
+    for (name, said) in [
+        ("name        ", &agent.display_name),
+        ("description ", &agent.description),
+        ("visibility  ", &agent.visibility),
+    ] {
+        if let Some(said) = said.as_ref().filter(|said| *said != agent.handle.as_str()) {
+            out.line(&format!("{name}  {}", clean(said)))?;
+        }
+    }
+    if let Some(card) = &agent.card_body {
+        out.line("")?;
+        out.line(&clean_block(card, ""))?;
+    }
     Ok(())
 }
 

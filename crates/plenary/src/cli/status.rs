@@ -1,11 +1,11 @@
 //! `plenary status`: is the server up, who am I to it, and what said so.
 //! Must not know: how identities are resolved.
 
-use plenary_client::{Client, Error};
+use plenary_client::{Client, Error, Reply, me::Usage};
 use serde_json::{Value, json};
 
 use super::{context::Context, failure::Failure, whereabouts::Whereabouts};
-use crate::out::{Style, clean, span};
+use crate::out::{Style, clean, grouped, size, span};
 
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     let Whereabouts { url: server, source: named_by } = context.whereabouts()?;
@@ -15,6 +15,10 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     let accepted = match (&health, &speaker) {
         (Ok(_), Ok(client)) => Some(who(client).await),
         (Ok(_) | Err(_), Ok(_) | Err(_)) => None,
+    };
+    let stored = match (&accepted, &speaker) {
+        (Some(Ok(_)), Ok(client)) => usage(client).await?,
+        _ => None,
     };
     let source = context.used().map(|(_, credential)| credential.source.to_string());
     if context.out.is_json() {
@@ -28,6 +32,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             "agent_source": identity.as_ref().map(|identity| identity.source.to_string()),
             "token_source": source,
             "accepted_as": accepted.as_ref().and_then(|result| result.as_ref().ok()),
+            "usage": stored.as_ref().map(|usage| serde_json::from_str::<Value>(usage.json()).unwrap_or_default()),
         });
         context.out.line(&answer.to_string())?;
     } else {
@@ -56,12 +61,32 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             Some(source) => format!("token   {source}{verdict}"),
             None => "token   none".into(),
         })?;
+        if let Some(usage) = &stored {
+            out.line(&format!("stored  {}", in_words(&usage.value)))?;
+        }
     }
     finish(context, health.err(), identity.is_some(), speaker.err(), accepted)
 }
 
 async fn who(client: &Client) -> Result<String, Error> {
     Ok(client.me().await?.handle.to_string())
+}
+
+/// What the agent's owner stores; none on a server that does not say.
+async fn usage(client: &Client) -> Result<Option<Reply<Usage>>, Failure> {
+    match client.usage().await {
+        Ok(usage) => Ok(Some(usage)),
+        Err(Error::Refused(refused)) if refused.status == 404 => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// `1.2 MiB of 10.0 GiB, 3,214 of 10,000,000 events`.
+fn in_words(usage: &Usage) -> String {
+    let of = |used: String, max: Option<String>| max.map_or(used.clone(), |max| format!("{used} of {max}"));
+    let bytes = of(size(usage.stored_bytes), usage.stored_bytes_max.map(size));
+    let events = of(grouped(usage.stored_events), usage.stored_events_max.map(grouped));
+    format!("{bytes}, {events} events")
 }
 
 /// The worst of what was found: no server, then no token. Nobody chosen is no failure.
@@ -83,5 +108,23 @@ fn finish(
         (Some(failure), _) => Err(failure),
         (None, Some(Err(error))) => Err(error.into()),
         (None, Some(Ok(_)) | None) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stored_is_said_with_its_bounds() {
+        let usage = |bytes_max, events_max| Usage {
+            stored_bytes: 1_300_000,
+            stored_bytes_max: bytes_max,
+            stored_events: 3_214,
+            stored_events_max: events_max,
+        };
+        let bounded = in_words(&usage(Some(10 << 30), Some(10_000_000)));
+        assert_eq!(bounded, "1.2 MiB of 10.0 GiB, 3,214 of 10,000,000 events");
+        assert_eq!(in_words(&usage(None, None)), "1.2 MiB, 3,214 events");
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct DemoArgs {
 
 /// Plays the demonstration.
 pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
-    crate::logs::begin("warn", None);
+    let _logs = crate::logs::begin("warn", None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let directory = tempfile::Builder::new().prefix("plenary-demo-").tempdir()?;

@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::json;
 
 pub(crate) use clean::{clean, clean_block};
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Progress, grouped, size};
 pub(crate) use table::Table;
 pub(crate) use time::{span, utc};
 

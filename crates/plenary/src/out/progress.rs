@@ -53,8 +53,22 @@ pub(crate) fn size(octets: u64) -> String {
     match octets {
         0..1024 => format!("{octets} B"),
         1024..1_048_576 => format!("{} KiB", octets >> 10),
-        _ => format!("{}.{} MiB", octets >> 20, (octets >> 10) % 1024 * 10 / 1024),
+        1_048_576..1_073_741_824 => format!("{}.{} MiB", octets >> 20, (octets >> 10) % 1024 * 10 / 1024),
+        _ => format!("{}.{} GiB", octets >> 30, (octets >> 20) % 1024 * 10 / 1024),
     }
+}
+
+/// A number with its thousands apart: `10,000,000`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 #[cfg(test)]
@@ -66,7 +80,11 @@ mod tests {
         let said = line("export", 12, 3 << 20, Duration::from_secs(2));
         assert_eq!(said, "export: 12 done, 3.0 MiB, 1.5 MiB/s");
         assert_eq!(line("import", 0, 0, Duration::ZERO), "import: 0 done, 0 B, 0 B/s");
-        assert_eq!([size(1023), size(1024)], ["1023 B", "1 KiB"]);
+        assert_eq!([size(1023), size(1024), size(3 << 29)], ["1023 B", "1 KiB", "1.5 GiB"]);
+        assert_eq!(
+            [grouped(0), grouped(999), grouped(1_000), grouped(1_234_567)],
+            ["0", "999", "1,000", "1,234,567"]
+        );
     }
 
     #[test]

@@ -5,23 +5,8 @@ use plenary_kernel::TimestampMs;
 
 /// `2026-11-21 04:07:33Z`.
 pub(crate) fn utc(at: TimestampMs) -> String {
-    let seconds = at.0 / 1000;
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil(days);
-    let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02} {h:02}:{m:02}:{s:02}Z")
-}
-
-/// The date of a day counted from 1970-01-01, by eras of 400 years that begin in March.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+    let text = at.rfc3339();
+    format!("{} {}Z", &text[..10], &text[11..19])
 }
 
 /// `400 ms`, `12 s`, `3 min`, `5 h`, `2 d`.

@@ -3,7 +3,6 @@
 
 mod agents;
 mod background;
-mod described;
 mod model;
 mod operator;
 mod privacy;
@@ -14,13 +13,14 @@ mod settings;
 mod store;
 mod surface;
 mod toolbox;
+mod usage;
 mod whereabouts;
 
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use plenary_accounts::{Seed, Seeded, TokenDigest};
-use plenary_context::{Context, Indexes};
+use plenary_context::Indexes;
 use plenary_edge::{Listener, Metrics};
 use plenary_hub::Closing;
 use plenary_log::Fault;
@@ -28,7 +28,6 @@ use plenary_telemetry::Telemetry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use operator::OperatorToken;
-pub(crate) use rooms::Parts;
 use rooms::{Opening, Rooms};
 pub(crate) use settings::{Listen, ListenSource, MEMORY, Settings};
 #[cfg(test)]
@@ -46,7 +45,7 @@ pub(crate) struct Server {
     stop: CancellationToken,
     serving: tokio::task::JoinHandle<plenary_edge::Stopped>,
     tasks: TaskTracker,
-    parts: Parts,
+    rooms: Rooms,
     closing: store::Closing,
     toolbox: Arc<OwnTools>,
     telemetry: Telemetry,
@@ -58,15 +57,15 @@ impl Server {
         let telemetry = telemetry(&settings);
         let store::Store { opened, closing, index } = store::open(&settings).await?;
         let semantic = model::open(&settings).await?;
+        opened.log.ledger().limit(settings.quota.stored());
         let operator = TokenDigest::of(operator.secret());
         let opening = Opening { log: opened.log, operator, indexes: Indexes { lexical: index, semantic } };
-        let Rooms { parts, hosted } = Rooms::build(&settings, opening, &telemetry).await?;
+        let rooms = Rooms::build(&settings, opening, &telemetry).await?;
 
+        usage::count(&rooms).await?;
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-        background::dispatch(&tasks, opened.feed, &parts);
-        tasks.spawn(parts.frames.running());
-        tasks.spawn(parts.runs.running());
-        parts.accounts.sweep().await.context("finishing what was left of blocks and deletions")?;
+        background::dispatch(&tasks, opened.feed, &rooms);
+        rooms.accounts.sweep().await.context("finishing what was left of blocks and deletions")?;
         if let Some(seed) = &settings.seed {
             let bytes =
                 std::fs::read(seed).with_context(|| format!("reading the seed file {}", seed.display()))?;
@@ -74,20 +73,22 @@ impl Server {
             for agent in seed.guessable() {
                 tracing::warn!(%agent, "its token in the seed file is short enough to be guessed");
             }
-            let Seeded { made, known } = parts.accounts.apply_seed(&seed).await?;
+            let Seeded { made, known } = rooms.accounts.apply_seed(&seed).await?;
             tracing::info!(made, known, "the seed file was applied");
         }
-        parts.accounts.host(hosted).await.context("making the accounts of the agents that it runs")?;
-        parts.sessions.resume_grace().await.context("taking up grace windows")?;
-        parts.runs.resume().await.context("ending the runs that were left")?;
+        let hosted = settings.agents.hosted.clone();
+        rooms.accounts.host(hosted).await.context("making the accounts of the agents that it runs")?;
+        for room in &rooms.served {
+            room.resume().await.context("finishing what was left of sessions and runs")?;
+        }
 
-        let metrics = metrics(&telemetry, &parts.context);
-        parts.runs.register(&metrics);
+        let metrics = metrics(&telemetry);
+        rooms.served.iter().for_each(|room| room.register(&metrics));
         let listener = Listener::bind(settings.listen, settings.edge()?)?;
         let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));
-        if parts.log.shared() {
-            let (signals, address) = (parts.log.signals().clone(), listener.address().to_string());
-            tasks.spawn(parts.attaching.answering(signals, address));
+        if rooms.log.shared() {
+            let (signals, address) = (rooms.log.signals().clone(), listener.address().to_string());
+            tasks.spawn(settings.attaching.answering(signals, address));
         }
         let origin = settings.origin(listener.address());
         let around = surface::Around {
@@ -95,18 +96,21 @@ impl Server {
             metrics_open: settings.metrics_open,
             metrics: &metrics,
             stop: &stop,
-            mcp_fixture: settings.mcp_fixture,
+            mcp: surface::OfMcp {
+                fixture: settings.mcp_fixture,
+                sessions_per_owner_max: settings.quota.mcp_sessions_per_owner_max(),
+            },
             ports: settings.ports(listener.address()),
             toolbox: &settings.toolbox,
         };
-        let (router, mcp) = surface::router(&parts, around)?;
+        let (router, mcp) = surface::router(&rooms, around)?;
         tasks.spawn(mcp.running());
-        background::keep_going(&tasks, &parts, &stop);
+        background::keep_going(&tasks, &rooms, &stop);
         let serve_stop = stop.clone();
         let serving =
             tokio::spawn(async move { listener.known_as(origin).serve(router, &metrics, serve_stop).await });
         let toolbox = settings.toolbox;
-        Ok(Self { url, near, stop, serving, tasks, parts, closing, toolbox, telemetry })
+        Ok(Self { url, near, stop, serving, tasks, rooms, closing, toolbox, telemetry })
     }
 
     /// How clients reach it.
@@ -121,34 +125,31 @@ impl Server {
 
     /// Waits until the store can't go on; the process must then end.
     pub(crate) async fn failed(&self) -> Fault {
-        self.parts.log.failed().await
+        self.rooms.log.failed().await
     }
 
     /// Stops: nothing more is accepted, commits under way finish, connections are closed with 1012, the store is
     /// closed. Takes at most ten seconds.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
-        self.parts.presence.close_all(Closing::Shutdown);
-        self.parts.channels.close();
-        self.parts.frames.close();
-        self.parts.context.close();
-        self.parts.inbox.close();
+        self.rooms.presence.close_all(Closing::Shutdown);
+        self.rooms.served.iter().for_each(|room| room.close());
         self.stop.cancel();
         // Whoever follows a run hears of its end before the connection goes.
-        let runs = async {
-            self.parts.runs.stop().await;
-            // Not before: who carries out a run is told of its end.
-            self.parts.attaching.close();
+        let rooms = async {
+            for room in &self.rooms.served {
+                room.stop().await;
+            }
             self.toolbox.end();
         };
-        let (stopped, ()) = tokio::join!(self.serving, runs);
+        let (stopped, ()) = tokio::join!(self.serving, rooms);
         let stopped = stopped.context("the listener")?;
         if stopped.cut > 0 {
             tracing::warn!(connections = stopped.cut, "connections did not end in time and were cut");
         }
         self.tasks.close();
         let store = async {
-            background::last_words(&self.parts).await;
-            self.parts.log.close().await;
+            background::last_writes(&self.rooms).await;
+            self.rooms.log.close().await;
             self.closing.wait().await;
         };
         // Nothing is answered any more, so no span is missing; both have their limits.
@@ -172,7 +173,7 @@ fn telemetry(settings: &Settings) -> Telemetry {
     }
 }
 
-fn metrics(telemetry: &Telemetry, context: &Context) -> Metrics {
+fn metrics(telemetry: &Telemetry) -> Metrics {
     let metrics = Metrics::with_spans(telemetry.spans());
     let counts = telemetry.counts();
     metrics.register("spans_exported", "Spans that a collector has taken", counts.exported);
@@ -181,17 +182,5 @@ fn metrics(telemetry: &Telemetry, context: &Context) -> Metrics {
         "Spans that were lost: no room, or no collector took them",
         counts.dropped,
     );
-    metrics.register(
-        "search_lag_events",
-        "Events that are to be looked at before every package is found",
-        context.search_lag().clone(),
-    );
-    if let Some(lag) = context.semantic_lag() {
-        metrics.register(
-            "search_semantic_lag_events",
-            "Events that are to be looked at before every package is found by meaning",
-            lag.clone(),
-        );
-    }
     metrics
 }

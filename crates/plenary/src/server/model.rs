@@ -35,7 +35,7 @@ fn shelf(
 ) -> anyhow::Result<Box<dyn Shelf>> {
     let made_by = fingerprint(embedder);
     if let Some(url) = database {
-        let archive = plenary_log_postgres::open_archive(url, &Options::default(), &made_by);
+        let archive = plenary_retrieval_postgres::open_archive(url, &Options::default(), &made_by);
         return Ok(Box::new(SharedShelf::new(archive.context("opening the vectors in PostgreSQL")?)));
     }
     let Some(directory) = directory else { return Ok(Box::new(MemoryShelf::default())) };

@@ -4,17 +4,19 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use plenary_accounts::{Accounts, Hosted, TokenDigest};
+use plenary_accounts::{Accounts, TokenDigest};
 use plenary_blobs::Blobs;
 use plenary_channels::Channels;
 use plenary_context::{Context, Indexes};
-use plenary_engine::{Clock, SystemClock};
+use plenary_engine::SystemClock;
 use plenary_frames::Frames;
-use plenary_hosts::Attaching;
+use plenary_hosts::connected::Door;
 use plenary_hub::{Cursors, Presence};
 use plenary_inbox::Inbox;
+use plenary_kernel::Clock;
 use plenary_log::Log;
 use plenary_participation::Participation;
+use plenary_room::{About, ServedRoom};
 use plenary_runs::Runs;
 use plenary_sessions::Sessions;
 use plenary_telemetry::Telemetry;
@@ -22,21 +24,42 @@ use plenary_telemetry::Telemetry;
 use super::{Settings, agents::Agents};
 use crate::secrets;
 
-/// What the rooms share.
-#[derive(Clone)]
-pub(crate) struct Parts {
-    pub(crate) log: Log,
-    pub(crate) accounts: Accounts,
-    pub(crate) sessions: Sessions,
-    pub(crate) channels: Channels,
-    pub(crate) frames: Frames,
-    pub(crate) context: Context,
-    pub(crate) runs: Runs,
-    pub(crate) attaching: Attaching,
-    pub(crate) participation: Participation,
-    pub(crate) inbox: Inbox,
-    pub(crate) presence: Arc<Presence>,
-    pub(crate) cursors: Arc<Cursors>,
+/// One room of the list: what is said of it before it is built, and where it stands among those that were.
+pub(super) struct Entry {
+    /// What is said of it.
+    pub(super) about: fn() -> About,
+    served: fn(&Built) -> Arc<dyn ServedRoom>,
+}
+
+/// Every room but the inbox, in the order in which they are described, told of events, resumed and ended. Accounts come
+/// first: whoever looks at an account again must see what has changed.
+const ROOMS: &[Entry] = &[
+    Entry { about: Accounts::about, served: |built| Arc::new(built.accounts.clone()) },
+    Entry { about: Sessions::about, served: |built| Arc::new(built.sessions.clone()) },
+    Entry { about: Frames::about, served: |built| Arc::new(built.frames.clone()) },
+    Entry { about: Channels::about, served: |built| Arc::new(built.channels.clone()) },
+    Entry { about: Context::about, served: |built| Arc::new(built.context.clone()) },
+    Entry { about: Runs::about, served: |built| Arc::new(built.runs.clone()) },
+    Entry { about: Door::about, served: |built| Arc::new(built.door.clone()) },
+    Entry { about: Participation::about, served: |built| Arc::new(built.participation.clone()) },
+];
+
+/// What is said of every room before any is built.
+pub(super) fn about() -> Vec<About> {
+    // The inbox is a view over the others and comes last: what it says was handed out, every room has.
+    ROOMS.iter().map(|entry| (entry.about)()).chain([Inbox::about()]).collect()
+}
+
+/// The rooms as they were built.
+struct Built {
+    accounts: Accounts,
+    sessions: Sessions,
+    frames: Frames,
+    channels: Channels,
+    context: Context,
+    runs: Runs,
+    door: Door,
+    participation: Participation,
 }
 
 /// What they are built on.
@@ -46,10 +69,15 @@ pub(super) struct Opening {
     pub(super) indexes: Indexes,
 }
 
-/// The rooms, and the agents whose accounts are to be there.
+/// The rooms of a server, and what they share.
 pub(super) struct Rooms {
-    pub(super) parts: Parts,
-    pub(super) hosted: Vec<Hosted>,
+    pub(super) log: Log,
+    pub(super) accounts: Accounts,
+    pub(super) runs: Runs,
+    pub(super) presence: Arc<Presence>,
+    pub(super) cursors: Arc<Cursors>,
+    /// Every room, the inbox last.
+    pub(super) served: Vec<Arc<dyn ServedRoom>>,
 }
 
 impl Rooms {
@@ -64,6 +92,7 @@ impl Rooms {
         let accounts = Accounts::new(log.clone(), clock.clone(), operator);
         accounts.begin().await.context("reading where the log stands")?;
         let presence = Arc::new(Presence::default());
+        accounts.set_presence(presence.clone());
         presence.begin(log.head().await.context("reading where the log stands")?);
         let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
         let sessions = Sessions::new(
@@ -82,7 +111,7 @@ impl Rooms {
         let blobs = blobs(settings)?;
         let (l, c, a, kept) = (log.clone(), clock.clone(), accounts.clone(), blobs.clone());
         let context = Context::new(l, c, a, indexes, kept, settings.context);
-        let Agents { registry, quotas, hosted, parts: how, limits, part } = settings.agents.clone();
+        let Agents { registry, quotas, parts: how, limits, part, hosted: _ } = settings.agents.clone();
         let runs = Runs::new(
             log.clone(),
             clock.clone(),
@@ -91,36 +120,21 @@ impl Rooms {
             blobs,
             (registry, quotas),
         );
-        let attaching = settings.attaching.clone();
-        let carrying = attaching.clone();
+        let carrying = settings.attaching.clone();
         runs.welcome(limits, move |handle, introduction| carrying.runner(handle, introduction));
+        let door =
+            Door { attaching: settings.attaching.clone(), accounts: accounts.clone(), runs: runs.clone() };
         let (l, s, r) = (log.clone(), sessions.clone(), runs.clone());
         let participation = Participation::new(l, accounts.clone(), s, r, cursors.clone(), (how, part));
-        let rooms = plenary_inbox::Rooms {
-            accounts: accounts.clone(),
-            sessions: sessions.clone(),
-            channels: channels.clone(),
-            context: context.clone(),
-            frames: frames.clone(),
-            runs: runs.clone(),
-        };
-        let inbox = Inbox::new(log.clone(), clock, cursors.clone(), rooms);
+        let built = Built { accounts, sessions, frames, channels, context, runs, door, participation };
+        let mut served: Vec<Arc<dyn ServedRoom>> = ROOMS.iter().map(|entry| (entry.served)(&built)).collect();
+        let Built { accounts, sessions, frames, runs, .. } = built;
+        let sources = served.iter().filter_map(|room| room.news()).collect();
+        let below = plenary_inbox::Rooms { accounts: accounts.clone(), sessions, frames, sources };
+        let inbox = Inbox::new(log.clone(), clock, cursors.clone(), below);
         inbox.begin().await.context("reading where the log stands")?;
-        let parts = Parts {
-            log,
-            accounts,
-            sessions,
-            channels,
-            frames,
-            context,
-            runs,
-            attaching,
-            participation,
-            inbox,
-            presence,
-            cursors,
-        };
-        Ok(Self { parts, hosted })
+        served.push(Arc::new(inbox));
+        Ok(Self { log, accounts, runs, presence, cursors, served })
     }
 }
 

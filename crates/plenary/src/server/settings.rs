@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     paths, secrets,
-    serve::{ServeArgs, parse_duration},
+    serve::{DATABASE, EMBEDDINGS, ServeArgs, parse_duration},
 };
 pub(crate) use listen::{Listen, ListenSource};
 use source::Source;
@@ -258,11 +258,10 @@ impl Settings {
         let named = args
             .embeddings
             .clone()
-            .or_else(|| secrets::variable("PLENARY_EMBEDDINGS"))
+            .or_else(|| secrets::variable(EMBEDDINGS))
             .or(file.embeddings)
             .filter(|text| !text.is_empty());
-        let database =
-            args.database.clone().or_else(|| secrets::variable("PLENARY_DATABASE")).or(file.database);
+        let database = args.database.clone().or_else(|| secrets::variable(DATABASE)).or(file.database);
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), database.is_some())?;
         let (around, toolbox) = around(&file.runs);
         let quotas = file.quota.context();
@@ -297,8 +296,11 @@ impl Settings {
 
     /// What holds for sessions.
     pub(crate) fn sessions(&self) -> plenary_sessions::Config {
-        let invitations_unanswered_max = self.quota.invitations_unanswered_max();
-        plenary_sessions::Config { grace: self.grace, invitations_unanswered_max }
+        plenary_sessions::Config {
+            grace: self.grace,
+            invitations_unanswered_max: self.quota.invitations_unanswered_max(),
+            searches_per_owner_max: self.quota.searches_per_owner_max(),
+        }
     }
 
     /// How the edge treats connections.

@@ -43,7 +43,7 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
         let options = plenary_log_postgres::Options::default();
         let opened = plenary_log_postgres::open(url, options.clone()).await;
         let opened = opened.context("opening the PostgreSQL store")?;
-        let index = plenary_log_postgres::open_index(url, &options).await;
+        let index = plenary_retrieval_postgres::open_index(url, &options).await;
         let index = index.context("opening the search index in PostgreSQL")?;
         return Ok(Store { opened, closing: Closing(None), index });
     }

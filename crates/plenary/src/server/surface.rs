@@ -14,25 +14,25 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts as Head};
-use plenary_accounts::{Accounts, AnsweredOnce, Credentials, Who, asp_error, identify, once};
+use plenary_accounts::{Accounts, Credentials, Who, identify};
 use plenary_edge::{
     ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, Peer, consistent, openapi,
     refusal_response, shared_answer, with_fallbacks,
 };
-use plenary_hosts::connected::Door;
 use plenary_kernel::{Class, Position, Refusal, json::digest, proof::Challenge};
 use plenary_log::Log;
 use plenary_mcp::{operations::Operations, server::Mcp};
+use plenary_room::{About, Example, Mount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    OwnTools, Parts,
-    described::{ROOMS, in_room},
+    OwnTools,
     probe::Probe,
+    rooms::{self, Rooms},
 };
 
 /// Of the text for agents.
@@ -106,25 +106,19 @@ struct Readiness {
     status: &'static str,
 }
 
-/// How the rooms in the house form answer a request once.
-const IN_HOUSE: AnsweredOnce = AnsweredOnce {
-    form: asp_error,
-    apart: &[
-        // They have a key in their bodies too.
-        (Method::POST, "/sessions"),
-        (Method::POST, "/sessions/{id}/messages"),
-        (Method::POST, "/agent/{name}/run"),
-        (Method::POST, "/agent/{name}/stream_request"),
-        // A ticket is for one use.
-        (Method::POST, "/auth/ticket"),
-    ],
-    secret: &[
-        (Method::POST, "/_admin/owners"),
-        (Method::POST, "/_admin/owners/{owner}/rotate-token"),
-        (Method::POST, "/_admin/agents"),
-        (Method::POST, "/_admin/agents/{handle}/rotate-token"),
-    ],
-};
+/// What the operations of the server itself are for.
+const ITSELF: (&str, &str) = ("server", "Health, readiness, metrics, and this description.");
+/// What those of the Model Context Protocol are for.
+const MCP: (&str, &str) = ("mcp", "The Model Context Protocol.");
+/// A body of each operation of the Model Context Protocol that takes one.
+const MCP_EXAMPLES: &[Example] =
+    &[("mcp.post", || json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}))];
+
+/// What the server of the Model Context Protocol is set to.
+pub(super) struct OfMcp {
+    pub(super) fixture: bool,
+    pub(super) sessions_per_owner_max: usize,
+}
 
 /// What the surface needs beside the rooms.
 pub(super) struct Around<'a> {
@@ -132,7 +126,7 @@ pub(super) struct Around<'a> {
     pub(super) metrics_open: bool,
     pub(super) metrics: &'a Metrics,
     pub(super) stop: &'a CancellationToken,
-    pub(super) mcp_fixture: bool,
+    pub(super) mcp: OfMcp,
     /// The ports at which it is reached: its own, and the one of its public URL.
     pub(super) ports: Vec<u16>,
     /// What the models that this server runs call.
@@ -140,18 +134,19 @@ pub(super) struct Around<'a> {
 }
 
 /// Every route of the server, and what goes on beside them; the description covers each of them.
-pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Router, Mcp)> {
-    let Around { origin, metrics_open, metrics, stop, mcp_fixture, ports, toolbox } = around;
+pub(super) fn router(rooms: &Rooms, around: Around<'_>) -> anyhow::Result<(Router, Mcp)> {
+    let Around { origin, metrics_open, metrics, stop, mcp, ports, toolbox } = around;
     let docs = descriptions();
+    let listed = listed();
     consistent(docs.iter()).context("the operations contradict each other")?;
     let surface = Surface(Arc::new(Inner {
         started: Instant::now(),
-        log: parts.log.clone(),
+        log: rooms.log.clone(),
         id: OnceLock::new(),
         metrics: metrics.clone(),
-        probe: Probe::new(parts.log.clone()),
+        probe: Probe::new(rooms.log.clone()),
         stop: stop.clone(),
-        accounts: parts.accounts.clone(),
+        accounts: rooms.accounts.clone(),
         metrics_open,
         ports,
         description: serde_json::to_vec(&openapi(
@@ -160,78 +155,57 @@ pub(super) fn router(parts: &Parts, around: Around<'_>) -> anyhow::Result<(Route
                 version: env!("CARGO_PKG_VERSION"),
                 description: "One identity and one durable log for networks of AI agents.",
                 server_url: origin.stated_url(),
-                rooms: ROOMS,
+                rooms: &listed,
             },
             &docs,
         ))?
         .into(),
     }));
-    let door = Door {
-        attaching: parts.attaching.clone(),
-        accounts: parts.accounts.clone(),
-        runs: parts.runs.clone(),
-    };
-    let router = Router::new()
-        .merge(plenary_edge::routes(operations(), metrics)?.with_state(surface))
-        .merge(once(
-            plenary_edge::routes(plenary_accounts::operations(), metrics)?.with_state(parts.accounts.clone()),
-            parts.accounts.clone(),
-            IN_HOUSE,
-        ))
-        .merge(once(
-            plenary_sessions::routes(parts.sessions.clone(), metrics)?,
-            parts.accounts.clone(),
-            IN_HOUSE,
-        ))
-        .merge(plenary_channels::routes(parts.channels.clone(), origin.clone(), metrics)?)
-        .merge(plenary_context::routes(parts.context.clone(), metrics)?)
-        .merge(plenary_frames::routes(parts.frames.clone(), metrics)?)
-        .merge(once(
-            plenary_runs::routes(parts.runs.clone(), metrics)?,
-            parts.accounts.clone(),
-            AnsweredOnce { form: plenary_runs::refused_response, ..IN_HOUSE },
-        ))
-        .merge(plenary_hosts::connected::routes(door, metrics)?)
-        .merge(once(plenary_inbox::routes(parts.inbox.clone(), metrics)?, parts.accounts.clone(), IN_HOUSE));
+    let mut router = plenary_edge::routes(operations(), metrics)?.with_state(surface);
+    for room in &rooms.served {
+        router = router.merge(room.routes(Mount { metrics, origin: &origin })?);
+    }
     let asked = with_fallbacks(router.clone(), metrics);
-    let operations = Operations::new(asked, rooms()).at(origin.clone());
+    let operations = Operations::new(asked, askable()).at(origin.clone());
     let tools = plenary_mcp::tools::all(&operations);
-    toolbox.begin(tools.clone(), parts.accounts.clone(), parts.runs.agents());
+    toolbox.begin(tools.clone(), rooms.accounts.clone(), rooms.runs.agents());
     let mcp = Mcp::new(plenary_mcp::server::Parts {
         tools,
         operations,
-        accounts: parts.accounts.clone(),
+        accounts: rooms.accounts.clone(),
         origin,
         stop: stop.clone(),
-        fixture: mcp_fixture,
+        sessions_per_owner_max: mcp.sessions_per_owner_max,
+        fixture: mcp.fixture,
     });
     let router = router.merge(plenary_mcp::server::routes(mcp.clone(), metrics)?);
     Ok((with_fallbacks(router, metrics), mcp))
 }
 
-/// The descriptions of all operations.
-pub(crate) fn descriptions() -> Vec<OperationDoc> {
-    rooms().into_iter().chain(in_room("mcp", docs(plenary_mcp::server::operations()))).collect()
+/// What is said of everything that has operations, in the order of a newcomer.
+fn about() -> Vec<About> {
+    let itself = About::new(ITSELF.0, ITSELF.1, &operations(), &[]);
+    let mcp = About::new(MCP.0, MCP.1, &plenary_mcp::server::operations(), MCP_EXAMPLES);
+    [itself].into_iter().chain(rooms::about()).chain([mcp]).collect()
 }
 
-/// The descriptions of the operations that can be asked in process.
-pub(super) fn rooms() -> Vec<OperationDoc> {
-    in_room("server", docs(operations()))
-        .chain(in_room("accounts", docs(plenary_accounts::operations::<Accounts>())))
-        .chain(in_room("sessions", docs(plenary_sessions::operations())))
-        .chain(in_room("frames", docs(plenary_frames::operations())))
-        .chain(in_room("channels", docs(plenary_channels::operations())))
-        .chain(in_room("context", docs(plenary_context::operations())))
-        .chain(in_room("runs", docs(plenary_runs::operations())))
-        .chain(in_room("runs", docs(plenary_hosts::connected::operations())))
-        .chain(in_room("inbox", docs(plenary_inbox::operations())))
+/// Every room that has operations, and what it is for.
+fn listed() -> Vec<(&'static str, &'static str)> {
+    about()
+        .iter()
+        .filter(|about| !about.purpose.is_empty())
+        .map(|about| (about.room, about.purpose))
         .collect()
 }
 
-fn docs<S: Clone + Send + Sync + 'static>(
-    operations: Vec<Operation<S>>,
-) -> impl Iterator<Item = OperationDoc> {
-    operations.into_iter().map(|operation| operation.doc().clone())
+/// The descriptions of all operations.
+pub(crate) fn descriptions() -> Vec<OperationDoc> {
+    about().into_iter().flat_map(|about| about.operations).collect()
+}
+
+/// The descriptions of the operations that can be asked in process.
+pub(super) fn askable() -> Vec<OperationDoc> {
+    about().into_iter().filter(|about| about.room != MCP.0).flat_map(|about| about.operations).collect()
 }
 
 fn operations() -> Vec<Operation<Surface>> {
@@ -303,7 +277,7 @@ async fn id(inner: &Inner) -> Option<String> {
     let first = timeout(ID_WITHIN, inner.log.read_log(Position(0), 1)).await.ok()?.ok()?.pop()?;
     let (stream, at) = (first.stream.to_string(), first.at.0.to_be_bytes());
     let octets = [stream.as_bytes(), &at[..], &first.envelope[..]].concat();
-    let id = digest(&octets)[..ID_OCTETS].iter().map(|octet| format!("{octet:02x}")).collect();
+    let id = hex::encode(&digest(&octets)[..ID_OCTETS]);
     Some(inner.id.get_or_init(|| id).clone())
 }
 
@@ -357,14 +331,15 @@ mod tests {
 
     #[test]
     fn every_body_has_an_example_and_every_operation_a_room() {
+        let listed = listed();
         let described = openapi(
-            ApiInfo { title: "", version: "", description: "", server_url: "/", rooms: ROOMS },
+            ApiInfo { title: "", version: "", description: "", server_url: "/", rooms: &listed },
             &descriptions(),
         );
         for methods in described["paths"].as_object().unwrap().values() {
             for operation in methods.as_object().unwrap().values() {
                 let id = &operation["operationId"];
-                assert!(ROOMS.iter().any(|(room, _)| operation["tags"][0] == *room), "{id} has no room");
+                assert!(listed.iter().any(|(room, _)| operation["tags"][0] == *room), "{id} has no room");
                 if let Some(content) = operation["requestBody"]["content"].as_object() {
                     assert!(
                         content.values().all(|body| body["example"] != Value::Null),

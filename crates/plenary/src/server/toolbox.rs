@@ -2,12 +2,10 @@
 //! name of the run's agent once the server is there.
 //! Must not know: which tools there are, or what they do.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use axum::Router;
+use parking_lot::RwLock;
 use plenary_accounts::Accounts;
 use plenary_hosts::{Answering, Tool, Toolbox};
 use plenary_kernel::AgentHandle;
@@ -37,7 +35,7 @@ struct Ready {
 
 impl Default for OwnTools {
     fn default() -> Self {
-        let nowhere = Operations::new(Router::new(), surface::rooms());
+        let nowhere = Operations::new(Router::new(), surface::askable());
         Self { listed: tools::all(&nowhere), ready: RwLock::default() }
     }
 }
@@ -62,7 +60,7 @@ impl OwnTools {
     }
 
     fn turn(&self, ready: Option<Ready>) {
-        *self.ready.write().unwrap_or_else(PoisonError::into_inner) = ready.map(Arc::new);
+        *self.ready.write() = ready.map(Arc::new);
     }
 }
 
@@ -84,7 +82,7 @@ impl Toolbox for OwnTools {
         tool: &'a str,
         args: &'a Map<String, Value>,
     ) -> Answering<'a> {
-        let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let ready = self.ready.read().clone();
         Box::pin(async move {
             let ready = ready.ok_or("the server is not there")?;
             let handle = ready.agents.get(&*request.agent).ok_or("this server does not run the agent")?;

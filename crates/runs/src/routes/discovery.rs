@@ -51,16 +51,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
             .reply::<Base>()
             .errors(Class::Malformed, &["invalid_json"])
             .errors(Class::Forbidden, &["forbidden"])
-            .errors(
-                Class::Unprocessable,
-                &[
-                    "invalid_body",
-                    "invalid_type",
-                    "invalid_args",
-                    "args_too_large",
-                    "invalid_idempotency_key",
-                ],
-            )
+            .errors(Class::Unprocessable, &["invalid_body", "invalid_type", "invalid_args", "args_too_large"])
             .errors(Class::Conflict, &["idempotency_key_reused"]);
     vec![
         Operation::new(list_doc, list),

@@ -15,7 +15,7 @@ use crate::{
     finding::Found,
     limits::READER_CHARS_MAX,
     reading::{Page, Since},
-    refusals::Refused,
+    refusals::{self, Refused},
     registry::Agent,
     request::switch,
     wire::Base,
@@ -96,7 +96,7 @@ async fn events(
         (None, Some(thread)) => {
             (of_thread(&runs, &asking, &seen.agent, thread).await, format!("thread_id={thread}&"))
         }
-        (None, None) => (Err(Refused::shape("missing_run_id", "say which run: `?run_id=`")), String::new()),
+        (None, None) => (Err(refusals::shape("missing_run_id", "say which run: `?run_id=`")), String::new()),
     };
     let found = seen.look(found)?;
     let wanted = Wanted { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
@@ -113,8 +113,8 @@ struct Wanted<'a> {
 }
 
 async fn of_thread(runs: &Runs, asking: &Asking, agent: &Agent, thread: &str) -> Result<Found, Refused> {
-    let thread = thread.parse().map_err(|_| Refused::thread_not_found())?;
-    runs.find_thread(&asking.actor(), agent, thread).await?.ok_or_else(Refused::thread_not_found)
+    let thread = thread.parse().map_err(|_| refusals::thread_not_found())?;
+    runs.find_thread(&asking.actor(), agent, thread).await?.ok_or_else(refusals::thread_not_found)
 }
 
 async fn events_of(
@@ -141,7 +141,7 @@ async fn answer(
     headers: &HeaderMap,
 ) -> Answer {
     let Wanted { stream, since, method, which } = wanted;
-    let invalid = || Refused::shape("invalid_since", "`since` must be the id of an event");
+    let invalid = || refusals::shape("invalid_since", "`since` must be the id of an event");
     if switch(stream, "stream", "invalid_stream")? {
         let since = text(headers, "last-event-id").or(since);
         let since = Since::read(since).ok_or_else(invalid)?.within(&found)?.reached(&found)?;
@@ -182,7 +182,7 @@ fn reader(asking: &Asking, headers: &HeaderMap) -> Result<String, Refused> {
     if !fits {
         let detail =
             format!("`X-Reader` must be 1 to {READER_CHARS_MAX} visible ASCII characters without `/`");
-        return Err(Refused::shape("invalid_reader", detail));
+        return Err(refusals::shape("invalid_reader", detail));
     }
     // Of each who asks its own readers.
     Ok(format!("{}/{named}", asking.actor()))

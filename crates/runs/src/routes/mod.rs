@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use plenary_accounts::Watch;
+use plenary_accounts::{Follower, Watch};
 use plenary_edge::{
     Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals, with_path_refusals,
 };
@@ -27,7 +27,7 @@ use crate::{
     id::{RunId, ThreadId},
     live::Live,
     reading::{Since, begin},
-    refusals::Refused,
+    refusals::{Refused, not_followed, refused_response},
     request,
     runs::stream,
     shares::{Payer, payer},
@@ -48,7 +48,7 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// # Errors
 /// When the operations contradict each other.
 pub fn routes(runs: Runs, metrics: &Metrics) -> Result<Router, RegistryFault> {
-    let form = |refusal| Refused(refusal).into_response();
+    let form = refused_response;
     let router = plenary_edge::routes(operations(), metrics)?;
     let router = with_path_refusals(router, metrics, &NOTHING_AT, form);
     Ok(with_method_refusals(router, metrics, form).with_state(runs))
@@ -129,7 +129,8 @@ fn about(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
 impl Runs {
     /// A place among those who follow a thread.
     fn watch(&self, asking: &Asking, thread: ThreadId) -> Result<Watch<Payer>, Refused> {
-        Ok(self.0.watchers.watch(&stream(thread), Some(&asking.0), payer(&asking.actor()))?)
+        let follower = Follower::new(Some(&asking.0));
+        self.0.watchers.watch(&stream(thread), follower, payer(&asking.actor())).map_err(not_followed)
     }
 
     /// A run or a thread as a live stream, behind `since`.

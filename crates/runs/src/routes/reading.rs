@@ -18,7 +18,7 @@ use crate::{
     caller::Asking,
     id::RunId,
     limits::{THREADS_DEFAULT, THREADS_MAX},
-    refusals::Refused,
+    refusals::{self, Refused},
     wire::{RunReport, ThreadReport},
 };
 
@@ -51,7 +51,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
 async fn show(State(runs): State<Runs>, asking: Asking, Path((name, run)): Path<(String, String)>) -> Answer {
     let seen = runs.seen(&asking, &name).await?;
     let found = seen.look(runs.find_by_id(&asking, &seen.agent, &run).await)?;
-    let run = found.run().ok_or_else(Refused::run_not_found)?;
+    let run = found.run().ok_or_else(refusals::run_not_found)?;
     Ok(Json(runs.report(&found, run).await?).into_response())
 }
 
@@ -80,7 +80,7 @@ async fn threads(
     let agent = runs.agent(&asking, &name).await?;
     let sent = query(sent)?;
     let limit = limit(sent.limit.as_deref())?;
-    let before = sent.before.as_deref().map(|id| id.parse().map_err(|_| Refused::thread_not_found()));
+    let before = sent.before.as_deref().map(|id| id.parse().map_err(|_| refusals::thread_not_found()));
     let (threads, more) = runs.threads(&asking.actor(), &agent, before.transpose()?, limit).await?;
     let next = threads
         .last()
@@ -97,7 +97,7 @@ fn limit(text: Option<&str>) -> Result<usize, Refused> {
     let Some(text) = text else { return Ok(THREADS_DEFAULT) };
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|octet| octet.is_ascii_digit()) {
-        return Err(Refused::shape("invalid_limit", "`limit` must be an integer"));
+        return Err(refusals::shape("invalid_limit", "`limit` must be an integer"));
     }
     let beyond = if text.starts_with('-') { 1 } else { usize::MAX };
     Ok(text.parse().unwrap_or(beyond).clamp(1, THREADS_MAX))

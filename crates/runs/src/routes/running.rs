@@ -22,7 +22,7 @@ use crate::{
     id::{RunId, ThreadId},
     limits::DEPTH_MAX,
     reading::Since,
-    refusals::Refused,
+    refusals::{self, Refused},
     registry::Agent,
     request::{self, Ask, Ids, RunBody, Wait},
     state::RunStatus,
@@ -135,7 +135,7 @@ async fn run(
     match ask {
         // Of an agent that is not there, what one has begun oneself can be stopped, and nothing else be asked.
         Ask::Start { .. } | Ask::Resume { .. } | Ask::Configure(_) if !seen.is_there => {
-            Err(Refused::agent_not_found())
+            Err(refusals::agent_not_found())
         }
         Ask::Start { thread, request } => {
             let begun = runs.begin(&asking, agent, runs.place_of(thread), request, &headers).await?;
@@ -240,10 +240,10 @@ impl Runs {
             return Err(request::too_deep());
         }
         if self.0.stop.is_cancelled() {
-            return Err(Refused::stopping());
+            return Err(refusals::stopping());
         }
         if self.stopped(agent.name()).await?.is_some() {
-            return Err(Refused::agent_stopped());
+            return Err(refusals::agent_stopped());
         }
         let said = if is_new { String::new() } else { thread.to_string() };
         let key = request::key(scope("run", asking, agent.name()), &said, headers, &request.body)?;
@@ -265,17 +265,17 @@ impl Runs {
     ) -> Result<ThreadId, Refused> {
         match (run, thread) {
             (Some(run), thread) => {
-                let found = self.find_run(asking, agent, run).await?.ok_or_else(Refused::run_not_found)?;
+                let found = self.find_run(asking, agent, run).await?.ok_or_else(refusals::run_not_found)?;
                 match thread.is_none_or(|thread| thread == found.source.thread) {
                     true => Ok(found.source.thread),
-                    false => Err(Refused::run_not_found()),
+                    false => Err(refusals::run_not_found()),
                 }
             }
             (None, Some(thread)) => {
                 let found = self.find_thread(&asking.actor(), agent, thread).await?;
-                found.map(|found| found.source.thread).ok_or_else(Refused::thread_not_found)
+                found.map(|found| found.source.thread).ok_or_else(refusals::thread_not_found)
             }
-            (None, None) => Err(Refused::run_not_found()),
+            (None, None) => Err(refusals::run_not_found()),
         }
     }
 
@@ -298,8 +298,8 @@ impl Runs {
                 return Err(Rejection::Unauthenticated.into());
             }
             let found: Option<Found> = self.find_run(asking, agent, begun.run).await?;
-            let found = found.ok_or_else(Refused::run_not_found)?;
-            let run = found.run().ok_or_else(Refused::run_not_found)?;
+            let found = found.ok_or_else(refusals::run_not_found)?;
+            let run = found.run().ok_or_else(refusals::run_not_found)?;
             match wait {
                 Wait::No | Wait::Started if run.started != Version::ZERO => {
                     return Ok(source.started(run.id, run.depth));
@@ -312,10 +312,10 @@ impl Runs {
             }
             // What is over is still told when the server stops.
             if marks.closing.is_some() {
-                return Err(Refused::stopping());
+                return Err(refusals::stopping());
             }
             // A lost wake-up is only late.
-            let again = std::time::Duration::from_millis(crate::limits::KEEPALIVE_MS);
+            let again = std::time::Duration::from_millis(plenary_room::KEEPALIVE_MS);
             let _ = tokio::time::timeout(again, watch.mailbox().woken()).await;
         }
     }

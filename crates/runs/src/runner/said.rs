@@ -106,6 +106,7 @@ impl EventKind {
 /// Whose voice an event is (SC-22).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "RunEventRole")]
 pub enum Role {
     /// The server.
     System,

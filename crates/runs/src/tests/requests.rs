@@ -13,7 +13,7 @@ const RUN: &str = "00000000-0007-7000-8000-000000000000";
 
 fn asked(body: &Value, ids: Ids<'_>, takes: &[&str]) -> Result<Ask, (u16, &'static str)> {
     let takes: Vec<String> = takes.iter().map(|kind| (*kind).to_owned()).collect();
-    let told = |refused: Refused| (refused.0.class.status(), refused.0.code);
+    let told = |refused: Refused| (refused.refusal.class.status(), refused.refusal.code);
     read(&Bytes::from(body.to_string()), ids, &takes).map_err(told)
 }
 
@@ -62,6 +62,9 @@ fn what_is_wrong_is_said_by_the_member_it_is_in() {
         (json!([1]), 422, "invalid_body"),
         (json!({}), 422, "unknown_request_type"),
         (json!({"type": 1}), 422, "invalid_type"),
+        (json!({"type": "chatrequest", "input": "x"}), 422, "unknown_request_type"),
+        (json!({"type": "RunStarted", "input": "x"}), 422, "unknown_request_type"),
+        (json!({"input": null}), 422, "unknown_request_type"),
         (json!({"input": 1}), 422, "invalid_input"),
         (json!({"type": "ChatRequest"}), 422, "invalid_input"),
         (json!({"input": "", "thread_id": 1}), 422, "invalid_thread_id"),
@@ -86,7 +89,7 @@ fn what_is_wrong_is_said_by_the_member_it_is_in() {
 fn only_the_beginning_of_a_run_is_streamed() {
     let body = |body: Value| read_start(&Bytes::from(body.to_string()), Ids::default(), &[]);
     assert!(body(json!({"input": "hi"})).is_ok());
-    assert_eq!(body(json!({"run_id": RUN})).unwrap_err().0.code, "invalid_type");
+    assert_eq!(body(json!({"run_id": RUN})).unwrap_err().refusal.code, "invalid_type");
 }
 
 #[test]
@@ -114,5 +117,5 @@ fn sc_35_wait_has_three_forms() {
     ] {
         assert_eq!(Wait::read(text).unwrap(), wait);
     }
-    assert_eq!(Wait::read(Some("later")).unwrap_err().0.code, "invalid_wait");
+    assert_eq!(Wait::read(Some("later")).unwrap_err().refusal.code, "invalid_wait");
 }

@@ -103,7 +103,7 @@ struct ConnectQuery {
 }
 
 /// A query that says each thing once.
-fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refused> {
+pub(super) fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refused> {
     let unreadable = |_| {
         let text = "The query can't be read: send each parameter once, as text.";
         Refused::from(Refusal::malformed("invalid_query", text))
@@ -111,7 +111,7 @@ fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refused> {
     query.map(|Query(query)| query).map_err(unreadable)
 }
 
-fn limit(text: Option<&str>, default: usize, max: usize) -> Result<usize, Refused> {
+pub(super) fn limit(text: Option<&str>, default: usize, max: usize) -> Result<usize, Refused> {
     match text.map(str::parse) {
         None => Ok(default),
         Some(Ok(limit)) if (1..=max).contains(&limit) => Ok(limit),

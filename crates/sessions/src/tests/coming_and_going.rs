@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use plenary_accounts::{Accounts, Actor, Authority, Policy, TokenDigest, agent::command::RegisterAgent};
-use plenary_engine::{Clock, Room, SystemClock};
+use plenary_engine::{Room, SystemClock};
 use plenary_hub::{Connection, Cursors, LastClosed, Presence};
-use plenary_kernel::{AgentHandle, SessionId, Version};
+use plenary_kernel::{AgentHandle, Clock, SessionId, Version};
 use plenary_log::{
     Fault,
     rigged::{Failing, Process, Rigging, Store},
@@ -48,6 +48,7 @@ impl Server {
             allowlist: Vec::new(),
             self_service: false,
             token: TokenDigest::of("ann"),
+            profile: plenary_accounts::ProfileChange::default(),
         };
         self.sessions.0.accounts.register_agent(command).await.unwrap();
         let caller = Caller { handle: ann(), token: TokenDigest::of("ann") };

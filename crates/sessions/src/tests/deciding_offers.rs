@@ -20,6 +20,7 @@ use crate::{
 fn known(handle: &str, lists: &[&str]) -> Known {
     let state = json!({
         "created_at": 1, "deleted": false, "policy": "open", "allowlist": lists, "blocks": {}, "self_service": false,
+        "profile": {"visibility": "private"},
         "token": TokenDigest::of(handle),
     });
     let state = std::sync::Arc::new(serde_json::from_value(state).unwrap());

@@ -6,9 +6,8 @@ use std::sync::{
 };
 
 use plenary_accounts::{Accounts, Actor, Authority, Policy, TokenDigest, agent::command::RegisterAgent};
-use plenary_engine::Clock;
 use plenary_hub::{Cursors, Presence};
-use plenary_kernel::{AgentHandle, Stamp, TimestampMs};
+use plenary_kernel::{AgentHandle, Clock, Stamp, TimestampMs};
 use plenary_log::{Log, rigged::Store};
 
 use crate::{
@@ -56,6 +55,7 @@ async fn a_clock_that_was_set_back_puts_no_session_behind_older_ones() {
                 allowlist: Vec::new(),
                 self_service: false,
                 token: TokenDigest::of("ann"),
+                profile: plenary_accounts::ProfileChange::default(),
             };
             sessions.0.accounts.register_agent(command).await.unwrap();
         }

@@ -86,6 +86,7 @@ impl Trust {
             "allowlist": of(&self.lists).iter().map(listed).collect::<Vec<_>>(),
             "blocks": blocks,
             "self_service": false,
+            "profile": {"visibility": "private"},
             "token": TokenDigest::of(token),
         });
         let state = Arc::new(serde_json::from_value(state).unwrap());
@@ -139,7 +140,7 @@ impl Scene {
     pub(super) fn when(&self, request: &str) -> String {
         self.decided(request).map_or_else(
             |rejection| {
-                let refusal = Refused::from(rejection).0;
+                let refusal = Refused::from(rejection).refusal;
                 format!("! {} {}", refusal.class.status(), refusal.code)
             },
             |(events, reply)| {

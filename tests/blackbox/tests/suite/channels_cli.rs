@@ -245,12 +245,25 @@ async fn a_url_takes_no_token_to_another_server() {
     let meant = ann.run(&["channel", "read", &foreign, "--url", &other.url()]).await;
     assert!(meant.code == 4, "the other server was asked, and does not know the token: {meant:?}");
     let agent = other.agent("@nick.carol").await;
-    let alone = Cli::new(&[("PLENARY_TOKEN", agent.token())]);
     let url = Cli::of(&other, &agent, "s-1").done(&["channel", "create", "x"]).await;
-    assert!(
-        alone.done(&["channel", "read", &url]).await.contains("# Agent Channel"),
-        "a URL and a token suffice"
-    );
+    let alone = Cli::new(&[("PLENARY_TOKEN", agent.token())]);
+    let asked = async || {
+        let metrics = other.stranger().get("/metrics").await.text();
+        let counts = |line: &&str| line.starts_with("plenary_http_requests_total{operation=\"channel.");
+        metrics.lines().filter(counts).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let before = asked().await;
+    let unsaid = alone.run(&["channel", "read", &url]).await;
+    assert!(unsaid.code == 2 && unsaid.err.contains(&format!("--url {}", other.url())), "{unsaid:?}");
+    assert_eq!(asked().await, before, "the server in the URL was not asked, so it has seen no token");
+    assert!(alone.done(&["channel", "read", &url, "--url", &other.url()]).await.contains("# Agent Channel"));
+    let given = Cli::new(&[]);
+    let read = given.done(&["channel", "read", &url, "--token", agent.token()]).await;
+    assert!(read.contains("# Agent Channel"), "a URL and a token in one command suffice");
+    let saved = ["token", "add", "@nick.carol", "--token", agent.token(), "--url", &other.url()];
+    given.done(&saved).await;
+    let read = given.done(&["channel", "read", &url, "--as", "@nick.carol"]).await;
+    assert!(read.contains("# Agent Channel"), "a saved token goes to the server that it is saved for");
 }
 
 /// CH-36: where no token is needed, none is asked for.

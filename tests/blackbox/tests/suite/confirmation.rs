@@ -2,6 +2,7 @@
 //! (ASP-43, ASP-45, ASP-48; D.4, D.9; scenarios 16 and 17).
 
 use blackbox::{Agent, Frame, Server, Socket, content_of, kinds, pair, sequences};
+use serde_json::json;
 
 /// Sends `count` messages named by `prefix`, and gives their texts.
 async fn talk(agent: &Agent, id: &str, prefix: &str, count: usize) -> Vec<String> {
@@ -222,7 +223,7 @@ async fn a_made_up_pong_confirms_nothing() {
 
 /// ASP-45: the cursor runs over all events, and for an invitee over what it may see.
 #[tokio::test]
-async fn cursors_run_over_all_events() {
+async fn asp_45_cursors_run_over_all_events() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let carol = server.agent("@carol.bot").await;
@@ -235,4 +236,30 @@ async fn cursors_run_over_all_events() {
     alice.end(&id).await;
     let mut again = carol.connect().await;
     assert_eq!(kinds(&again.until_kind("session.ended").await), ["ended"]);
+}
+
+/// ASP-48: nothing marks an event as read: not a look at the history, not a call, not a text on the socket.
+#[tokio::test]
+async fn asp_48_nothing_marks_an_event_as_read() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let texts = talk(&alice, &id, "text", 3).await;
+    let mut mute = bob.connect_mute().await;
+    let last = hear(&mut mute, &texts).await.last().expect("events")["sequence"].clone();
+    assert_eq!(content_of(&bob.history(&id).await), texts);
+    for verb in ["read", "seen", "ack", "cursor"] {
+        let path = format!("/sessions/{id}/{verb}");
+        for answer in [
+            bob.post(&path, json!({ "sequence": last })).await,
+            bob.put(&path, json!({ "sequence": last })).await,
+        ] {
+            assert!([404, 405].contains(&answer.status), "{verb}: {answer}");
+        }
+        let text = json!({"type": format!("session.{verb}"), "session_id": id, "sequence": last});
+        mute.text(&text.to_string()).await;
+    }
+    mute.round_trip().await;
+    mute.cut().await;
+    let mut again = bob.connect().await;
+    assert_eq!(content_of(&hear(&mut again, &texts).await), texts);
 }

@@ -78,7 +78,7 @@ async fn a_joiner_gets_the_transcript_first() {
 
 /// ASP-28, ASP-43, ASP-44: what came while away comes first, in order, then live.
 #[tokio::test]
-async fn the_absent_miss_nothing() {
+async fn asp_28_44_the_absent_miss_nothing() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let mut first = bob.connect().await;
@@ -101,7 +101,7 @@ async fn the_absent_miss_nothing() {
 
 /// ASP-28: joined but never connected is only offline.
 #[tokio::test]
-async fn a_member_that_never_connected_has_all_waiting() {
+async fn asp_28_a_member_that_never_connected_has_all_waiting() {
     let mut server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     alice.say(&id, "one").await;
@@ -152,7 +152,7 @@ async fn eligibility_is_judged_per_event() {
 
 /// ASP-40, ASP-97: every live connection of an agent hears every event.
 #[tokio::test]
-async fn every_connection_hears_everything() {
+async fn asp_40_97_every_connection_hears_everything() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let mut sockets = [bob.connect().await, bob.connect().await, bob.connect().await];
@@ -184,7 +184,7 @@ async fn losing_one_connection_of_two_loses_nothing() {
 
 /// ASP-85: an independent client library hears the same.
 #[tokio::test]
-async fn another_client_library_hears_the_same() {
+async fn asp_85_another_client_library_hears_the_same() {
     use futures_util::StreamExt as _;
     use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest as _};
     let server = Server::start().await;
@@ -207,7 +207,7 @@ async fn another_client_library_hears_the_same() {
 
 /// ASP-36, ASP-54, ASP-98: content and metadata arrive as they were sent, whatever they hold.
 #[tokio::test]
-async fn content_arrives_as_sent() {
+async fn asp_54_98_content_arrives_as_sent() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let mut to_bob = bob.connect().await;

@@ -95,7 +95,7 @@ async fn the_last_leave_ends_it() {
 
 /// ASP-77, ASP-105: the transcript stays readable, after the end and after a restart.
 #[tokio::test]
-async fn the_transcript_is_kept() {
+async fn asp_77_105_the_transcript_is_kept() {
     let mut server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let carol = enter(&server, &alice, &id, "@carol.bot").await;

@@ -33,62 +33,21 @@ fn assert_refused(what: &str, answer: Option<u16>) {
     assert!(answer.is_none_or(|status| status == 400 || status == 505), "{what}: {answer:?}");
 }
 
-/// The shapes; `{auth}` and `{path}` are filled in, line ends are as written.
+/// A few of the shapes (the scanner's own table has all); `{auth}` and `{path}` are filled in, line ends are as written.
 const SHAPES: &[(&str, &str)] = &[
     (
         "length and chunks",
         "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\ne\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
     ),
     (
-        "chunks and length",
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Transfer-Encoding: chunked\r\nContent-Length: 15\r\n\r\nf\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
-    ),
-    (
         "two lengths that differ",
         "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: 15\r\nContent-Length: 16\r\n\r\n{\"content\":\"s\"}",
     ),
-    (
-        "a list of lengths",
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: 15, 16\r\n\r\n{\"content\":\"s\"}",
-    ),
-    (
-        "a signed length",
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: +15\r\n\r\n{\"content\":\"s\"}",
-    ),
-    (
-        "a length that is no number",
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: 0xf\r\n\r\n{\"content\":\"s\"}",
-    ),
-    (
-        "chunked twice",
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Transfer-Encoding: chunked, chunked\r\n\r\nf\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
-    ),
-    (
-        "chunked not last",
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Transfer-Encoding: chunked, identity\r\n\r\nf\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
-    ),
-    (
-        "a bad chunk size",
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Transfer-Encoding: chunked\r\n\r\nxyz\r\n{\"content\":\"s\"}\r\n0\r\n\r\n",
-    ),
     ("bare line feeds", "POST {path} HTTP/1.1\nHost: a\n{auth-lf}Content-Length: 15\n\n{\"content\":\"s\"}"),
-    (
-        "one bare line feed",
-        "POST {path} HTTP/1.1\r\nHost: a\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
-    ),
-    (
-        "a bare carriage return",
-        "POST {path} HTTP/1.1\r\nHost: a\rX: b\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
-    ),
     (
         "a folded header",
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nX-Fold: a\r\n b\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
     ),
-    (
-        "space before the colon",
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length : 15\r\n\r\n{\"content\":\"s\"}",
-    ),
-    ("no host", "POST {path} HTTP/1.1\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}"),
     (
         "two hosts",
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
@@ -97,20 +56,6 @@ const SHAPES: &[(&str, &str)] = &[
         "a NUL in a header",
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nX: a\0b\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
     ),
-    ("no version", "POST {path}\r\nHost: localhost\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}"),
-    (
-        "an unknown version",
-        "POST {path} HTTP/9.9\r\nHost: localhost\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
-    ),
-    (
-        "a header without a colon",
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\nnonsense\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
-    ),
-    (
-        "a space in the target",
-        "POST {path} x HTTP/1.1\r\nHost: localhost\r\n{auth}Content-Length: 15\r\n\r\n{\"content\":\"s\"}",
-    ),
-    ("TLS to a plain port", "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}\u{fc}\u{3}\u{3}\r\n\r\n"),
 ];
 
 fn fill(shape: &str, agent: &Agent, id: &str) -> Vec<u8> {

@@ -1,6 +1,7 @@
 //! The server as a service: health, readiness, metrics, its own description, and its limits at start (D.1, D.2).
 
-use blackbox::{Asked, Database, Server, assert_keys};
+use blackbox::{Asked, Database, Server, assert_keys, pair};
+use serde_json::json;
 use tokio_postgres::NoTls;
 
 /// Both names answer the union that the published clients expect.
@@ -44,6 +45,40 @@ async fn a_server_that_cannot_write_is_not_ready() {
         tokio::task::yield_now().await;
     }
     drop((server, holder));
+    database.remove().await;
+}
+
+/// A full store refuses what would be written and nothing else, is not ready, and is ready by itself once there is room.
+#[tokio::test]
+async fn a_full_store_refuses_writes_and_recovers() {
+    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let database = Database::create(&admin).await;
+    let server = Server::builder().database(database.url()).start().await;
+    let (nick, _ann, id) = pair(&server).await;
+    nick.say(&id, "before").await;
+    let (disk, connection) =
+        tokio_postgres::connect(database.url(), NoTls).await.expect("the database is there");
+    tokio::spawn(connection);
+    // What PostgreSQL reports where its disk is full.
+    let fill = "CREATE FUNCTION plenary.disk_full() RETURNS trigger LANGUAGE plpgsql AS \
+                $$ BEGIN RAISE 'no space left on device' USING ERRCODE = 'disk_full'; END $$; \
+                CREATE TRIGGER full_events BEFORE INSERT ON plenary.events EXECUTE FUNCTION plenary.disk_full(); \
+                CREATE TRIGGER full_rows BEFORE INSERT OR UPDATE ON plenary.rows EXECUTE FUNCTION plenary.disk_full()";
+    disk.batch_execute(fill).await.expect("the disk is full");
+    let body = json!({"content": "lost", "idempotency_key": "k"});
+    let refused = nick.post(&format!("/sessions/{id}/messages"), body.clone()).await;
+    assert_eq!(refused.status, 507, "{refused}");
+    let ready = server.stranger().get("/readyz").await;
+    assert_eq!((ready.status, &ready.json()["status"]), (503, &json!("store_full")), "{ready}");
+    let events = nick.get(&format!("/sessions/{id}/events")).await.ok(200);
+    assert!(events.to_string().contains("before"), "what is there is read: {events}");
+    let room = "DROP TRIGGER full_events ON plenary.events; DROP TRIGGER full_rows ON plenary.rows";
+    disk.batch_execute(room).await.expect("there is room again");
+    nick.post(&format!("/sessions/{id}/messages"), body).await.ok(201);
+    while server.stranger().get("/readyz").await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+    drop((server, disk));
     database.remove().await;
 }
 
@@ -112,6 +147,11 @@ async fn the_description_is_complete() {
         ("/contacts/{}/accept", "post"),
         ("/contacts/{}/decline", "post"),
         ("/agents/me", "get patch"),
+        ("/agents/{}/{}", "get"),
+        ("/agents/{}/{}/card", "get"),
+        ("/search", "get"),
+        ("/search/agents", "get"),
+        ("/search/messages", "get"),
         ("/agents/me/allowlist", "get post"),
         ("/agents/me/allowlist/{}", "delete"),
         ("/agents/me/blocks", "get post"),
@@ -170,6 +210,22 @@ async fn the_description_says_what_is_true() {
     let named = appended["content"]["application/json"]["schema"]["$ref"].as_str().unwrap_or_default();
     let forms = &schemas[named.rsplit('/').next().unwrap_or_default()]["anyOf"];
     assert_eq!(forms.as_array().map(Vec::len), Some(2), "an event, or a verdict: {appended}");
+}
+
+/// Two types of one name are told apart by a number, which tells nobody what they are.
+#[tokio::test]
+async fn schemas_have_telling_names() {
+    let server = Server::start().await;
+    let document = server.stranger().get("/openapi.json").await.ok(200);
+    let names: Vec<_> = document["components"]["schemas"].as_object().expect("schemas").keys().collect();
+    let numbered: Vec<_> = names
+        .iter()
+        .filter(|name| name.trim_end_matches("Sent").ends_with(|last: char| last.is_ascii_digit()))
+        .collect();
+    assert!(numbered.is_empty(), "{numbered:?}");
+    for name in ["Session", "ProjectSession", "ProjectRole", "RunEventRole"] {
+        assert!(names.iter().any(|known| *known == name), "{name}");
+    }
 }
 
 /// Scenario 8: a second process on the same data directory refuses to start, and the first goes on.

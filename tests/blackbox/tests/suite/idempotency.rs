@@ -18,7 +18,7 @@ fn assert_replay(first: &Response, again: &Response) {
 
 /// ASP-35: same key, same body: same id and sequence, one event.
 #[tokio::test]
-async fn a_retry_gives_the_first_answer() {
+async fn asp_86_a_retry_gives_the_first_answer() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let body = json!({"content": "once", "idempotency_key": "k", "metadata": {"a": [1, 2]}});

@@ -38,7 +38,7 @@ async fn joining_twice_is_joining_once() {
 
 /// ASP-65: no body, `{}`, and a member nobody asked for are all the same to join, leave and end.
 #[tokio::test]
-async fn verbs_without_a_body_take_an_empty_object_too() {
+async fn asp_65_verbs_without_a_body_take_an_empty_object_too() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let bob = server.agent("@bob.bot").await;
@@ -177,7 +177,7 @@ async fn who_left_returns_by_invitation() {
 
 /// ASP-74: there is no way to decline; not joining is declining.
 #[tokio::test]
-async fn there_is_no_decline() {
+async fn asp_74_there_is_no_decline() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let bob = server.agent("@bob.bot").await;
@@ -205,7 +205,7 @@ async fn a_join_is_for_the_whole_identity() {
 
 /// ASP-39: one stream carries every session of the agent, each event with its session's id.
 #[tokio::test]
-async fn one_stream_carries_all_sessions() {
+async fn asp_39_one_stream_carries_all_sessions() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let bob = server.agent("@bob.bot").await;

@@ -63,7 +63,7 @@ fn assert_silent(response: &Response) {
 
 /// ASP-18, A1: foreign sessions in every state, and ids that never were, on every endpoint: one answer.
 #[tokio::test]
-async fn foreign_and_absent_sessions_look_alike() {
+async fn asp_89_foreign_and_absent_sessions_look_alike() {
     let server = Server::start().await;
     let (alice, bob, active) = pair(&server).await;
     let ended = room(&[&alice, &bob]).await;
@@ -222,7 +222,7 @@ async fn other_ids_are_not_there_either() {
 
 /// ASP-19, ASP-20: no agent's call on a session is ever answered 403: trust says 404, and a limit would say 429.
 #[tokio::test]
-async fn no_session_call_is_answered_403() {
+async fn asp_89_no_session_call_is_answered_403() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let invited = server.agent("@invited.bot").await;

@@ -32,7 +32,7 @@ async fn pages_walk_the_log() {
 
 /// ASP-71: strictly greater than N; past the end is empty and not an error.
 #[tokio::test]
-async fn after_sequence_is_exclusive() {
+async fn asp_71_after_sequence_is_exclusive() {
     let server = Server::start().await;
     let (alice, _, id) = pair(&server).await;
     for number in 3..=6 {

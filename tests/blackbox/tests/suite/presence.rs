@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// ASP-49, ASP-50: the last connection drops: disconnected, still joined; back in time: reconnected, nothing missed.
 #[tokio::test]
-async fn a_short_absence_is_told_and_healed() {
+async fn asp_92_a_short_absence_is_told_and_healed() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let mut to_alice = alice.connect().await;
@@ -119,7 +119,7 @@ async fn the_grace_can_end_a_session() {
 
 /// ASP-53: further connections coming and going are nobody's business.
 #[tokio::test]
-async fn extra_connections_make_no_events() {
+async fn asp_53_extra_connections_make_no_events() {
     let server = Server::builder().grace("200ms").start().await;
     let (alice, bob, id) = pair(&server).await;
     let mut to_alice = alice.connect().await;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 /// ASP-24, ASP-60, ASP-69: same id, transcript kept, everyone who was joined invited afresh.
 #[tokio::test]
-async fn a_reopened_session_goes_on() {
+async fn asp_91_a_reopened_session_goes_on() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     alice.say(&id, "before").await;

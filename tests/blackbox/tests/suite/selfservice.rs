@@ -95,28 +95,3 @@ async fn the_owner_switches_self_service() {
     alice.post("/agents/me/allowlist", entries).await.refused(403, "forbidden");
     operator.patch(path, json!({"self_service": "yes"})).await.refused_as(400);
 }
-
-/// `limit` and `cursor` walk the list of blocks.
-#[tokio::test]
-async fn blocks_are_paged() {
-    let server = Server::start().await;
-    let alice = with_self_service(&server, "@alice.bot", true).await;
-    for number in 0..5 {
-        let other = server.agent(&format!("@other.n{number}")).await;
-        alice.post("/agents/me/blocks", json!({"handle": other.handle})).await.ok(201);
-    }
-    let mut seen = std::collections::BTreeSet::new();
-    let mut path = "/agents/me/blocks?limit=2".to_owned();
-    loop {
-        let page = alice.get(&path).await.ok(200);
-        let blocks = page["blocks"].as_array().expect("blocks");
-        assert!(blocks.len() <= 2);
-        for block in blocks {
-            assert!(seen.insert(block["blocked_handle"].to_string()), "listed once: {block}");
-        }
-        let Some(next) = page["next_cursor"].as_str() else { break };
-        path = format!("/agents/me/blocks?limit=2&cursor={next}");
-    }
-    assert_eq!(seen.len(), 5);
-    alice.get("/agents/me/blocks?limit=101").await.refused_as(400);
-}

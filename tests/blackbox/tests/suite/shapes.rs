@@ -87,11 +87,15 @@ async fn every_kind(server: &Server, targets: &[&str]) -> (Vec<Vec<Value>>, Vec<
     (streams, history)
 }
 
-/// ASP-31: the vocabulary, complete and with nothing else in it (ASP-99).
+/// ASP-31, ASP-87: each step of the life of a session is one event, in the order in which they are done; the
+/// vocabulary is complete, with nothing else in it.
 #[tokio::test]
-async fn the_vocabulary_is_eight_words() {
+async fn asp_31_87_each_step_is_an_event_of_eight_words() {
     let server = Server::start().await;
     let (_, history) = every_kind(&server, &[]).await;
+    let steps = "invited joined disconnected reconnected invited joined message left ended reopened message \
+                 invited joined message";
+    assert_eq!(kinds(&history).join(" "), steps);
     let found: BTreeSet<_> = kinds(&history).into_iter().collect();
     let words = ["disconnected", "ended", "invited", "joined", "left", "message", "reconnected", "reopened"];
     assert_eq!(found, BTreeSet::from(words));
@@ -99,7 +103,7 @@ async fn the_vocabulary_is_eight_words() {
 
 /// D.4: by default the envelope and the seed's flat members stand side by side, live and in the history alike.
 #[tokio::test]
-async fn events_carry_both_dresses() {
+async fn asp_34_events_carry_both_dresses() {
     let server = Server::start().await;
     let (streams, history) = every_kind(&server, &["/connect"]).await;
     for event in streams[0].iter().chain(&history) {
@@ -186,7 +190,7 @@ async fn answers_have_their_shapes() {
 
 /// ASP-99: there is no way for an agent to announce what it is doing.
 #[tokio::test]
-async fn agents_emit_no_status() {
+async fn asp_99_agents_emit_no_status() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let to_alice = alice.connect().await;

@@ -31,6 +31,7 @@ const SELF_AND_ADMIN: &[(&str, &str)] = &[
     ("GET", "/agents/me/blocks"),
     ("POST", "/contacts"),
     ("POST", "/auth/ticket"),
+    ("GET", "/usage"),
     ("GET", "/_admin/owners"),
     ("POST", "/_admin/owners"),
     ("GET", "/_admin/agents"),
@@ -51,7 +52,7 @@ fn unauthenticated(response: &Response) {
 
 /// ASP-63: every endpoint wants a token, and says so before it looks at anything else.
 #[tokio::test]
-async fn nothing_works_without_a_known_token() {
+async fn asp_82_nothing_works_without_a_known_token() {
     let server = Server::start().await;
     let unknown = server.bearer("pla_0000000000000000000000000000000000000000000000000000000000000000");
     for (method, path) in ENDPOINTS.iter().chain(SELF_AND_ADMIN) {

@@ -40,7 +40,7 @@ impl Gate {
 
 /// ASP-6, ASP-7, ASP-8, ASP-9, ASP-10, ASP-11: a pair may talk exactly when both sides let it, in either direction.
 #[tokio::test]
-async fn a_pair_talks_when_both_gates_let_it() {
+async fn asp_8_9_11_a_pair_talks_when_both_gates_let_it() {
     let server = Server::start().await;
     for (row, mine) in GATES.iter().enumerate() {
         for (column, theirs) in GATES.iter().enumerate() {
@@ -110,7 +110,7 @@ async fn globs_cover_one_owner() {
 
 /// ASP-59: the walkthrough: it is the inviter who must be listed, not the session's creator.
 #[tokio::test]
-async fn the_inviter_is_checked() {
+async fn asp_59_the_inviter_is_checked() {
     let server = Server::start().await;
     let nick = server.agent("@nick.assistant").await;
     let support = server.agent("@acme.support").await;
@@ -180,7 +180,7 @@ async fn invitations_are_judged_one_by_one() {
 
 /// ASP-16, ASP-104: taking a peer off the list leaves running sessions alone and refuses new contact.
 #[tokio::test]
-async fn removal_from_a_list_touches_only_the_future() {
+async fn asp_16_104_removal_from_a_list_touches_only_the_future() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let bob = server.closed("@bob.bot", &["@alice.bot"]).await;

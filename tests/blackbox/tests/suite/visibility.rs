@@ -12,7 +12,7 @@ async fn listed(agent: &Agent) -> Vec<String> {
 
 /// ASP-70: current and former participants see the session, others nothing.
 #[tokio::test]
-async fn a_session_is_shown_to_its_participants() {
+async fn asp_94_a_session_is_shown_to_its_participants() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let invited = server.agent("@invited.bot").await;
@@ -53,7 +53,7 @@ async fn sessions_are_listed_newest_first() {
 
 /// ASP-71: the history of each status, in a session where everything happened.
 #[tokio::test]
-async fn each_status_has_its_history() {
+async fn asp_71_each_status_has_its_history() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await; // 1 invited, 2 joined
     alice.say(&id, "three").await;
@@ -113,7 +113,7 @@ async fn an_invitee_of_two_lives_sees_both_invitations() {
 
 /// ASP-88: history and the stream agree, event for event, for every status.
 #[tokio::test]
-async fn history_and_stream_agree() {
+async fn asp_88_history_and_stream_agree() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let invited = server.agent("@invited.bot").await;

@@ -97,11 +97,12 @@ proptest! {
         );
         let hash = ContentHash::of_text(&text).unwrap();
         let mut line = String::new();
-        Outgoing { kind: "package", project: Some("nick:p"), data: &text, hash: Some(hash), reviews: None, cursor: Some("c/%") }.write(&mut line);
+        Outgoing { kind: "package", project: Some("nick:p"), data: &text, hash: Some(hash), reviews: None, renamed_from: Some("o"), cursor: Some("c/%") }.write(&mut line);
         prop_assert_eq!(line.matches('\n').count(), 1);
         let Ok(Said::Record(record)) = read(line.trim_end().as_bytes()) else { panic!("{line}") };
         prop_assert_eq!(ContentHash::of_text(&record.data), Some(hash));
         prop_assert_eq!(record.claim, Some(hash));
+        prop_assert_eq!(record.renamed_from.as_deref(), Some("o"));
     }
 
     #[test]

@@ -97,6 +97,43 @@ async fn past_the_octets_of_all_the_keys_that_hold_the_most_lose_their_oldest() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn past_its_share_a_sender_loses_its_own_oldest_in_the_rings_of_others() {
+    const OCTETS: usize = 10_000;
+    const EACH: usize = ENTRY_OCTETS + OCTETS;
+    const KEYS: [&str; 8] = ["k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"];
+    let limits = LaneLimits { octets_max: 40 * EACH, sender_octets_max: 10 * EACH, ..LaneLimits::default() };
+    let lane = lane(limits);
+    let large = |number| Emission { octets: OCTETS, ..message(number, "*") };
+    for number in 1..=20 {
+        lane.emit("calm", large(number));
+    }
+    lane.emit_from("ann", "calm", large(21));
+    lane.emit("k0", large(1));
+    let mut reader = lane.subscribe("k1", "a", None).unwrap();
+    // What is gone and stands behind a message of the key's own costs its entry.
+    let gone = limits.entries_max * ENTRY_OCTETS;
+    // Fewer than a ring keeps, so that what goes has gone for the share alone.
+    for number in 2..200 {
+        for key in KEYS {
+            assert_eq!(lane.emit_from("eve", key, large(number)), usize::from(key == "k1"));
+            assert!(lane.size().octets <= 32 * EACH + gone, "its share, and what the others have");
+        }
+        assert_eq!(numbers(&mut reader), [number], "whoever is there gets all of it");
+    }
+    assert_eq!(lane.retained("calm", &"a", 0).len(), 21, "an equal part of the room would be four");
+    let kept = |key| lane.retained(key, &"a", 0).into_iter().map(|(number, _)| number).collect::<Vec<_>>();
+    assert_eq!((kept("k0"), kept("k7"), kept("k1")), (vec![1, 199], vec![198, 199], vec![199]));
+    lane.emit("k1", large(1_000));
+    assert_eq!(kept("k1"), [199, 1_000], "a key's own messages are in nobody's share");
+    drop(reader);
+    advance(LaneLimits::default().age_max).await;
+    lane.sweep();
+    assert_eq!(lane.size(), LaneSize::default());
+    lane.emit_from("eve", "k1", large(1_001));
+    assert_eq!(kept("k1"), [1_001], "what is too old has left the share");
+}
+
+#[tokio::test(start_paused = true)]
 async fn rings_that_nobody_needs_are_freed() {
     let lane = lane(LaneLimits::default());
     tokio::spawn(lane.sweeping());

@@ -41,6 +41,7 @@ const LIMITS: LaneLimits = LaneLimits {
     keys_max: 1,
     key_octets_max: 1 << 20,
     octets_max: 1 << 20,
+    sender_octets_max: usize::MAX,
     subscriptions_max: 8,
     turn_count_max: 2,
     turn_octets_max: 1 << 20,

@@ -13,6 +13,7 @@ const FEW: LaneLimits = LaneLimits {
     keys_max: 2,
     key_octets_max: 1 << 20,
     octets_max: 1 << 20,
+    sender_octets_max: usize::MAX,
     subscriptions_max: 3,
     turn_count_max: 2,
     turn_octets_max: 1 << 20,

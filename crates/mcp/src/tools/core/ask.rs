@@ -3,17 +3,19 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use plenary_kernel::AgentHandle;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::{
+    inbox,
     me::{Me, handle},
     session::{self, EVENTS, Message},
 };
@@ -28,9 +30,12 @@ pub(super) const SAYS: &str = "Ask agents and wait for one answer from each, the
 const WAIT_S_DEFAULT: u64 = 60;
 /// The longest wait: clients give calls up after about two minutes.
 const WAIT_S_MAX: u64 = 110;
-/// How soon after the question its session is looked at, and how seldom at last.
-const LOOK_FIRST: Duration = Duration::from_millis(50);
-const LOOK_LAST: Duration = Duration::from_secs(1);
+/// The longest wait that the inbox takes, in seconds.
+const INBOX_WAIT_S_MAX: u64 = 60;
+/// How long to pause before the session is read again when the inbox takes no wait: others of the agent use them all.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Messages in the inbox; whoever waits for an answer leaves them as undelivered as they were.
+const MESSAGES: [(&str, &str); 3] = [("kinds", "session.message"), ("limit", "100"), ("peek", "true")];
 /// Most agents that one question goes to.
 const ASKED_MAX: usize = 20;
 
@@ -53,7 +58,7 @@ struct UnderWay {
 impl Asks {
     /// Notes a question. Refused when one of those who are asked waits for the asker, or for one who does.
     fn begin(&self, asker: &AgentHandle, asked: &[AgentHandle]) -> Result<UnderWay, Refusal> {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.lock();
         if let Some(closing) = asked.iter().find(|agent| waiting.leads(agent, asker)) {
             return Err(Refusal::new(
                 "would_deadlock",
@@ -95,7 +100,7 @@ impl Waiting {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.asks.0.lock().unwrap_or_else(PoisonError::into_inner).asks.remove(&self.number);
+        self.asks.0.lock().asks.remove(&self.number);
     }
 }
 
@@ -134,7 +139,7 @@ pub(super) async fn ask(asks: Asks, asking: Asking, wanted: Question) -> Answer 
     Ok(shown(&sent, answers))
 }
 
-/// The first message of each, and those of whom there is none at the deadline.
+/// The first message of each, and those of whom there is none at the deadline or when the server stops.
 async fn collect(
     asking: &Asking,
     under_way: &UnderWay,
@@ -144,10 +149,13 @@ async fn collect(
 ) -> Result<(Vec<Value>, Vec<AgentHandle>), Refusal> {
     let id = sent["session_id"].as_str().unwrap_or_default();
     let mut after = sent["sequence"].as_u64().unwrap_or_default();
-    let (mut answers, mut pause) = (Vec::new(), LOOK_FIRST);
+    let mut answers = Vec::new();
+    // Before the first look, so that nothing that comes after it goes unheard.
+    let mut news = News::until_now(asking).await;
     loop {
         let page = asking.read(&EVENTS, &[id], &[("after_sequence", &after.to_string())]).await?;
-        for event in page["events"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for event in events {
             after = event["sequence"].as_u64().unwrap_or(after);
             let from = |agent: &AgentHandle| event["sender"] == agent.as_str();
             if event["type"] == "session.message"
@@ -157,14 +165,58 @@ async fn collect(
                 answers.push(session::told(event));
             }
         }
-        under_way.asks.0.lock().unwrap_or_else(PoisonError::into_inner).answered(under_way.number, &missing);
-        if missing.is_empty() || Instant::now() >= until {
+        under_way.asks.0.lock().answered(under_way.number, &missing);
+        let is_over = missing.is_empty() || Instant::now() >= until;
+        // What is behind a page is read at once.
+        if is_over || (events.is_empty() && !news.of_session(asking, id, until).await) {
             missing.sort_unstable();
             return Ok((answers, missing));
         }
-        sleep_until(until.min(Instant::now() + pause)).await;
-        pause = (pause * 2).min(LOOK_LAST);
     }
+}
+
+/// The messages to the agent behind a cursor of its inbox, which wakes whoever waits for them.
+struct News {
+    after: Option<String>,
+}
+
+impl News {
+    /// Behind what there is now, or, where much is unread, behind some of it.
+    async fn until_now(asking: &Asking) -> Self {
+        let page = asking.read(&inbox::LIST, &[], &MESSAGES).await.unwrap_or_default();
+        Self { after: cursor(&page) }
+    }
+
+    /// Waits until there may be something new in a session, or for the deadline; false when the server stops.
+    async fn of_session(&mut self, asking: &Asking, id: &str, until: Instant) -> bool {
+        while Instant::now() < until {
+            let left = until - Instant::now();
+            let seconds = left.as_secs().saturating_add(1).min(INBOX_WAIT_S_MAX).to_string();
+            let mut query = MESSAGES.to_vec();
+            query.push(("timeout_s", &seconds));
+            query.extend(self.after.as_deref().map(|after| ("after", after)));
+            let page = match timeout_at(until, asking.read(&inbox::WAIT, &[], &query)).await {
+                Ok(Ok(page)) => page,
+                Ok(Err(refused)) if refused.code == "stopping" => return false,
+                Ok(Err(_)) => {
+                    sleep_until(until.min(Instant::now() + PAUSE)).await;
+                    return true;
+                }
+                Err(_) => return true,
+            };
+            let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let is_here = items.iter().any(|item| item["ref"]["session_id"] == id);
+            self.after = cursor(&page).or(self.after.take());
+            if is_here {
+                return true;
+            }
+        }
+        true
+    }
+}
+
+fn cursor(page: &Value) -> Option<String> {
+    page["cursor"].as_str().map(str::to_owned)
 }
 
 fn shown(sent: &Value, (mut answers, missing): (Vec<Value>, Vec<AgentHandle>)) -> Value {
@@ -207,9 +259,9 @@ mod tests {
         assert_eq!(refused(&b, &a).as_deref(), Some("would_deadlock"));
         assert_eq!(refused(&c, &a).as_deref(), Some("would_deadlock"));
         assert_eq!(refused(&a, &c), None, "two may ask the same one");
-        asks.0.lock().unwrap().answered(first.number, &[]);
+        asks.0.lock().answered(first.number, &[]);
         assert_eq!(refused(&b, &a), None, "who was answered waits no more");
         drop((first, second));
-        assert!(asks.0.lock().unwrap().asks.is_empty());
+        assert!(asks.0.lock().asks.is_empty());
     }
 }

@@ -259,7 +259,7 @@ impl Repository {
                 ..=HASHED_OCTETS_MAX => self.run(&["cat-file", "blob", &object])?,
                 _ => None,
             };
-            let hash = content.map(|content| format!("sha256:{}", hex(&digest(&content))));
+            let hash = content.map(|content| format!("sha256:{}", hex::encode(digest(&content))));
             changed.push(Changed { path, size_bytes, hash });
         }
         Ok(changed)
@@ -283,11 +283,6 @@ fn program(path: Option<OsString>) -> Option<PathBuf> {
     let path = path?;
     let directories = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
     directories.map(|directory| directory.join("git")).find(|program| program.is_file())
-}
-
-/// Lower case, two digits an octet.
-pub(super) fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 fn text(octets: impl AsRef<[u8]>) -> String {

@@ -169,5 +169,5 @@ fn saved_owner(context: &Context) -> Result<Option<(OwnerName, Credential)>, Fai
 /// Tells tokens apart without saying them.
 fn fingerprint(credential: &Credential) -> String {
     let digest = plenary_kernel::json::digest(credential.token.reveal().as_bytes());
-    digest[..4].iter().map(|octet| format!("{octet:02x}")).collect()
+    hex::encode(&digest[..4])
 }

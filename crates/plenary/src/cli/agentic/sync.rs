@@ -16,7 +16,6 @@ use plenary_kernel::json::digest;
 use serde_json::json;
 
 use super::{
-    git::hex,
     place::{Place, PlaceArgs, governing_client},
     transfer::{projects, refused},
 };
@@ -121,7 +120,7 @@ async fn one_way(
 /// One for each direction between two servers.
 fn state_file(context: &Context, from: &BaseUrl, to: &BaseUrl) -> Option<PathBuf> {
     let directory = paths::state_dir(&|name| context.around.var(name))?.join("sync");
-    let name = hex(&digest(format!("{from}\n{to}").as_bytes())[..16]);
+    let name = hex::encode(&digest(format!("{from}\n{to}").as_bytes())[..16]);
     Some(directory.join(format!("{name}.json")))
 }
 

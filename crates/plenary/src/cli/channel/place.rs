@@ -1,5 +1,5 @@
 //! Which channel on which server, and who speaks there. A token from the environment goes to no server that only a
-//! channel's URL names, where another was chosen: whoever hands out a URL must not get it.
+//! channel's URL names: whoever hands out a URL must not get it.
 //! Must not know: what is done there.
 
 use plenary_client::{Client, Error, channels::ChannelAddress};
@@ -64,16 +64,24 @@ fn go(context: &Context, channel: &ChannelAddress) -> Result<(), Failure> {
         return Ok(());
     }
     let is_of_environment = context.token_flag().is_none() && context.given_token()?.is_some();
-    if is_of_environment && here.source != UrlSource::Default {
+    if is_of_environment {
+        let (what, next) = if here.source == UrlSource::Default {
+            (
+                format!("the channel is at {server}, and nothing says that PLENARY_TOKEN is for that server"),
+                String::new(),
+            )
+        } else {
+            (
+                format!(
+                    "the channel is at {server}, but PLENARY_TOKEN is for {} (from {})",
+                    here.url, here.source
+                ),
+                format!("where that is the same server, write `{}` alone; ", channel.id()),
+            )
+        };
         return Err(Failure::usage(
-            format!(
-                "the channel is at {server}, but PLENARY_TOKEN is for {} (from {})",
-                here.url, here.source
-            ),
-            format!(
-                "where that is the same server, write `{}` alone; where the token is for {server}, add --url {server}",
-                channel.id()
-            ),
+            what,
+            format!("{next}where the token is for {server}, add --url {server}"),
         ));
     }
     context.go_to(server.clone());

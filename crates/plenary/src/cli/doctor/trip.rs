@@ -1,5 +1,5 @@
-//! A message from a sibling to the agent, and the coding agent's own hook run as it would be: it must show the message.
-//! Nothing is marked as seen, for nobody sees it.
+//! A frame from a sibling to the agent, and the coding agent's own hook run as it would be: it must show the frame. A frame
+//! stands in no session and is forgotten after minutes, so nothing is left behind.
 //! Must not know: how a hook answers.
 
 use std::{
@@ -9,11 +9,11 @@ use std::{
 };
 
 use plenary_client::{
-    Client, Error, IdempotencyKey,
-    inbox::{AckState, InboxQuery},
-    sessions::{Content, CreateSession, InitialMessage},
+    Client,
+    frames::{Advisory, ComputeLocation, ContextCheck, Frame, Payload, Scope, Seat, Uuid, VERSION, now},
+    inbox::{AckState, InboxPage, InboxQuery},
 };
-use plenary_kernel::AgentHandle;
+use plenary_kernel::{AgentHandle, SovereignHandle};
 use serde_json::json;
 use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
@@ -26,6 +26,10 @@ use crate::cli::{
 
 /// The sibling's name.
 const SIBLING: &str = "plenary-doctor";
+/// The session as which an agent's inbox reads frames: who listens is not disturbed.
+const INBOX_SESSION: &str = "inbox";
+/// A frame is in the inbox long before.
+const INBOX_WITHIN: Duration = Duration::from_secs(5);
 /// A hook ends long before.
 const HOOK_WITHIN: Duration = Duration::from_secs(15);
 
@@ -46,27 +50,76 @@ pub(super) async fn round(
         ));
     }
     let sibling = sibling(context, connected.agent.owner_name().as_str()).await?;
-    let word = format!("probe-{}", IdempotencyKey::random());
-    let message = InitialMessage { content: Content::from(word.as_str()), metadata: None };
-    let session = CreateSession {
-        invite: vec![connected.agent.clone()],
-        topic: Some(word.clone()),
-        initial_message: Some(message),
-        ..CreateSession::default()
-    };
-    let session = sibling.create_session(&session).await.map_err(|error| unreached(connected, error))?;
-    let outcome = look(coding, written, directory, &word).await;
-    sibling.end_session(&session.session_id).await?;
     let agent = client_of(context, &connected.agent)?;
+    let probe = probe(&connected.agent)?;
+    // Whatever is unread there already is not the probe.
+    let before = frames(&agent, None).await?.cursor;
+    let scope = Scope::session(&probe.recipient_handle, connected.agent.name(), INBOX_SESSION);
+    sibling.submit_frame(&probe, Some(&scope), &Seat::default()).await?;
+    if !arrives(&agent, before, &probe.frame_id).await? {
+        return Err(unreached(connected));
+    }
+    let outcome = look(coding, written, directory, probe.frame_id.as_str()).await;
     clean_up(&agent, &connected.agent).await?;
     outcome
 }
 
-/// A refusal that says no more than that the agent is out of reach.
-fn unreached(connected: &Connected, error: Error) -> Failure {
-    if !matches!(&error, Error::Refused(refused) if refused.status == 404) {
-        return error.into();
+/// A frame whose text is its own id.
+fn probe(agent: &AgentHandle) -> Result<Frame, Failure> {
+    let owner = agent.owner_name();
+    let of = |name: &str| {
+        let parsed: Result<SovereignHandle, _> = format!("~{name}").parse();
+        parsed.map_err(|error| Failure::local(format!("the sibling's name: {error}")))
+    };
+    let (handle, frame_id) = (of(owner.as_str())?, Uuid::random());
+    let advisory = Advisory { advisory_text: frame_id.as_str().to_owned(), ..Advisory::default() };
+    let payload = Payload::Advisory(advisory);
+    Ok(Frame {
+        envelope_version: VERSION.to_owned(),
+        frame_id,
+        kind: payload.kind(),
+        sender_handle: handle.clone(),
+        recipient_handle: handle.clone(),
+        created_at: Frame::time(now()),
+        ttl_ms: None,
+        payload: payload.to_object(),
+        acted_by: handle,
+        drafted_with: of(SIBLING)?.to_string(),
+        provenance_compute_location: ComputeLocation::ServerActive,
+        provenance_method: vec!["command-line".to_owned()],
+        provenance_return_ref: None,
+        provenance_context_check: ContextCheck::Skipped,
+        provenance_basis: "agent-channel/own-request".to_owned(),
+    })
+}
+
+/// Frames in an inbox, behind a cursor or the unread ones.
+async fn frames(agent: &Client, after: Option<String>) -> Result<InboxPage, Failure> {
+    Ok(agent.inbox(&frames_after(after)).await?.value)
+}
+
+fn frames_after(after: Option<String>) -> InboxQuery {
+    InboxQuery { after, limit: Some(100), kinds: Some("frame".to_owned()) }
+}
+
+/// Whether a frame comes into an inbox behind a cursor.
+async fn arrives(agent: &Client, mut after: String, frame: &Uuid) -> Result<bool, Failure> {
+    let by = Instant::now() + INBOX_WITHIN;
+    loop {
+        let left = by.saturating_duration_since(Instant::now());
+        let page = agent.wait_inbox(&frames_after(Some(after)), left).await?.value;
+        if page.items.iter().any(|item| item["ref"]["frame_id"] == frame.as_str()) {
+            return Ok(true);
+        }
+        if left.is_zero() {
+            return Ok(false);
+        }
+        after = page.cursor;
     }
+}
+
+/// What is said where the agent lets no sibling reach it.
+fn unreached(connected: &Connected) -> Failure {
     let owner = connected.agent.owner_name();
     Failure::local_with(
         format!("{} is not reached by agents of its own owner", connected.agent),
@@ -123,9 +176,9 @@ async fn run(line: &str, input: &str, directory: &Path) -> Result<String, Failur
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Marks the message as seen where nothing else would be marked with it.
+/// Marks the frame as seen where no frame of anybody else would be marked with it; else it is soon forgotten.
 async fn clean_up(agent: &Client, handle: &AgentHandle) -> Result<(), Failure> {
-    let page = agent.inbox(&InboxQuery::default()).await?;
+    let page = frames(agent, None).await?;
     let sibling = format!("@{}.{SIBLING}", handle.owner_name());
     if !page.items.is_empty() && page.items.iter().all(|item| item["from"] == sibling.as_str()) {
         agent.ack_inbox(&page.cursor, AckState::Seen).await?;

@@ -148,7 +148,7 @@ fn name(file: &Path) -> String {
 }
 
 fn mark(text: &str) -> String {
-    digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(digest(text.as_bytes()))
 }
 
 #[cfg(test)]

@@ -1,12 +1,9 @@
 //! Each message of the client goes to the server, and whatever comes back goes to the client, a line each.
 //! Must not know: what a message asks for.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use plenary_client::{
     Backoff, Client, Error,
     mcp::{Answer, Messages},
@@ -49,7 +46,7 @@ impl Forwarder {
     }
 
     fn under_way(&self) -> MutexGuard<'_, HashMap<String, AbortHandle>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+        self.under_way.lock()
     }
 
     /// Gives a line to the client. When nobody reads any more, the process is about to end.

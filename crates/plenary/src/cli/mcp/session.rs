@@ -2,10 +2,11 @@
 //! and the client does not notice.
 //! Must not know: where lines come from and go to.
 
-use std::{collections::BTreeSet, sync::Mutex, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use bytes::Bytes;
 use http::HeaderValue;
+use parking_lot::{Mutex, MutexGuard};
 use plenary_client::{Backoff, Client, Error, FaultKind, RawReply, mcp::Answer};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -45,8 +46,8 @@ pub(super) struct Line<'a> {
 }
 
 impl Session {
-    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock()
     }
 
     /// The headers of a message in it.

@@ -4,37 +4,70 @@
 use anyhow::bail;
 use plenary_context::quotas::Quotas;
 use plenary_edge::config::PAGE_RESERVED_BYTES;
+use plenary_log::UsageMax;
 use serde::Deserialize;
+
+/// Bytes that an owner may store, unless it is set.
+const STORED_BYTES_MAX: u64 = 10 << 30;
+/// Events that an owner may store, unless it is set.
+const STORED_EVENTS_MAX: u64 = 10_000_000;
 
 /// The table; what is absent has its default.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Quota {
+    /// Bytes of events and contents that one owner's agents have stored [default: 10 GiB]
+    pub(crate) stored_bytes_max: Option<u64>,
+    /// Events that one owner's agents have stored [default: 10000000]
+    pub(crate) stored_events_max: Option<u64>,
     /// Live streams of one owner at the same time, WebSockets and Server-Sent Events [default: 12000]
-    pub(crate) streams_per_owner: Option<usize>,
+    pub(crate) streams_per_owner_max: Option<usize>,
     /// Bytes of large answers that are being made or read, of all owners [default: 128 MiB]
-    pub(crate) answer_bytes: Option<usize>,
+    pub(crate) answer_bytes_max: Option<usize>,
     /// The same of one owner [default: 48 MiB]
-    pub(crate) answer_bytes_per_owner: Option<usize>,
+    pub(crate) answer_bytes_per_owner_max: Option<usize>,
     /// Invitations of one owner's agents that wait for an answer of an agent that does not list them [default: 1000]
     pub(crate) invitations_unanswered_max: Option<usize>,
-    /// Searches of one owner at once [default: 4]
+    /// Searches of one owner at once, of messages and of context each [default: 4]
     pub(crate) searches_per_owner_max: Option<usize>,
     /// Exports of one owner at once [default: 4]
     pub(crate) exports_per_owner_max: Option<usize>,
+    /// Sessions of the Model Context Protocol that one owner and its agents have open; past it the one that was silent
+    /// longest is closed [default: 1024]
+    pub(crate) mcp_sessions_per_owner_max: Option<usize>,
 }
 
 impl Quota {
     /// The same, where it can be kept.
     pub(super) fn checked(self) -> anyhow::Result<Self> {
         let least = PAGE_RESERVED_BYTES;
-        if [self.answer_bytes, self.answer_bytes_per_owner].iter().flatten().any(|bytes| *bytes < least) {
-            bail!("`answer_bytes` and `answer_bytes_per_owner` in [quota] must be at least {least}");
+        if [self.answer_bytes_max, self.answer_bytes_per_owner_max]
+            .iter()
+            .flatten()
+            .any(|bytes| *bytes < least)
+        {
+            bail!("`answer_bytes_max` and `answer_bytes_per_owner_max` in [quota] must be at least {least}");
         }
-        if self.streams_per_owner == Some(0) {
-            bail!("`streams_per_owner` in [quota] must be at least 1");
+        if self.streams_per_owner_max == Some(0) {
+            bail!("`streams_per_owner_max` in [quota] must be at least 1");
+        }
+        if self.mcp_sessions_per_owner_max == Some(0) {
+            bail!("`mcp_sessions_per_owner_max` in [quota] must be at least 1");
         }
         Ok(self)
+    }
+
+    /// What an owner may store.
+    pub(crate) fn stored(&self) -> UsageMax {
+        UsageMax {
+            bytes: self.stored_bytes_max.unwrap_or(STORED_BYTES_MAX),
+            events: self.stored_events_max.unwrap_or(STORED_EVENTS_MAX),
+        }
+    }
+
+    /// Sessions of the Model Context Protocol of one owner.
+    pub(crate) fn mcp_sessions_per_owner_max(&self) -> usize {
+        self.mcp_sessions_per_owner_max.unwrap_or(plenary_mcp::server::SESSIONS_PER_OWNER_MAX)
     }
 
     /// What the room of context counts.
@@ -48,15 +81,20 @@ impl Quota {
 
     /// Sets the limits of the edge.
     pub(super) fn limit(&self, config: &mut plenary_edge::Config) {
-        let Self { streams_per_owner, answer_bytes, answer_bytes_per_owner, .. } = *self;
+        let Self { streams_per_owner_max, answer_bytes_max, answer_bytes_per_owner_max, .. } = *self;
         config.streams_max = config.streams_max.min(config.connections_max);
         for (limit, set) in [
-            (&mut config.streams_per_payer_max, streams_per_owner),
-            (&mut config.answer_bytes_max, answer_bytes),
-            (&mut config.answer_bytes_per_payer_max, answer_bytes_per_owner),
+            (&mut config.streams_per_payer_max, streams_per_owner_max),
+            (&mut config.answer_bytes_max, answer_bytes_max),
+            (&mut config.answer_bytes_per_payer_max, answer_bytes_per_owner_max),
         ] {
             *limit = set.unwrap_or(*limit);
         }
+    }
+
+    /// Searches of one owner's messages at once.
+    pub(crate) fn searches_per_owner_max(&self) -> usize {
+        self.searches_per_owner_max.unwrap_or(plenary_sessions::SEARCHES_PER_OWNER_MAX)
     }
 
     /// Unanswered invitations of one owner at one agent.

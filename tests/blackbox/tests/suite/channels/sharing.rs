@@ -235,6 +235,26 @@ async fn d_6_a_block_ends_what_a_key_or_trust_opened() {
     is_absent(&mate, &made, &format!("?key={}", made.key())).await;
 }
 
+/// Whom a creator blocked stays blocked at its channels when the creator is deleted, whatever key it shows.
+#[tokio::test]
+async fn d_6_the_blocks_of_a_deleted_creator_hold_at_its_channels() {
+    let mut server = Server::start().await;
+    let ann = server.agent("@nick.ann").await;
+    let (bob, mate) = (server.agent("@acme.bob").await, server.agent("@acme.mate").await);
+    let made = Made::by(&ann).await;
+    mate.get(&made.link).await.ok(200);
+    server.block(&ann, "@acme.bob").await;
+    server.operator().delete("/_admin/agents/@nick.ann").await.ok(204);
+    for restarted in [false, true] {
+        if restarted {
+            server.crash().await;
+        }
+        is_absent(&bob, &made, &format!("?key={}", made.key())).await;
+        is_absent(&bob, &made, "").await;
+        assert!(made.shown_to(&mate).await, "whoever it did not block and who has shown the key");
+    }
+}
+
 /// A live stream ends within a second when the right to it does, whichever side ends it.
 #[tokio::test]
 async fn d_6_a_live_stream_ends_with_the_right_to_it() {

@@ -258,6 +258,43 @@ async fn the_path_is_proven_link_by_link_and_a_broken_one_is_named() {
 }
 
 #[tokio::test]
+async fn a_probe_leaves_no_session_and_nothing_unread() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    let claude = connected(&home, &directory, "claude").await;
+    home.done(&["agent", "add", "@nick.other", "--allow", "@nick.*"]).await;
+    home.done(&["session", "create", "--invite", &claude, "--message", "Hello", "--as", "@nick.other"]).await;
+    let sibling = "@nick.plenary-doctor";
+    done(&home.run_in(&directory, &["doctor"]).await);
+    let left = async || {
+        let mut left = Vec::new();
+        for (agent, command) in [
+            (claude.as_str(), &["session", "list"][..]),
+            (sibling, &["session", "list"]),
+            (claude.as_str(), &["inbox"]),
+            (sibling, &["inbox"]),
+        ] {
+            let ran = home.run_in(&directory, &[command, &["--as", agent, "--json"]].concat()).await;
+            let mut answer = json_of(done(&ran));
+            let items = answer["items"].as_array_mut();
+            items.into_iter().flatten().for_each(|item| item["age_s"] = Value::Null);
+            answer.as_object_mut().expect("an object").remove("cursor");
+            left.push(answer);
+        }
+        left
+    };
+    let first = left().await;
+    assert_eq!(first[0]["sessions"].as_array().map(Vec::len), Some(1), "{first:?}");
+    assert_eq!(first[1]["sessions"], json!([]), "{first:?}");
+    assert_eq!((&first[2]["unread"], &first[2]["items"][0]["from"]), (&json!(1), &json!("@nick.other")));
+    for _ in 0..2 {
+        done(&home.run_in(&directory, &["doctor"]).await);
+        assert_eq!(left().await, first);
+    }
+}
+
+#[tokio::test]
 async fn an_agent_stays_who_it_is_whatever_became_of_its_token_and_of_the_servers_address() {
     let mut server = server().await;
     let home = home(&server);

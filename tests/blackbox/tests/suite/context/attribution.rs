@@ -59,7 +59,7 @@ async fn ap_57_an_owner_deposits_as_itself() {
 
 /// D.4: the operator attributes freely; AP-103: whoever it names is treated alike.
 #[tokio::test]
-async fn ap_103_the_operator_attributes_freely() {
+async fn ap_11_103_the_operator_attributes_freely() {
     let (server, _) = desk().await;
     let operator = server.operator();
     for (number, kind) in ["human", "agent", "script"].iter().enumerate() {

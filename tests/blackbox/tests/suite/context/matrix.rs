@@ -139,9 +139,9 @@ async fn everybody(site: &Site) -> Vec<Part> {
     parts
 }
 
-/// Every operation by everybody.
+/// AP-71, AP-101: every operation by everybody, and by nobody.
 #[tokio::test]
-async fn ap_101_everybody_does_what_they_may() {
+async fn ap_71_101_everybody_does_what_they_may() {
     let mut site = Site::new().await;
     for Part(name, who, actor, rights) in everybody(&site).await {
         let operations = site.operations(&actor).await;

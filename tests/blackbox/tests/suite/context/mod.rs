@@ -5,7 +5,6 @@
 
 mod attribution;
 mod bench;
-mod blobrules;
 mod blobs;
 pub(crate) mod canonical;
 mod cluster;
@@ -38,16 +37,15 @@ mod meaning;
 mod members;
 mod moving;
 mod namespaces;
-mod optional;
 mod projects;
 mod reading;
-mod relevance;
 mod relevant;
 mod reviews;
 mod revoked;
 mod schema;
 mod sessions;
 mod speak;
+mod syncing;
 mod transport;
 mod underway;
 mod vectors;

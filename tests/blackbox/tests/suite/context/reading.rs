@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::speak::{
     PROJECT, ago, assert_fact, assert_field, days, deposited, desk, instant, latest, list, package_with,
-    packages_of, texts,
+    texts,
 };
 
 async fn put(nick: &Agent, id: &str, created_at: &str, more: Value) {
@@ -42,27 +42,6 @@ async fn ap_58_latest_is_newest_first() {
     }
 }
 
-/// AP-58: wrong parameters are named.
-#[tokio::test]
-async fn ap_58_parameters_are_checked() {
-    let (_server, nick) = desk().await;
-    put(&nick, "one", "2026-04-18T20:00:00Z", json!({})).await;
-    for (query, field) in [
-        ("mode=latest&limit=0", "limit"),
-        ("mode=latest&limit=-1", "limit"),
-        ("mode=latest&limit=five", "limit"),
-        ("mode=latest&limit=1.5", "limit"),
-        ("mode=latest&limit=", "limit"),
-        ("mode=latest&status=pending", "status"),
-        ("mode=oldest", "mode"),
-        ("mode=", "mode"),
-    ] {
-        let response = nick.get(&format!("{}?{query}", packages_of(PROJECT))).await;
-        response.refused_as(400);
-        assert_field(&response, field);
-    }
-}
-
 /// 0.4 #13: drafts are listed with their status.
 #[tokio::test]
 async fn ap_8_drafts_are_visible_in_latest() {
@@ -88,7 +67,7 @@ async fn orient(nick: &Agent, query: &str) -> Value {
 
 /// AP-61, AP-81: exactly six keys; packages of the window as they are; all current facts.
 #[tokio::test]
-async fn ap_61_orient_gives_the_state() {
+async fn ap_61_81_orient_gives_the_state() {
     let (_server, nick) = desk().await;
     let before = instant(&json!(ago(1)));
     put(&nick, "new", &ago(60_000), json!({"open_questions": ["why?", "how é?"]})).await;

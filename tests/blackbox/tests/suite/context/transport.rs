@@ -19,8 +19,8 @@ async fn tour(server: &Server) {
     let latest = nick.get(&of("packages?mode=latest&limit=5")).await.ok(200);
     assert_eq!(latest["packages"], json!([sent]));
     assert_package(&nick.get("/v1/packages/pkg_1").await, 200, &sent);
-    let relevant = nick.get(&of("packages?mode=relevant&query=archive")).await;
-    assert!([200, 501].contains(&relevant.status), "served, or said to be absent: {relevant}");
+    let relevant = nick.get(&of("packages?mode=relevant&query=archive")).await.ok(200);
+    assert!(relevant["packages"].is_array(), "{relevant}");
     let bundle = nick.get(&of("orient?window_days=14")).await.ok(200);
     assert_eq!(bundle["window_days"], 14);
     nick.get(&format!("/v1/orchestrate?project={PROJECT}&focus=archive")).await.ok(200);
@@ -34,7 +34,7 @@ async fn tour(server: &Server) {
 
 /// AP-68, AP-69: the recommended mapping, word for word.
 #[tokio::test]
-async fn ap_68_the_paths_are_those_of_the_document() {
+async fn ap_68_81_the_paths_are_those_of_the_document() {
     tour(&Server::start().await).await;
 }
 
@@ -49,7 +49,7 @@ async fn ap_73_everything_goes_over_tls() {
         Ok(mut plain) => plain.round_trip(&request).await,
         Err(error) => Err(error),
     };
-    assert!(answer.is_err_and(|_| true), "no answer in clear text");
+    assert!(answer.is_err(), "no answer in clear text: {answer:?}");
 }
 
 /// AP-82: level 1 is a deposit with its hash, which whoever reads can verify without trusting the server.

@@ -31,7 +31,7 @@ fn without_hash(response: &Response, hash: &str) -> String {
 
 /// AP-18, D.4, D.7: deposit, replay and single read give the very octets, and lists hold them.
 #[tokio::test]
-async fn ap_18_a_package_comes_back_as_it_was_sent() {
+async fn ap_18_106_a_package_comes_back_as_it_was_sent() {
     let (mut server, nick) = desk().await;
     let text = odd(&nick.handle, "odd");
     let hash = hash_of(&text);

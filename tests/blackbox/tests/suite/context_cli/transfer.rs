@@ -114,3 +114,34 @@ async fn ap_80_two_servers_are_brought_together_both_ways() {
     let own = here.url();
     assert_eq!(root.run(&["context", "sync", &own, "--all"]).await.code, 2);
 }
+
+/// AP-47, AP-75: what both servers asserted meanwhile is settled by the next sync, in both directions.
+#[tokio::test]
+async fn ap_75_a_sync_settles_what_both_asserted() {
+    let (here, there) = (Server::start().await, Server::start().await);
+    let (_, ann) = desk(&here).await;
+    fill(&ann).await;
+    let (url, remote) = (there.url(), there.operator());
+    let root = operator(&here, &[("PLENARY_REMOTE_TOKEN", remote.token())]).await;
+    root.done(&["context", "sync", &url, "--all"]).await;
+    let far = operator(&there, &[]).await;
+    ann.done(&["context", "fact", "assert", "lexer", "status", "rewritten here"]).await;
+    far.done(&["context", "fact", "assert", "lexer", "status", "rewritten there", "--project", "parser"])
+        .await;
+    let settled = json_of(&root.done(&["context", "sync", &url, "--all", "--json"]).await);
+    assert_eq!(
+        (&settled["pulled"]["refused_count"], &settled["pushed"]["refused_count"]),
+        (&json!(0), &json!(0)),
+        "{settled}"
+    );
+    let history = ["context", "fact", "history", "lexer", "--json", "--project", "parser"];
+    let known = json_of(&root.done(&history).await);
+    assert_eq!(json_of(&far.done(&history).await), known);
+    assert!(["rewritten here", "rewritten there"].iter().all(|value| known.to_string().contains(value)));
+    let quiet = json_of(&root.done(&["context", "sync", &url, "--all", "--json"]).await);
+    assert_eq!(
+        (&quiet["pulled"]["imported"], &quiet["pushed"]["imported"]),
+        (&json!(0), &json!(0)),
+        "{quiet}"
+    );
+}

@@ -28,7 +28,7 @@ async fn project(agent: &Agent) {
 /// WebSockets and event streams of all rooms and all agents of an owner count together; others have their own places.
 #[tokio::test]
 async fn the_live_streams_of_one_owner_leave_places_for_others() {
-    let server = Server::builder().config("[quota]\nstreams_per_owner = 2\n").start().await;
+    let server = Server::builder().config("[quota]\nstreams_per_owner_max = 2\n").start().await;
     let (first, second) = (server.agent("@nick.first").await, server.agent("@nick.second").await);
     project(&first).await;
     let held = stream(&first).await.expect("the first stream");
@@ -80,7 +80,7 @@ fn package(number: usize) -> Value {
 /// One owner's unread answers fill its own share; it is told so, and others read as ever.
 #[tokio::test]
 async fn unread_answers_of_one_owner_leave_room_for_others() {
-    let config = "[quota]\nanswer_bytes = 16777216\nanswer_bytes_per_owner = 8388608\n";
+    let config = "[quota]\nanswer_bytes_max = 16777216\nanswer_bytes_per_owner_max = 8388608\n";
     let server = Server::builder().config(config).start().await;
     let (nick, carol) = (server.agent("@nick.bot").await, server.agent("@carol.bot").await);
     project(&nick).await;

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::crowd::stall;
 use super::speak::{
-    Field, advisory, frame, id_of, patient_server, refused, resume, sent, stream_path, submit, subscribe,
-    tilde, uuid,
+    Field, advisory, frame, id_of, patient_server, refused, resume, sent, stream_path, submit, submit_to,
+    subscribe, tilde, uuid,
 };
 
 /// Handles that flood their own streams, which nobody reads, and how many frames of about 30 KiB each gets: more together
@@ -60,6 +60,54 @@ async fn d_5_stalled_streams_never_shorten_what_another_handle_was_promised() {
         assert_eq!(paused.event().await.frame_id(), id_of(frame), "a reader that paused gets all of it");
     }
     drop(stalled);
+}
+
+/// Handles of others that one owner floods, and how many frames of about 30 KiB each gets: more together than there is
+/// room for all.
+const FLOODED: usize = 20;
+const EACH: usize = 120;
+/// Frames of about 30 KiB that another handle is promised; more than an equal part of the room.
+const KEPT: usize = 150;
+
+/// Two owners: what the one sends to many handles of others never shortens what another handle was promised.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d_5_one_owner_that_floods_many_handles_leaves_the_others_theirs() {
+    let server = patient_server().await;
+    let operator = server.operator();
+    let (calm, eve) = (server.agent("@calm.bot").await, server.agent("@eve.bot").await);
+    operator.call("PUT", "/_admin/orgs/acme", &[], None).await.ok(201);
+    let mut flooded = Vec::new();
+    for owner in (0..FLOODED).map(|number| format!("flooded{number}")).chain(["eve".to_owned()]) {
+        let path = format!("/_admin/orgs/acme/members/~{owner}");
+        if owner != "eve" {
+            flooded.push(server.agent(&format!("@{owner}.bot")).await);
+        }
+        let answer = operator.put(&path, json!({"roles": []})).await;
+        assert!([200, 201].contains(&answer.status), "{answer}");
+    }
+    let start = advisory(&calm, "~calm", "start");
+    let start = sent(&submit(&calm, &start).await, &start).event_id;
+    let mut promised = Vec::new();
+    for number in 0..KEPT {
+        let frame = big(&calm, number);
+        sent(&submit(&calm, &frame).await, &frame);
+        promised.push(frame);
+    }
+    let mut last = Value::Null;
+    for number in 0..EACH {
+        last = big(&eve, number);
+        last["recipient_handle"] = json!("~acme");
+        sent(&submit_to(&eve, "org:acme/members/*", &last).await, &last);
+    }
+    let mut resumed = resume(&calm, &start.to_string()).await;
+    for frame in &promised {
+        assert_eq!(resumed.event().await.frame_id(), id_of(frame), "it is retained");
+    }
+    // The newest that the flood brought is retained at each.
+    for agent in &flooded {
+        let mut stream = agent.stream(&stream_path(agent, "retained=true")).await;
+        while stream.event().await.frame_id() != id_of(&last) {}
+    }
 }
 
 /// A misspelt filter would open a stream of everything, and a misspelt scope would reach everybody.

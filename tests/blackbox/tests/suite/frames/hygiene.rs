@@ -7,45 +7,25 @@ use super::speak::{advisory, before_fence, patient_server, refused_as, sent, sub
 
 /// Texts that stand in the place of `"hello"`, each of which spoils the frame.
 const SPOILERS: &[(&str, &[u8])] = &[
-    ("a raw control character", b"\"a\nb\""),
-    ("a raw NUL", b"\"a\0b\""),
     ("an escaped NUL", br#""a\u0000b""#),
     ("invalid UTF-8", b"\"\xff\xfe\""),
-    ("overlong UTF-8", b"\"\xc0\xaf\""),
-    ("a UTF-8 surrogate", b"\"\xed\xa0\x80\""),
     ("a lone high surrogate", br#""\ud83d""#),
-    ("a lone low surrogate", br#""\ude00""#),
-    ("a bad escape", br#""\x41""#),
-    ("single quotes", b"'hello'"),
-    ("a duplicate member", br#""hello","advisory_text":"other""#),
     ("a duplicate member by escape", br#""hello","advisory_te\u0078t":"other""#),
-    ("a trailing comma", br#""hello","#),
-    ("a comment", br#""hello"/* c */"#),
     ("a cut text", br#""hello"#),
 ];
 
 /// Members that are put into the frame, each of which spoils it.
 const MEMBERS: &[(&str, &str)] = &[
     ("a duplicate of the frame's", r#""kind":"agent_advisory""#),
-    ("an integer past 2^53", r#""ttl_ms":9007199254740993"#),
     ("2^53 itself", r#""ttl_ms":9007199254740992"#),
-    ("an overflow", r#""ttl_ms":1e400"#),
-    ("not a number", r#""ttl_ms":NaN"#),
     ("a leading zero", r#""ttl_ms":01"#),
-    ("a plus", r#""ttl_ms":+1"#),
-    ("an open fraction", r#""ttl_ms":1."#),
     ("a duplicate inside an unknown member", r#""x":{"a":1,"a":1}"#),
 ];
 
 /// Whole bodies.
 const BODIES: &[(&str, &[u8])] = &[
     ("nothing", b""),
-    ("blanks", b"  \n"),
-    ("not JSON", b"kind=agent_advisory"),
     ("an array", b"[]"),
-    ("a text", b"\"frame\""),
-    ("a number", b"1"),
-    ("null", b"null"),
     ("a byte order mark", b"\xef\xbb\xbf{}"),
     ("two values", b"{}{}"),
 ];

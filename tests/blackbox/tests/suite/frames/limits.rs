@@ -6,8 +6,8 @@ use blackbox::{Agent, Connection, Response, Server, eventually_within};
 use serde_json::{Value, json};
 
 use super::speak::{
-    Field, advisory, before_fence, id_of, patient_server, refused, sent, submit, submit_to, subscribe,
-    subscribe_as, tell,
+    Field, advisory, before_fence, frame, id_of, patient_server, payload, refused, sent, submit, submit_to,
+    subscribe, subscribe_as, tell,
 };
 
 /// What a sender may submit at once by default.
@@ -70,6 +70,29 @@ async fn fo_78_rate_and_burst_are_configured() {
     refused(&answer.expect("there is a limit"), 429, "rate-limited", Field::Any);
     // One a second comes back while the test runs.
     assert!((5..=15).contains(&accepted), "{accepted}");
+}
+
+/// FO-81: a sender that declares intents without end and carries none out is taken for a flood: intents have no way
+/// around the limit.
+#[tokio::test]
+async fn fo_81_intents_without_a_flush_are_slowed_down() {
+    let server = Server::builder().config("[frames]\nrate_per_s = 1\nburst = 5\n").start().await;
+    let alice = server.agent("@alice.bot").await;
+    let mut stream = subscribe(&alice).await;
+    let mut accepted = 0;
+    let refusal = loop {
+        let mut intent = frame(&alice, "~alice", "intent_declare", payload("intent_declare", true));
+        intent["payload"]["acted_by"] = intent["sender_handle"].clone();
+        let answer = submit(&alice, &intent).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        assert_eq!(stream.event().await.frame, intent, "one that is accepted is delivered");
+        accepted += 1;
+        assert!(accepted < FLOOD_MAX, "there is a limit");
+    };
+    refused(&refusal, 429, "rate-limited", Field::Any);
+    assert!(accepted >= 5, "a burst is nobody's abuse: {accepted}");
 }
 
 /// FO-79: a scope that reaches more than the cap is refused whole; a narrower one on the same crowd is not.

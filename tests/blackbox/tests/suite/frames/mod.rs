@@ -4,7 +4,6 @@
 //! in the names of tests or above them. "Nothing came" is always shown by a fence: a later frame that must come, with
 //! nothing before it.
 
-mod binding;
 mod catalogue;
 mod cluster;
 mod crowd;
@@ -19,7 +18,6 @@ mod inbox;
 mod lab;
 mod limits;
 mod locks;
-mod mismatch;
 mod orgs;
 mod payloads;
 mod precedence;

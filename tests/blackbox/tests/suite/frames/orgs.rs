@@ -5,8 +5,7 @@ use blackbox::{Agent, Caller, Server, Stream};
 use serde_json::json;
 
 use super::speak::{
-    Field, advisory, before_fence, patient_server, refused, sent, submit_to, subscribe, subscribe_to, tell,
-    uuid,
+    Field, advisory, before_fence, patient_server, refused, submit_to, subscribe, subscribe_to, tell, uuid,
 };
 
 async fn organise(operator: &Caller, members: &[(&str, &[&str])]) {
@@ -175,62 +174,4 @@ async fn acme_until(stream: &mut Stream) -> Vec<String> {
         heard.push(event.frame["payload"]["advisory_text"].as_str().expect("a text").to_owned());
     }
     heard
-}
-
-/// The member's own counter numbers its stream; the answer carries the organisation's.
-#[tokio::test]
-async fn fo_59_ids_are_per_handle_for_organisations_too() {
-    let server = Server::start().await;
-    let ann = server.agent("@ann.bot").await;
-    organise(&server.operator(), &[("~ann", &[])]).await;
-    let mut stream = subscribe(&ann).await;
-    let mut last = (0, 0);
-    for number in 0..5 {
-        let own = advisory(&ann, "~ann", "own");
-        sent(&submit_to(&ann, "~ann", &own).await, &own);
-        let frame = advisory(&ann, "~acme", &format!("{number}"));
-        let answer = sent(&submit_to(&ann, "org:acme/members/*", &frame).await, &frame);
-        assert!(answer.event_id > last.0, "the organisation's counter rises");
-        for _ in 0..2 {
-            let event = stream.event().await;
-            assert!(event.id > last.1, "the member's counter rises");
-            last.1 = event.id;
-        }
-        last.0 = answer.event_id;
-    }
-}
-
-/// Organisations are made by the operator or the owner of that name; idempotent; roles follow the owner grammar.
-#[tokio::test]
-async fn fo_49_who_may_organise() {
-    let server = Server::start().await;
-    let operator = server.operator();
-    operator.call("PUT", "/_admin/orgs/acme", &[], None).await.ok(201);
-    operator.call("PUT", "/_admin/orgs/acme", &[], None).await.ok(200);
-    operator.put("/_admin/orgs/acme", json!({})).await.ok(200);
-    let club = server.owner("club").await;
-    club.call("PUT", "/_admin/orgs/club", &[], None).await.ok(201);
-    club.call("PUT", "/_admin/orgs/club", &[], None).await.ok(200);
-    let ann = server.agent("@ann.bot").await;
-    let answer = club.put("/_admin/orgs/club/members/~ann", json!({"roles": ["dev"]})).await;
-    assert!([200, 201].contains(&answer.status), "{answer}");
-    assert_eq!(tell(&ann, "~club", "org:club/members/dev/*", "hello").await, 0);
-    for answer in [
-        club.call("PUT", "/_admin/orgs/acme", &[], None).await,
-        club.put("/_admin/orgs/acme/members/~club", json!({"roles": []})).await,
-        ann.call("PUT", "/_admin/orgs/ann", &[], None).await,
-        ann.put("/_admin/orgs/club/members/~ann", json!({"roles": ["ops"]})).await,
-    ] {
-        assert!([403, 404].contains(&answer.status), "not theirs: {answer}");
-    }
-    for roles in [json!(["Dev"]), json!([""]), json!(["a/b"]), json!(["*"]), json!("dev"), json!([1])] {
-        let answer = operator.put("/_admin/orgs/acme/members/~ann", json!({ "roles": roles })).await;
-        assert_eq!(answer.status, 400, "{roles}: {answer}");
-    }
-    for path in ["/_admin/orgs/Acme", "/_admin/orgs/-acme"] {
-        let answer = operator.call("PUT", path, &[], None).await;
-        assert!([400, 404].contains(&answer.status), "{path} names nobody: {answer}");
-    }
-    let stranger = server.stranger().call("PUT", "/_admin/orgs/acme", &[], None).await;
-    assert_eq!(stranger.status, 401, "{stranger}");
 }

@@ -152,18 +152,3 @@ async fn fo_54_identity_comes_before_authorisation() {
     }
     lab.finish().await;
 }
-
-/// A payload that is no object, or of another kind, is a fault of the payload: the frame's own come first.
-#[tokio::test]
-async fn fo_54_the_frame_comes_before_its_payload() {
-    let lab = Lab::new().await;
-    for payload in [json!("text"), json!([]), json!({"query_text": "x"})] {
-        for fault in FAULTS[..5].iter().copied().flatten() {
-            let mut frame = lab.frame("agent_broadcast", true);
-            frame["payload"] = payload.clone();
-            (fault.make)(&mut frame);
-            lab.refuses(fault.what, &frame, fault.code, fault.field).await;
-        }
-    }
-    lab.finish().await;
-}

@@ -83,20 +83,6 @@ async fn fo_93_made_up_session_ids_differ() {
     drop(streams);
 }
 
-/// FO-86: the handle's own agents and its owner, and the operator.
-#[tokio::test]
-async fn fo_86_who_may_read_it() {
-    let server = Server::start().await;
-    let owner = server.owner("alice").await;
-    let alice = server.agent("@alice.bot").await;
-    let other = server.closed("@alice.other", &[]).await;
-    let stream = subscribe(&alice).await;
-    for caller in [&*alice, &*other, &owner, &server.operator()] {
-        assert_eq!(rows(&caller.get("/handles/~alice/roster").await.ok(200)).len(), 1);
-    }
-    drop(stream);
-}
-
 /// FO-47, FO-86: roster and stream of somebody else, and of nobody, answer with the same octets.
 #[tokio::test]
 async fn fo_86_foreign_and_unknown_are_one_answer() {

@@ -16,7 +16,7 @@ const KEEPALIVE_MAX: Duration = Duration::from_secs(30);
 
 /// FO-53, FO-96: a GET, answered 200 at once, with the media type of event streams and no other.
 #[tokio::test]
-async fn fo_53_the_head() {
+async fn fo_53_96_the_head() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let stream = subscribe(&alice).await;

@@ -22,8 +22,11 @@ fn closed() -> Stdio {
 }
 
 async fn health(address: &str) -> String {
+    answer(address, "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await
+}
+
+async fn answer(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("it listens");
-    let request = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     stream.write_all(request.as_bytes()).await.expect("it reads");
     let mut answer = String::new();
     timeout(PATIENCE, stream.read_to_string(&mut answer)).await.expect("an answer").expect("a text");
@@ -47,6 +50,38 @@ async fn a_standard_error_that_cannot_be_written_does_not_end_the_server() {
         let status = timeout(PATIENCE, child.wait()).await.expect("in time").expect("it ends");
         assert!(status.success(), "it stops in order: {status}");
     }
+}
+
+/// A reader that is there and does not read: the pipe is full after 64 KiB.
+#[tokio::test]
+async fn a_standard_error_that_nobody_reads_holds_no_request_up() {
+    let (mut reader, writer) = std::io::pipe().expect("a pipe");
+    let token = "plo_of_a_test_0123456789";
+    let home = Cli::new(&[("PLENARY_LOG", "debug"), ("PLENARY_OPERATOR_TOKEN", token)]);
+    let mut child = home.spawn(&SERVE, Stdio::piped(), writer.into());
+    let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
+    let line = timeout(PATIENCE, lines.next_line()).await.expect("in time").expect("a text");
+    let line = line.expect("it starts");
+    let address = line.strip_prefix("listening on http://").expect("an address").to_owned();
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    // It says a line to the log about each of these.
+    let of_no_session = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\nmcp-session-id: none\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{ping}",
+        ping.len()
+    );
+    for _ in 0..600 {
+        assert!(answer(&address, &of_no_session).await.starts_with("HTTP/1.1 404"), "it serves on");
+    }
+    assert!(health(&address).await.starts_with("HTTP/1.1 200"));
+    let id = i32::try_from(child.id().expect("it runs")).expect("ids fit");
+    kill_process(Pid::from_raw(id).expect("not zero"), Signal::TERM).expect("it can be told");
+    let status = timeout(PATIENCE, child.wait()).await.expect("in time").expect("it ends");
+    assert!(status.success(), "it stops in order: {status}");
+    let mut logged = Vec::new();
+    std::io::Read::read_to_end(&mut reader, &mut logged).expect("what was written");
+    // Its last page need not be full.
+    assert!(logged.len() >= 60 << 10, "the pipe was full: {} bytes", logged.len());
 }
 
 #[tokio::test]

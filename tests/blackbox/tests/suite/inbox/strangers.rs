@@ -64,7 +64,7 @@ async fn an_offer_that_is_answered_is_a_session_like_any_other() {
 }
 
 #[tokio::test]
-async fn an_owner_has_so_many_unanswered_invitations_at_an_agent_that_does_not_list_it() {
+async fn asp_20_an_owner_has_so_many_unanswered_invitations_at_an_agent_that_does_not_list_it() {
     let server = Server::builder().config("[quota]\ninvitations_unanswered_max = 5\n").start().await;
     let bob = server.agent("@bob.bot").await;
     let (one, two) = (server.agent("@mallory.one").await, server.agent("@mallory.two").await);

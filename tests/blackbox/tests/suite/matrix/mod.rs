@@ -118,8 +118,8 @@ impl Request<'_> {
         let mut seen = answer.fingerprint();
         for ((_, thing), is_real) in self.row.names.iter().zip(&self.real) {
             let name = world.name(*thing, *is_real);
-            // A short number stands in many places.
-            if *thing != Thing::Sequence {
+            // A short number or name stands in many places.
+            if !matches!(thing, Thing::Sequence | Thing::Name) {
                 seen = seen.replace(name, "NAME").replace(&name.replace("%3A", ":"), "NAME");
             }
         }

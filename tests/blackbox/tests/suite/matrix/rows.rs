@@ -84,6 +84,7 @@ impl Row {
 const ID: &[(&str, Thing)] = &[("id", Session)];
 const CHANNEL: &[(&str, Thing)] = &[("id", Channel)];
 const HANDLE: &[(&str, Thing)] = &[("handle", Handle)];
+const PROFILE: &[(&str, Thing)] = &[("owner", Owner), ("name", Name)];
 const PROJECT: &[(&str, Thing)] = &[("project_id", Project)];
 const PACKAGE: &[(&str, Thing)] = &[("package_id", Package)];
 const AGENT: &[(&str, Thing)] = &[("name", Hosted)];
@@ -142,12 +143,17 @@ fn accounts() -> Vec<Row> {
         row("contact.accept", &[("id", Contact)], Rule::Hidden(OUTSIDE)),
         row("contact.decline", &[("id", Contact)], Rule::Hidden(OUTSIDE)),
         row("auth.ticket", &[], Rule::OfAgents),
+        row("usage.get", &[], Rule::OfBearers),
     ]
 }
 
 fn own() -> Vec<Row> {
     vec![
         row("agent.reachable", &[], Rule::OfAgents),
+        row("agent.profile", PROFILE, Rule::Hidden(OUTSIDE)),
+        row("agent.card", PROFILE, Rule::Hidden(OUTSIDE)),
+        row("search.agents", &[], Rule::OfBearers).query("?q=nick"),
+        row("search.all", &[], Rule::OfBearers).query("?q=nick"),
         row("me.get", &[], Rule::OfAgents),
         row("me.update", &[], Rule::OfAgents).body(|_| json!({"policy": "allowlist"})),
         row("me.allowlist", &[], Rule::OfAgents),
@@ -176,6 +182,7 @@ fn sessions() -> Vec<Row> {
         row("session.invite", ID, Rule::Hidden(APART)).body(|_| json!({"invite": ["@acme.bot"]})),
         row("session.send", ID, Rule::Hidden(APART)).body(|_| json!({"content": "x"})),
         row("session.reopen", ID, Rule::Hidden(APART)).body(|_| json!({})),
+        row("search.messages", &[], Rule::OfAgents).query("?q=whisper"),
         row("session.events", ID, Rule::Hidden(APART)).query("?limit=5"),
         row("message.status", &[("id", Session), ("sequence", Sequence)], Rule::Hidden(APART)),
     ]

@@ -19,6 +19,7 @@ const DEMO: &str = r#"{"demo": ["artifact"]}"#;
 pub(super) enum Thing {
     Owner,
     Handle,
+    Name,
     Sovereign,
     Entry,
     BlockedHandle,
@@ -88,6 +89,7 @@ impl World {
         let mut real = BTreeMap::from([
             (Thing::Owner, "nick".to_owned()),
             (Thing::Handle, own.handle.clone()),
+            (Thing::Name, "one".to_owned()),
             (Thing::Sovereign, "~nick".to_owned()),
             (Thing::Entry, "@eve.bot".to_owned()),
             (Thing::BlockedHandle, blocked.handle.clone()),
@@ -211,6 +213,7 @@ fn absent(thing: Thing) -> &'static str {
     match thing {
         Thing::Owner => "mike",
         Thing::Handle => "@nick.six",
+        Thing::Name => "six",
         Thing::Sovereign => "~mike",
         // What is on a list tells nothing where the list is not there.
         Thing::Entry => "@eve.bot",

@@ -91,6 +91,31 @@ async fn the_oldest_session_makes_room() {
     assert_eq!(other.send(&ping).await.status, 200);
 }
 
+/// Past its owner's number a session of the owner makes room, whichever agent's it is, and no other owner's does.
+#[tokio::test]
+async fn the_sessions_of_one_owner_leave_places_for_others() {
+    let server = Server::builder().config("[quota]\nmcp_sessions_per_owner_max = 2\n").start().await;
+    let (first, second) = (server.agent("@nick.first").await, server.agent("@nick.second").await);
+    let carol = server.agent("@carol.bot").await;
+    let other = Session::open(&carol).await;
+    let (oldest, newer) = (Session::open(&first).await, Session::open(&second).await);
+    let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
+    assert_eq!(oldest.send(&ping).await.status, 200);
+    assert_eq!(newer.send(&ping).await.status, 200);
+    let newest = Session::open(&second).await;
+    assert_eq!(oldest.send(&ping).await.status, 404, "it was silent longest");
+    for session in [&newer, &newest, &other] {
+        assert_eq!(session.send(&ping).await.status, 200);
+    }
+    for _ in 0..5 {
+        Session::open(&first).await;
+    }
+    assert_eq!(other.send(&ping).await.status, 200, "another owner's stays");
+    // A place that is given back can be taken again.
+    assert_eq!(carol.call("DELETE", "/mcp", &other.headers(), None).await.status, 204);
+    Session::open(&carol).await;
+}
+
 /// A session is at one process; another says that it has none, and the client begins anew there. Single requests may go
 /// anywhere.
 #[tokio::test]

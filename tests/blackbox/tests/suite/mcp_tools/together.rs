@@ -64,3 +64,30 @@ async fn a_question_is_answered_by_whoever_waits_for_it_or_its_deadline_passes()
     let asked = done(&alice, "ask", again).await;
     assert_eq!((&asked["unanswered"], &asked["timed_out"]), (&json!(["@nick.bob"]), &json!(true)));
 }
+
+/// A question that a stop of the server ends says where it was asked, and its answer comes there.
+#[tokio::test]
+async fn an_answer_comes_over_a_restart_of_the_server() {
+    let mut server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let stopping = async {
+        let waiting = done(&bob, "inbox", json!({"wait_s": 10})).await;
+        let session = waiting["items"][0]["ref"]["session_id"].clone();
+        done(&bob, "read", json!({"session_id": session})).await;
+        server.stop().await;
+        session
+    };
+    let question = json!({"to": ["@nick.bob"], "text": "Ready?", "timeout_s": 100});
+    let (asked, session) = tokio::join!(done(&alice, "ask", question), stopping);
+    assert_eq!((&asked["timed_out"], &asked["session_id"]), (&json!(true), &session));
+    server.start_again().await;
+    let (alice, bob) = (alice.at(&server), bob.at(&server));
+    let asking = json!({"to": ["@nick.bob"], "text": "Well?", "timeout_s": 100});
+    let answering = async {
+        let waiting = done(&bob, "inbox", json!({"wait_s": 10})).await;
+        assert_eq!(waiting["items"][0]["text"], "Well?", "{waiting}");
+        done(&bob, "send", json!({"session_id": session, "text": "Yes"})).await;
+    };
+    let (again, ()) = tokio::join!(done(&alice, "ask", asking), answering);
+    assert_eq!((&again["session_id"], &again["answers"][0]["text"]), (&session, &json!("Yes")));
+}

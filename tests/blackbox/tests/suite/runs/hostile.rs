@@ -8,20 +8,11 @@ const MIB: usize = 1_048_576;
 
 /// Not JSON, or JSON that two readers may understand differently.
 pub(super) const BROKEN: &[(&str, &[u8])] = &[
-    ("a form", b"input=x"),
     ("cut", br#"{"input":"x""#),
-    ("trailing text", br#"{"input":"x"} x"#),
-    ("byte order mark", b"\xef\xbb\xbf{\"input\":\"x\"}"),
     ("invalid UTF-8", b"{\"input\":\"\xff\"}"),
-    ("lone surrogate", br#"{"input":"\ud83d"}"#),
-    ("raw NUL", b"{\"input\":\"a\0b\"}"),
     ("escaped NUL", br#"{"input":"a\u0000b"}"#),
-    ("duplicate name", br#"{"input":"x","input":"y"}"#),
-    ("duplicate name by escape", br#"{"input":"x","inpu\u0074":"y"}"#),
     ("duplicate deep down", br#"{"input":"x","args":{},"request_metadata":{"a":[{"b":1,"b":2}]}}"#),
     ("2^53", br#"{"input":"x","request_metadata":{"n":9007199254740992}}"#),
-    ("overflow of a double", br#"{"input":"x","request_metadata":{"n":1e400}}"#),
-    ("NaN", br#"{"input":"x","request_metadata":{"n":NaN}}"#),
 ];
 
 /// D.8: 400 at every place that takes a request.
@@ -78,28 +69,13 @@ async fn sc_27_a_wrong_shape_is_422() {
     for body in [
         json!(null),
         json!([]),
-        json!("x"),
-        json!(5),
         json!({}),
-        json!({"input": null}),
-        json!({"input": 5}),
         json!({"input": ["x"]}),
-        json!({"type": "ChatRequest"}),
-        json!({"type": "Chat", "input": "x"}),
-        json!({"type": "chatrequest", "input": "x"}),
         json!({"type": "RunStarted", "input": "x"}),
-        json!({"type": null, "input": 5}),
         json!({"type": 5, "input": "x"}),
-        json!({"input": "x", "logging_level": 5}),
         json!({"input": "x", "request_metadata": []}),
-        json!({"input": "x", "request_metadata": "x"}),
-        json!({"input": "x", "thread_id": 5}),
         json!({"type": "CancelRequest"}),
-        json!({"type": "CancelRequest", "run_id": 5}),
-        json!({"type": "ResumeWithInput", "run_id": id}),
         json!({"type": "ResumeWithInput", "run_id": id, "request_keys": []}),
-        json!({"type": "ResumeWithInput", "request_keys": {}}),
-        json!({"request_keys": {}}),
         json!({"run_id": {}}),
     ] {
         let response = nick.post(&at(ECHO, "run"), body.clone()).await;

@@ -89,6 +89,10 @@ async fn sc_45_a_question_is_answered_once() {
         for response in answers.iter().filter(|response| response.status != 202) {
             assert_eq!(refused(response, 409), "run_not_active");
         }
+        blackbox::eventually("the answer is said", || async {
+            (!said(&known(&nick, &run).await).is_empty()).then_some(())
+        })
+        .await;
         cancel(&nick, &run).await;
         let events = whole(&nick, &run).await;
         assert_eq!(said(&events).len(), 1, "{events:?}");

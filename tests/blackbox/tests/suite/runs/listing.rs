@@ -7,22 +7,6 @@ use super::speak::{
     status, status_becomes, thread, whole,
 };
 
-/// SC-40: what a finished run is.
-#[tokio::test]
-async fn sc_40_the_status_of_a_run() {
-    let (_server, nick) = playing().await;
-    let run = chat(&nick, ECHO, "hello").await;
-    let events = whole(&nick, &run).await;
-    let found = status(&nick, &run).await;
-    assert_eq!(found["status"], "completed", "{found}");
-    assert_eq!((&found["finish_reason"], &found["result"]), (&json!("success"), &json!("hello")), "{found}");
-    assert_eq!(found["last_event_id"], events.last().expect("an end")["id"], "{found}");
-    let failed = chat(&nick, PUPPET, "finish error").await;
-    whole(&nick, &failed).await;
-    let found = status(&nick, &failed).await;
-    assert_eq!((&found["status"], &found["finish_reason"]), (&json!("error"), &json!("error")), "{found}");
-}
-
 /// SC-40: the status follows the run: running, waiting, running, canceled; queued behind it.
 #[tokio::test]
 async fn sc_40_the_status_follows_the_run() {

@@ -74,23 +74,6 @@ async fn sc_36_readers_do_not_take_from_each_other() {
     assert!([200, 400, 422, 431].contains(&response.status), "{response}");
 }
 
-/// SC-38: later events only, and nothing is consumed.
-#[tokio::test]
-async fn sc_38_since_gives_later_events_and_consumes_nothing() {
-    let (_server, nick) = echoing().await;
-    let run = chat(&nick, ECHO, "one two three").await;
-    let all = whole(&nick, &run).await;
-    for after in 0..=all.len() {
-        let since = if after == 0 { 0 } else { ids(&all)[after - 1] };
-        for _ in 0..2 {
-            let later = list(nick.get(&events_of(&run, &format!("?since={since}"))).await.ok(200));
-            assert_eq!(later, all[after..], "since {since}");
-        }
-    }
-    assert!(list(nick.get(&events_of(&run, "?since=9007199254740991")).await.ok(200)).is_empty());
-    assert_eq!(poll(&nick, &run).await, all, "the queue is as it was");
-}
-
 /// 4.4 no. 2: the run in the query is the run in the path.
 #[tokio::test]
 async fn sc_12_the_run_may_stand_in_the_query() {
@@ -103,25 +86,6 @@ async fn sc_12_the_run_may_stand_in_the_query() {
     assert!(poll(&nick, &run).await.is_empty(), "it is one queue");
     let thread = at(ECHO, &format!("get_events?thread_id={}", run.thread));
     assert_eq!(list(nick.get(&thread).await.ok(200)), all);
-}
-
-/// SC-42, SC-48: all events of a thread in order, and the view never consumes.
-#[tokio::test]
-async fn sc_42_sc_48_a_thread_has_all_events_in_order() {
-    let (_server, nick) = echoing().await;
-    let first = chat(&nick, ECHO, "one").await;
-    let second = chat_on(&nick, &first, "two").await;
-    let third = chat_on(&nick, &first, "three").await;
-    let mut all = Vec::new();
-    for run in [&first, &second, &third] {
-        all.extend(whole(&nick, run).await);
-    }
-    let view = at(ECHO, &format!("get_events/{}", first.thread));
-    for _ in 0..2 {
-        assert_eq!(list(nick.get(&view).await.ok(200)), all);
-    }
-    assert_eq!(poll(&nick, &second).await, whole(&nick, &second).await, "the queues are as they were");
-    assert_eq!(types(&all).iter().filter(|kind| **kind == "RunStarted").count(), 3);
 }
 
 /// SC-42: numbers are of one run each, so `since` in a thread leaves out nothing of its later runs; and what it names is

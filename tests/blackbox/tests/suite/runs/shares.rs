@@ -87,6 +87,26 @@ async fn sc_11_what_waits_of_one_owner_holds_no_other_up() {
     whole(&nick, &slow).await;
 }
 
+/// What waited before a crash counts after it.
+#[tokio::test]
+async fn sc_11_what_waits_still_counts_after_a_crash() {
+    let (mut server, nick, _ann) = limited("queued_runs_per_owner_max = 2").await;
+    let first = acting(&nick, "hang").await;
+    let second = chat_on(&nick, &first, "hang").await;
+    let third = chat_on(&nick, &first, "text third").await;
+    server.kill().await;
+    server.start_again().await;
+    status_becomes(&nick, &second, "running").await;
+    let fourth = chat_on(&nick, &first, "text fourth").await;
+    let body = json!({"input": "text late", "thread_id": first.thread});
+    let response = nick.post(&at(PUPPET, "run"), body).await;
+    assert_eq!(refused(&response, 429), "too_many_queued_runs_of_owner");
+    cancel(&nick, &second).await;
+    for run in [&third, &fourth] {
+        assert_eq!(finish(&whole(&nick, run).await), "success");
+    }
+}
+
 /// Live streams, and requests that wait: of all agents of an owner together.
 #[tokio::test]
 async fn sc_37_streams_of_one_owner_hold_no_other_up() {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::speak::{
     ECHO, Gates, PUPPET, Run, acting, assert_whole, at, cancel, chat, chat_on, echoing, events_of, finish,
-    ids, known, list, outcome, playing, poll, refused, resume, said, status_becomes, thread, types, whole,
+    ids, known, outcome, playing, poll, refused, resume, said, status_becomes, thread, whole,
 };
 use super::sse::{Events, Heard};
 
@@ -197,27 +197,6 @@ async fn sc_37_a_stop_is_not_held_up_by_streams() {
     let events = whole(&nick, &run).await;
     assert!(events.starts_with(&[before, late].concat()), "{events:?}");
     assert_eq!(finish(&events), "error", "D.8: what ran when the server ended");
-}
-
-/// SC-42 as a stream: the events of the thread, or a refusal, but nothing in between.
-#[tokio::test]
-async fn sc_42_a_thread_as_a_stream() {
-    let (_server, nick) = echoing().await;
-    let run = chat(&nick, ECHO, "x").await;
-    let all = whole(&nick, &run).await;
-    let path = at(ECHO, &format!("get_events/{}?stream=true", run.thread));
-    match Events::open(&nick, &nick.request("GET", &path, &[], None)).await {
-        Ok(mut stream) => {
-            for event in &all {
-                assert_eq!(stream.event().await, *event);
-            }
-        }
-        Err(refusal) => {
-            refused(&refusal, 422);
-        }
-    }
-    let view = at(ECHO, &format!("get_events/{}", run.thread));
-    assert_eq!(types(&list(nick.get(&view).await.ok(200))), types(&all));
 }
 
 /// Many at once: each is whole, or refused because there are too many.

@@ -3,27 +3,14 @@
 use serde_json::{Value, json};
 
 use super::speak::{
-    ECHO, Gates, PUPPET, Run, accepted, assert_events, assert_whole, at, chat, chat_on, echoing, finish,
-    known, playing, poll, resume, running, said, status_becomes, tell, thread, types, whole,
+    ECHO, Gates, PUPPET, Run, assert_events, assert_whole, at, chat, chat_on, echoing, finish, known,
+    playing, poll, resume, running, said, status_becomes, tell, thread, types, whole,
 };
 
 /// A run as one of its events names it.
 fn run_of(event: &Value) -> Run {
     let text = |member: &str| event[member].as_str().expect("a text").to_owned();
     Run { agent: text("agent"), id: text("run_id"), thread: text("thread_id") }
-}
-
-/// D.4: by default and with `wait=false` the status alone, with where to look.
-#[tokio::test]
-async fn sc_35_without_wait_only_the_status() {
-    let (_server, nick) = echoing().await;
-    for path in ["run", "run?wait=false", "run?wait=False"] {
-        let response = nick.post(&at(ECHO, path), json!({"type": "ChatRequest", "input": "hi"})).await;
-        let run = accepted(ECHO, &response);
-        let location = response.header("location").expect("a place").to_owned();
-        assert_eq!(nick.get(&location).await.ok(200)["run_id"], run.id.as_str());
-        assert_eq!(finish(&whole(&nick, &run).await), "success");
-    }
 }
 
 /// SC-18, SC-35: with `wait=true` the RunStarted event, as the document's own spelling asks for it too.
@@ -52,40 +39,6 @@ async fn sc_35_wait_true_does_not_wait_for_the_end() {
     assert_eq!(poll(&nick, &run).await, [event], "a RunStarted that was answered stays in the queue");
     gates.open("go");
     assert_eq!(said(&whole(&nick, &run).await), ["done"]);
-}
-
-/// D.8: on a busy thread `wait=true` answers when the run starts.
-#[tokio::test]
-async fn sc_35_wait_true_on_a_busy_thread_waits_for_the_start() {
-    let (_server, nick) = playing().await;
-    let gates = Gates::new();
-    let first = chat(&nick, PUPPET, &format!("{}{}", gates.mark("on"), gates.gate("go"))).await;
-    gates.reached("on").await;
-    let body = json!({"input": gates.mark("second"), "thread_id": first.thread});
-    let path = at(PUPPET, "run?wait=true");
-    let waiting = nick.post(&path, body);
-    tokio::pin!(waiting);
-    // A run that is queued behind both shows that the one before it was taken.
-    let early = tokio::select! {
-        response = &mut waiting => Some(response),
-        () = async {
-            let threads = || async {
-                let runs = thread(&nick, &first).await?["runs"].as_array()?.len();
-                (runs == 2).then_some(())
-            };
-            blackbox::eventually("the second is in the thread", threads).await;
-        } => None,
-    };
-    assert!(early.is_none(), "it answered before it started: {early:?}");
-    assert!(!gates.is_reached("second"), "it waits its turn");
-    gates.open("go");
-    let event = waiting.await.ok(200);
-    assert_eq!(
-        (&event["type"], &event["thread_id"]),
-        (&json!("RunStarted"), &json!(first.thread)),
-        "{event}"
-    );
-    whole(&nick, &run_of(&event)).await;
 }
 
 /// D.4: `wait=result` gives RunCompleted, with the one result (SC-14, 4.4 no. 5).

@@ -1,0 +1,85 @@
+//! What an agent says of itself, and who may read it. Pure.
+//! Must not know: who asks; `viewer.rs` decides that.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Who may read an agent's profile.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Visibility {
+    /// Only agents that may contact it, its owner and the operator.
+    #[default]
+    Private,
+    /// Every token, but for agents with a block between them and it.
+    Public,
+}
+
+/// An agent's profile; what is empty is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Its name for people.
+    pub display_name: Option<String>,
+    /// What it is for, in one line.
+    pub description: Option<String>,
+    /// Its card, in Markdown.
+    pub card_body: Option<String>,
+    /// Who may read all this.
+    pub visibility: Visibility,
+}
+
+/// A change of a profile, in its stored form: what is absent stays as it was, and an empty text removes one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileChange {
+    /// Its name for people, one line of 1 to 100 characters; null removes it.
+    #[schemars(length(min = 1, max = 100))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    /// What it is for, one line of up to 500 characters; null removes it.
+    #[schemars(length(max = 500))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its card, Markdown of up to 16 KiB; null removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card_body: Option<String>,
+    /// Who may read its profile; `private` at first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visibility: Option<Visibility>,
+}
+
+impl ProfileChange {
+    /// Whether it changes nothing, whatever the profile is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Profile {
+    /// The part of a change that makes a difference.
+    #[must_use]
+    pub(crate) fn difference(&self, change: &ProfileChange) -> ProfileChange {
+        let text = |old: &Option<String>, new: &Option<String>| {
+            new.clone().filter(|new| *new != old.as_deref().unwrap_or_default())
+        };
+        ProfileChange {
+            display_name: text(&self.display_name, &change.display_name),
+            description: text(&self.description, &change.description),
+            card_body: text(&self.card_body, &change.card_body),
+            visibility: change.visibility.filter(|new| *new != self.visibility),
+        }
+    }
+
+    pub(crate) fn evolve(&mut self, change: &ProfileChange) {
+        for (old, new) in [
+            (&mut self.display_name, &change.display_name),
+            (&mut self.description, &change.description),
+            (&mut self.card_body, &change.card_body),
+        ] {
+            if let Some(new) = new {
+                *old = Some(new.clone()).filter(|text| !text.is_empty());
+            }
+        }
+        self.visibility = change.visibility.unwrap_or(self.visibility);
+    }
+}

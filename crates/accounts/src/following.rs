@@ -1,0 +1,54 @@
+//! Who follows a stream live, as far as the accounts know: whose right to it a change of an account may end.
+//! Must not know: what is followed.
+
+use std::hash::Hash;
+
+use plenary_kernel::AgentHandle;
+
+use crate::{AccountEvent, Principal, Who};
+
+/// Everyone who follows a stream of a room live. `B` is who has a budget of live streams.
+pub type Watchers<B> = plenary_room::Watchers<B, Follower>;
+/// A place among them.
+pub type Watch<B> = plenary_room::Watch<B, Follower>;
+
+/// Somebody who follows a stream.
+#[derive(Debug, Clone)]
+pub struct Follower {
+    /// Absent where no token was sent.
+    who: Option<Who>,
+    /// Where the right to follow goes by the trust between the follower and an agent: that agent.
+    trusts: Option<AgentHandle>,
+}
+
+impl Follower {
+    /// Whoever sent a token, or nobody in particular.
+    #[must_use]
+    pub fn new(principal: Option<&Principal>) -> Self {
+        Self { who: principal.map(|principal| principal.who.clone()), trusts: None }
+    }
+
+    /// The same where the right to follow goes by the trust between the follower and an agent.
+    #[must_use]
+    pub fn trusting(self, agent: Option<AgentHandle>) -> Self {
+        Self { trusts: agent, ..self }
+    }
+
+    /// Whether the follower must check again whether it may follow.
+    #[must_use]
+    pub fn is_concerned(&self, change: &AccountEvent) -> bool {
+        let is_its_own = match (&self.who, change) {
+            (Some(Who::Owner(name)), AccountEvent::OwnerChanged(owner)) => name == owner,
+            (Some(Who::Agent(handle)), _) => change.rechecked() == Some(handle),
+            (Some(Who::Owner(_) | Who::Operator) | None, _) => false,
+        };
+        let (Some(trusted), Some(changed)) = (&self.trusts, change.agent()) else { return is_its_own };
+        let is_itself = matches!(&self.who, Some(Who::Agent(handle)) if handle == changed);
+        is_its_own || trusted == changed || is_itself
+    }
+}
+
+/// Those who are concerned by a change of an account look again whether they may follow.
+pub fn recheck<B: Eq + Hash + Clone>(watchers: &Watchers<B>, change: &AccountEvent) {
+    watchers.recheck_where(|follower| follower.is_concerned(change));
+}

@@ -1,0 +1,99 @@
+//! The news of an agent's inbox stream: contact requests that await its answer.
+//! Must not know: what has been seen of them, or how they are shown.
+
+use futures_util::future::BoxFuture;
+use plenary_kernel::{AgentHandle, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, StoredEvent, StreamName};
+use plenary_room::{Description, Kind, News, NewsSource, Reference, Senders, StreamOfNews};
+
+use crate::{
+    Accounts, INBOX,
+    inbox::{ContactAsked, contact_asked},
+    inbox_of,
+};
+
+impl Accounts {
+    async fn asked(&self, stream: &StreamName, at: Version) -> Result<Option<ContactAsked>, Fault> {
+        let before = Version(at.0.saturating_sub(1));
+        let event = self.log().read_stream(stream, before, 1).await?.pop();
+        Ok(event.as_ref().map(contact_asked).transpose()?.flatten())
+    }
+
+    async fn contact_news(&self, stream: &StreamName, after: Version) -> Result<StreamOfNews, Fault> {
+        let mut found = StreamOfNews { read: after, ..StreamOfNews::default() };
+        loop {
+            let events = self.log().read_stream(stream, found.read, READ_ROWS_MAX).await?;
+            for event in &events {
+                found.read = event.version;
+                let Some(asked) = contact_asked(event)? else { continue };
+                found.news.push(News::at_event(Kind::ContactRequested, event, Some(asked.from)));
+            }
+            if events.len() < READ_ROWS_MAX {
+                return Ok(found);
+            }
+        }
+    }
+}
+
+impl NewsSource for Accounts {
+    fn has(&self, stream: &StreamName) -> bool {
+        stream.category() == INBOX
+    }
+
+    fn senders(&self) -> Senders {
+        Senders::Any
+    }
+
+    fn streams<'a>(&'a self, me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
+        Box::pin(async move { Ok(vec![inbox_of(me)]) })
+    }
+
+    fn readers<'a>(
+        &'a self,
+        events: &'a [&'a StoredEvent],
+        _waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
+    ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>> {
+        let reader = events.first().and_then(|event| event.stream.id().parse().ok());
+        Box::pin(async move { Ok(reader.into_iter().collect()) })
+    }
+
+    fn news<'a>(
+        &'a self,
+        _me: &'a AgentHandle,
+        stream: &'a StreamName,
+        after: Version,
+        _max: usize,
+    ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
+        Box::pin(self.contact_news(stream, after))
+    }
+
+    fn describe<'a>(
+        &'a self,
+        _me: &'a AgentHandle,
+        stream: &'a StreamName,
+        at: Version,
+    ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
+        Box::pin(async move {
+            Ok(self.asked(stream, at).await?.map(|asked| Description {
+                subject: format!("{} asks for contact", asked.from),
+                text: asked.message.unwrap_or_default(),
+                reference: Reference { request_id: Some(asked.request), ..Reference::default() },
+            }))
+        })
+    }
+
+    fn is_open<'a>(
+        &'a self,
+        _me: &'a AgentHandle,
+        stream: &'a StreamName,
+        at: Version,
+        _blockers: &'a [AgentHandle],
+    ) -> BoxFuture<'a, Result<bool, Fault>> {
+        Box::pin(async move {
+            match self.asked(stream, at).await? {
+                Some(asked) => self.awaits_answer(&asked.request).await,
+                None => Ok(false),
+            }
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! Who sees an agent's profile (ASP-12, ASP-18). Pure.
+//! Must not know: what is shown of it.
+
+use plenary_kernel::OwnerName;
+
+use crate::{
+    Known, Visibility,
+    trust::{blocked_between, may_contact},
+};
+
+/// Whoever looks.
+#[derive(Debug, Clone)]
+pub(crate) enum Viewer {
+    /// The operator.
+    Operator,
+    /// An owner.
+    Owner(OwnerName),
+    /// An agent.
+    Agent(Known),
+}
+
+impl Viewer {
+    /// Whether the agent is there for whoever looks. A block hides the two from each other also where one is public: else
+    /// the blocked agent could tell the block from an agent that is gone.
+    pub(crate) fn sees(&self, agent: &Known) -> bool {
+        let is_public = agent.state.profile().visibility == Visibility::Public;
+        agent.state.is_live()
+            && match self {
+                Self::Operator => true,
+                Self::Owner(owner) => is_public || owner.as_str() == agent.handle.owner(),
+                Self::Agent(me) => {
+                    may_contact(me, agent) || is_public && me.state.is_live() && !blocked_between(me, agent)
+                }
+            }
+    }
+
+    /// Whether the agent is the viewer's own: itself, its owner's, or the operator's.
+    pub(crate) fn owns(&self, agent: &Known) -> bool {
+        match self {
+            Self::Operator => true,
+            Self::Owner(owner) => owner.as_str() == agent.handle.owner(),
+            Self::Agent(me) => me.handle == agent.handle,
+        }
+    }
+
+    /// Whether the viewer may change the agent's profile.
+    pub(crate) fn edits(&self, agent: &Known) -> bool {
+        self.owns(agent) && (!matches!(self, Self::Agent(_)) || agent.state.configures_itself())
+    }
+}

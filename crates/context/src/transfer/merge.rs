@@ -1,0 +1,137 @@
+//! How facts of several servers become one history: of two facts of one subject and predicate the one with the later
+//! `valid_from` is current, and the other ends where it begins; of two that begin at the same moment the one with the
+//! greater `fact_id` outranks the other, which then holds at no moment. A fact ends at the earliest end that any server
+//! knows. None is lost, and whatever the order in which facts come, the same intervals come of it. Pure.
+//! Must not know: who may import, or how facts are kept.
+
+use plenary_accounts::Actor;
+
+use super::fact::ArrivingFact;
+use crate::{
+    fact::event::{Ended, FactAsserted, FactEvent, FactInvalidated, FactMerged, FactShortened, Outranked},
+    hash::ContentHash,
+    moment::Moment,
+};
+
+/// What is here around a fact that comes in, of the same subject and predicate.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Neighbours {
+    /// The fact that holds since the same moment.
+    pub(crate) same: Option<FoundFact>,
+    /// The fact of its id, where another one that begins at the same moment outranks it.
+    pub(crate) outranked: Option<String>,
+    /// The last fact that begins earlier: since when it holds, and when it ended.
+    pub(crate) before: Option<(Moment, Option<Moment>)>,
+    /// Where the first fact that begins later begins.
+    pub(crate) after: Option<Ended>,
+}
+
+/// A fact that is here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FoundFact {
+    pub(crate) fact_id: String,
+    /// Without its end.
+    pub(crate) document: String,
+    pub(crate) ended: Option<Moment>,
+}
+
+/// What a fact that comes in is, given what is here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Merge {
+    /// It is here already, as it is or with an earlier end.
+    Known,
+    /// It is here, and ends earlier than is known.
+    Ends(Box<FactEvent>),
+    /// Another content is here under its id.
+    Differs,
+    /// It is not here.
+    New(Vec<FactEvent>),
+}
+
+/// Puts a fact among those that are here. `document` is the fact as it is kept.
+pub(crate) fn merge(by: &Actor, arriving: &ArrivingFact, document: String, around: &Neighbours) -> Merge {
+    let holder = around.same.as_ref();
+    let own = holder.filter(|holder| holder.fact_id == arriving.fact_id);
+    if let Some(known) = own.map(|own| &own.document).or(around.outranked.as_ref()) {
+        if ContentHash::of_text(known) != ContentHash::of_text(&document) {
+            return Merge::Differs;
+        }
+        let Some((own, ended)) = own.zip(arriving.ended.as_ref()) else { return Merge::Known };
+        return match own.ended {
+            None => Merge::Ends(Box::new(ends(by, arriving.valid_from, ended))),
+            Some(was) if ended.at < was => {
+                Merge::Ends(Box::new(shortened(by, arriving.valid_from, was, ended)))
+            }
+            Some(_) => Merge::Known,
+        };
+    }
+    Merge::New(match holder {
+        Some(holder) => beside(by, arriving, document, (holder, around.after.as_ref())),
+        None => between(by, arriving, document, around),
+    })
+}
+
+/// A fact that begins at the same moment as another one.
+fn beside(
+    by: &Actor,
+    arriving: &ArrivingFact,
+    document: String,
+    (holder, after): (&FoundFact, Option<&Ended>),
+) -> Vec<FactEvent> {
+    let is_outranked = arriving.fact_id < holder.fact_id;
+    let at_once = || Ended { at: arriving.valid_from, text: arriving.from_text.clone() };
+    let outranked = Outranked { fact_id: holder.fact_id.clone(), document: holder.document.clone() };
+    vec![FactEvent::FactMerged(FactMerged {
+        by: by.clone(),
+        valid_from: arriving.valid_from,
+        text: arriving.from_text.clone(),
+        ended: if is_outranked { Some(at_once()) } else { earliest(arriving.ended.as_ref(), after) },
+        is_last: !is_outranked && after.is_none(),
+        outranked: is_outranked.then(|| arriving.fact_id.clone()),
+        outranks: (!is_outranked).then_some(outranked),
+        document: document.into(),
+    })]
+}
+
+/// A fact that begins at a moment of its own.
+fn between(by: &Actor, arriving: &ArrivingFact, document: String, around: &Neighbours) -> Vec<FactEvent> {
+    let begins = Ended { at: arriving.valid_from, text: arriving.from_text.clone() };
+    let before_ended = around.before.and_then(|(since, ended)| Some((since, ended?)));
+    let cut = before_ended.filter(|(_, was)| *was > begins.at);
+    let mut events: Vec<_> = cut.into_iter().map(|(since, was)| shortened(by, since, was, &begins)).collect();
+    if let Some(after) = &around.after {
+        events.push(FactEvent::FactMerged(FactMerged {
+            by: by.clone(),
+            valid_from: arriving.valid_from,
+            text: begins.text,
+            ended: earliest(arriving.ended.as_ref(), Some(after)),
+            is_last: false,
+            outranked: None,
+            outranks: None,
+            document: document.into(),
+        }));
+        return events;
+    }
+    events.push(FactEvent::FactAsserted(FactAsserted {
+        by: by.clone(),
+        valid_from: arriving.valid_from,
+        text: Some(begins.text),
+        supersedes: around.before.filter(|(_, ended)| ended.is_none()).map(|(since, _)| since),
+        document: document.into(),
+    }));
+    events.extend(arriving.ended.as_ref().map(|ended| ends(by, arriving.valid_from, ended)));
+    events
+}
+
+fn earliest(one: Option<&Ended>, other: Option<&Ended>) -> Option<Ended> {
+    [one, other].into_iter().flatten().min_by_key(|ended| ended.at).cloned()
+}
+
+fn ends(by: &Actor, valid_from: Moment, ended: &Ended) -> FactEvent {
+    let (valid_to, text) = (ended.at, Some(ended.text.clone()));
+    FactEvent::FactInvalidated(FactInvalidated { by: by.clone(), valid_from, valid_to, text })
+}
+
+fn shortened(by: &Actor, valid_from: Moment, was: Moment, ended: &Ended) -> FactEvent {
+    FactEvent::FactShortened(FactShortened { by: by.clone(), valid_from, was, ended: ended.clone() })
+}

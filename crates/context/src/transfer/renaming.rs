@@ -1,0 +1,184 @@
+//! Packages that an import gives an id of their own because theirs is taken; and those that were given one elsewhere and
+//! come back: they are the packages that they were made of, and what refers to them refers to those.
+//! Must not know: how a record is decided.
+
+use plenary_kernel::json::digest;
+use plenary_log::{Batch, Fault, Order, RowOp};
+
+use super::{
+    arriving::{Arriving, ArrivingPackage},
+    decide::Outcome,
+    import::{Importer, Waiting, place},
+    report::Renamed,
+};
+use crate::{
+    Context, Failure,
+    hash::ContentHash,
+    index::RENAMED,
+    key,
+    limits::{RENAMED_LOOKED_AT_MAX, RENAMES_MAX},
+    package::event::PackageEvent,
+    rejection::Rejection,
+};
+
+/// The row that says which package here an id of another server means.
+fn known_as_row(project: &str, id: &str) -> String {
+    format!("context.package_known_as/{}", key::join(&[project, &key::part(id)]))
+}
+
+impl Context {
+    /// The hashes that a package has had; none where it is not here.
+    pub(super) async fn hashes(&self, id: &str) -> Result<Vec<ContentHash>, Fault> {
+        let history = self.history(id).await?;
+        let hash = |stored| {
+            Ok(match PackageEvent::decode(stored)? {
+                PackageEvent::PackageDeposited(event) => event.hash,
+                PackageEvent::PackageFlagged(event) | PackageEvent::PackageReviewed(event) => event.hash,
+            })
+        };
+        history.iter().map(hash).collect()
+    }
+}
+
+impl Importer<'_> {
+    /// A record that refers to what has another id here refers to that.
+    pub(super) async fn relinked(&self, project: &str, arriving: Arriving) -> Result<Arriving, Failure> {
+        Ok(match arriving {
+            Arriving::Package(package) => {
+                let head = &package.package.head;
+                match self.id_here(project, head.parent_package_id.as_deref()).await? {
+                    Some(parent) => {
+                        let moved =
+                            package.moved(&head.package_id, Some(&parent)).map_err(Rejection::from)?;
+                        Arriving::Package(Box::new(moved))
+                    }
+                    None => Arriving::Package(package),
+                }
+            }
+            Arriving::Fact(fact) => match self.id_here(project, fact.source_package_id.as_deref()).await? {
+                Some(source) => Arriving::Fact(Box::new(fact.with_source(&source))),
+                None => Arriving::Fact(fact),
+            },
+            Arriving::Project(_) | Arriving::Session(_) => arriving,
+        })
+    }
+
+    /// The id that a package of the import has here, where that is another one.
+    async fn id_here(&self, project: &str, id: Option<&str>) -> Result<Option<String>, Fault> {
+        let Some(id) = id else { return Ok(None) };
+        if let Some(renamed) = self.renamed.get(&(project.to_owned(), id.to_owned())) {
+            return Ok(Some(renamed.clone()));
+        }
+        let row = self.context.log().read_row(&known_as_row(project, id)).await?;
+        Ok(row.map(|row| String::from_utf8_lossy(&row.value).into_owned()))
+    }
+
+    /// What comes of a package that was given its id elsewhere, where the one that it was made of is here: the same as of
+    /// that one. None where it is not.
+    pub(super) async fn returned(
+        &mut self,
+        project: &str,
+        package: &ArrivingPackage,
+    ) -> Result<Option<Outcome>, Failure> {
+        let Some(origin) = package.renamed_from.as_deref() else { return Ok(None) };
+        let id = &package.package.head.package_id;
+        let there = self.context.hashes(&key::join(&[project, &key::part(id)])).await?;
+        let is_another = !there.is_empty() && !there.contains(&package.package.hash);
+        let Ok(original) = package.moved(origin, None) else { return Ok(None) };
+        let arriving = Arriving::Package(Box::new(original));
+        let stream = arriving.stream(project);
+        if is_another || self.context.hashes(&stream).await?.is_empty() {
+            return Ok(None);
+        }
+        let placed = place(self.context, &self.import, &stream, &arriving, self.dry_run.as_mut()).await;
+        let outcome = match placed {
+            Ok(Outcome::Differs) | Err(Failure::Rejected(Rejection::DuplicatePackageId)) => return Ok(None),
+            placed => placed?,
+        };
+        self.remember(project, id, origin)?;
+        if self.dry_run.is_none() {
+            // What refers to it may come with another import.
+            let row = RowOp {
+                name: known_as_row(project, id),
+                expected: None,
+                value: Some(origin.to_owned().into()),
+            };
+            let at = self.context.clock().stamp().now;
+            self.context.log().append(Batch { rows: vec![row], at, ..Batch::default() }).await?;
+        }
+        Ok(Some(outcome))
+    }
+
+    fn remember(&mut self, project: &str, id: &str, here: &str) -> Result<(), Failure> {
+        if self.renamed.len() >= RENAMES_MAX {
+            return Err(Rejection::TooManyRenames.into());
+        }
+        self.renamed.insert((project.to_owned(), id.to_owned()), here.to_owned());
+        Ok(())
+    }
+
+    /// Gives a package an id of its own: always the same for the same package, so that another import finds it.
+    pub(super) async fn rename(
+        &mut self,
+        one: &Waiting,
+        package: &ArrivingPackage,
+    ) -> Result<Outcome, Failure> {
+        if self.is_here_below_another(one, package).await? {
+            return Ok(Outcome::Same);
+        }
+        let head = &package.package.head;
+        let renamed_to = self.own_id(one, package).await?;
+        self.remember(&one.project, &one.name, &renamed_to)?;
+        let mut moved = package.moved(&renamed_to, None).map_err(Rejection::from)?;
+        moved.renamed_from.get_or_insert_with(|| one.name.clone());
+        let arriving = Arriving::Package(Box::new(moved));
+        let stream = arriving.stream(&one.project);
+        let outcome = place(self.context, &self.import, &stream, &arriving, self.dry_run.as_mut()).await?;
+        if outcome == Outcome::Differs {
+            return Err(Rejection::DuplicatePackageId.into());
+        }
+        if outcome == Outcome::New {
+            let project_id = head.project_id.clone();
+            self.report.list_renamed(Renamed { project_id, package_id: one.name.clone(), renamed_to });
+            return Ok(Outcome::Renamed);
+        }
+        Ok(outcome)
+    }
+
+    /// The id of its own that a package has here or is given. It follows from the first hash of the package, which stays
+    /// when the package is reviewed; imports before this one may have taken a later one.
+    async fn own_id(&self, one: &Waiting, package: &ArrivingPackage) -> Result<String, Fault> {
+        let head = &package.package.head;
+        let mut first = None;
+        for hash in package.history.hashes() {
+            let of = format!("{}\0{}\0{hash}", head.project_id, head.package_id);
+            let id = format!("pkg_{}", &hex::encode(digest(of.as_bytes()))[..32]);
+            if !self.context.hashes(&key::join(&[&one.project, &id])).await?.is_empty() {
+                return Ok(id);
+            }
+            first.get_or_insert(id);
+        }
+        first.ok_or_else(|| Fault::Corrupt("a package without a first step".to_owned()))
+    }
+
+    /// Whether the package is here below another parent, which was made of the one that it names.
+    async fn is_here_below_another(&self, one: &Waiting, package: &ArrivingPackage) -> Result<bool, Failure> {
+        let head = &package.package.head;
+        let Some(parent) = &head.parent_package_id else { return Ok(false) };
+        let prefix = format!("{}/", key::join(&[&one.project, &key::part(parent)]));
+        let (max, order) = (RENAMED_LOOKED_AT_MAX, Order::Ascending);
+        let parents = self.context.log().read_index(RENAMED, &prefix, None, max, order).await?;
+        if parents.is_empty() {
+            return Ok(false);
+        }
+        let here = self.context.hashes(&one.stream).await?;
+        for row in parents {
+            let parent = String::from_utf8_lossy(&row.value);
+            let below = package.moved(&head.package_id, Some(&parent)).map_err(Rejection::from)?;
+            if here.contains(&below.package.hash) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,126 @@
+//! What an owner may store: counted with the append, refused before it.
+
+use plenary_kernel::Version;
+use plenary_log::{
+    Exceeded, Fault, Usage, UsageMax,
+    rigged::{Failing, Store},
+};
+
+use super::hall::{Do, Hall, HallEvent, Halls, ID, closing, hall, opened, rigged, take, written};
+use crate::{Done, ExecuteError, KeyUse, Room as _, recount};
+
+/// What a seat costs: the event, and the one beside it.
+const EVENTS: u64 = 2;
+
+fn key(key: &str) -> KeyUse {
+    KeyUse { scope: "take".into(), key: key.into(), digest: [1; 32] }
+}
+
+async fn used(halls: &Halls, owner: &str) -> Usage {
+    halls.log().read_usage(owner).await.unwrap()
+}
+
+fn limit(halls: &Halls, bytes: u64, events: u64) {
+    halls.log().ledger().limit(UsageMax { bytes, events });
+}
+
+fn over<T: std::fmt::Debug, J: std::fmt::Debug>(answer: Result<Done<T>, ExecuteError<J>>) -> Exceeded {
+    match answer {
+        Err(ExecuteError::OverQuota(exceeded)) => exceeded,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn what_an_owner_stores_is_counted_and_nobody_elses() {
+    let halls = hall(9).await;
+    for who in ["ann", "bob"] {
+        halls.execute(ID, &take(halls.log(), who), None).await.unwrap();
+    }
+    halls.execute(ID, &closing(), None).await.unwrap();
+    // "ann" and the version beside it.
+    assert_eq!(used(&halls, "ann").await, Usage { bytes: 3 + 1, events: EVENTS });
+    assert_eq!(used(&halls, "bob").await, Usage { bytes: 3 + 1, events: EVENTS });
+}
+
+#[tokio::test]
+async fn past_its_bound_an_owner_is_refused_and_others_are_not() {
+    let halls = hall(9).await;
+    limit(&halls, 1_000, 2 * EVENTS);
+    for who in ["ann", "ann"] {
+        halls.execute(ID, &take(halls.log(), who), None).await.unwrap();
+    }
+    let refused = over(halls.execute(ID, &take(halls.log(), "ann"), None).await);
+    assert_eq!(refused, Exceeded::Events { used: 4, max: 4 });
+    halls.execute(ID, &take(halls.log(), "bob"), None).await.unwrap();
+    // What nobody pays for goes on.
+    halls.execute(ID, &closing(), None).await.unwrap();
+    assert_eq!(
+        written(halls.log()).await,
+        ["Opened 9", "Taken ann", "Taken ann", "Taken bob", "Closed "],
+        "a refusal leaves no trace in memory"
+    );
+}
+
+#[tokio::test]
+async fn a_request_that_was_carried_out_is_answered_again_past_the_bound() {
+    let halls = hall(9).await;
+    limit(&halls, 4, 100);
+    let first = halls.execute(ID, &take(halls.log(), "ann"), Some(&key("k"))).await.unwrap();
+    let again = halls.execute(ID, &take(halls.log(), "ann"), Some(&key("k"))).await.unwrap();
+    assert_eq!((again.reply, again.replayed), (first.reply, true));
+    let refused = over(halls.execute(ID, &take(halls.log(), "ann"), Some(&key("l"))).await);
+    assert_eq!(refused, Exceeded::Bytes { used: 4, max: 4 });
+    assert_eq!(used(&halls, "ann").await, Usage { bytes: 4, events: EVENTS }, "a repeat costs nothing");
+}
+
+#[tokio::test]
+async fn a_stream_that_begins_is_held_to_the_bound_too() {
+    let halls = hall(9).await;
+    limit(&halls, 100, EVENTS + 1);
+    halls.execute(ID, &take(halls.log(), "ann"), None).await.unwrap();
+    let begins = || Do(vec![HallEvent::Taken("ann".into())]);
+    halls.begin("second", &begins(), Some(&key("k"))).await.unwrap();
+    over(halls.begin("third", &begins(), None).await);
+    let again = halls.begin("second", &begins(), Some(&key("k"))).await.unwrap();
+    assert!(again.replayed);
+    assert_eq!(used(&halls, "ann").await.events, EVENTS + 1);
+}
+
+#[tokio::test]
+async fn many_at_once_never_pass_the_bound() {
+    let halls = hall(99).await;
+    limit(&halls, 1_000, 10 * EVENTS);
+    let asked = (0..40).map(|_| {
+        let halls = halls.clone();
+        tokio::spawn(async move { halls.execute(ID, &take(halls.log(), "ann"), None).await.is_ok() })
+    });
+    let mut done = 0;
+    for task in asked.collect::<Vec<_>>() {
+        done += usize::from(task.await.unwrap());
+    }
+    assert_eq!((done, used(&halls, "ann").await.events), (10, 10 * EVENTS));
+}
+
+#[tokio::test]
+async fn an_append_that_failed_is_not_counted() {
+    let store = Store::new();
+    let (halls, rigging) = rigged(&store, false);
+    halls.execute(ID, &opened(9), None).await.unwrap();
+    limit(&halls, 1_000, EVENTS);
+    rigging.fail_writes([Failing::Before(Fault::Overloaded)]);
+    let failed = halls.execute(ID, &take(halls.log(), "ann"), None).await;
+    assert!(matches!(failed, Err(ExecuteError::Fault(Fault::Overloaded))));
+    assert_eq!(used(&halls, "ann").await, Usage::default());
+}
+
+#[tokio::test]
+async fn a_recount_counts_the_events_of_the_room() {
+    let halls = hall(9).await;
+    halls.execute(ID, &take(halls.log(), "ann"), None).await.unwrap();
+    let events = halls.log().read_stream(&Hall::stream(ID), Version::ZERO, 10).await.unwrap();
+    let counted: Vec<_> =
+        events.iter().filter_map(|event| recount::<Hall>(&Default::default(), event).unwrap()).collect();
+    let (owner, own) = (&counted[0].0, counted[0].1);
+    assert_eq!((counted.len(), owner.as_str(), own), (1, "ann", Usage { bytes: 3, events: 1 }));
+}

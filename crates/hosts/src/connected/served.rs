@@ -1,0 +1,32 @@
+//! How the server serves agents that attach themselves.
+//! Must not know: what an instance says.
+
+use std::sync::Arc;
+
+use axum::Router;
+use futures_util::future::BoxFuture;
+use plenary_edge::RegistryFault;
+use plenary_hub::Observer;
+use plenary_room::{About, Mount, ServedRoom};
+
+use super::door::{Door, operations, routes};
+
+impl ServedRoom for Door {
+    fn about() -> About {
+        About::new("runs", "", &operations(), &[])
+    }
+
+    fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
+        routes(self.clone(), mount.metrics)
+    }
+
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.attaching.clone()))
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        // Not sooner: whoever carries out a run is told of its end.
+        self.attaching.close();
+        Box::pin(std::future::ready(()))
+    }
+}

@@ -1,0 +1,356 @@
+//! How much of the store an account uses: what a batch adds to it, the bounds, and the use as this process knows it.
+//! The counters stand in the store and change in the transaction of the append that they count, so that no crash makes
+//! them drift. What is kept here only spares a look at them before each append.
+//! Must not know: whose account it is, or what an event means.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::{Fault, NewEvent, Outcome, Reads};
+
+/// Most accounts whose use is kept in memory; past it all are forgotten, and the store is asked again.
+const ACCOUNTS_KNOWN_MAX: usize = 65_536;
+/// On a store that several processes write to, how old a known use may be: what the others have written in that time is
+/// not in it.
+pub const USAGE_AGE_MAX: Duration = Duration::from_secs(1);
+
+/// An amount of stored data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes of events, and of contents that are kept beside them.
+    pub bytes: u64,
+    /// Events.
+    pub events: u64,
+}
+
+impl Usage {
+    /// What one event takes: its envelope and its payload.
+    #[must_use]
+    pub fn of(event: &NewEvent) -> Self {
+        Self::of_parts(&event.envelope, &event.payload)
+    }
+    /// The same of an event's parts.
+    #[must_use]
+    pub fn of_parts(envelope: &[u8], payload: &[u8]) -> Self {
+        Self { bytes: (envelope.len() + payload.len()) as u64, events: 1 }
+    }
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(other.bytes),
+            events: self.events.saturating_add(other.events),
+        }
+    }
+    fn minus(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_sub(other.bytes),
+            events: self.events.saturating_sub(other.events),
+        }
+    }
+}
+
+/// What a batch adds to the use of an account, if it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Charge {
+    /// The account.
+    pub account: String,
+    /// How much.
+    pub usage: Usage,
+}
+
+/// How much an account may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsageMax {
+    /// Most bytes.
+    pub bytes: u64,
+    /// Most events.
+    pub events: u64,
+}
+
+/// The bound that an account would exceed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exceeded {
+    /// Its bytes.
+    Bytes {
+        /// What it uses now.
+        used: u64,
+        /// What it may use.
+        max: u64,
+    },
+    /// Its events.
+    Events {
+        /// What it uses now.
+        used: u64,
+        /// What it may use.
+        max: u64,
+    },
+}
+
+impl Exceeded {
+    /// The same where it can't be: of a command of which nothing is counted.
+    #[must_use]
+    pub fn without_payer(self) -> Fault {
+        Fault::Full(format!("a command that nobody pays for is over a quota: {self:?}"))
+    }
+}
+
+/// What this process knows of the use of accounts.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    max: OnceLock<UsageMax>,
+    accounts: Mutex<HashMap<String, Arc<Account>>>,
+}
+
+#[derive(Debug, Default)]
+struct Account(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The use as it was read, with what this process has written since; none before the first look.
+    written: Option<Usage>,
+    /// What is on its way to the store.
+    under_way: Usage,
+    /// All that this process has ever added to `written`.
+    added: Usage,
+    /// Whether something may be counted twice, until the next look.
+    is_doubtful: bool,
+    /// When the store was asked last.
+    read_at: Option<Instant>,
+    /// Rises with every answer of the store.
+    reading: u64,
+}
+
+/// A use that is counted in memory while its batch is on its way.
+#[derive(Debug)]
+#[must_use = "what becomes of it must be said"]
+pub struct Pledge {
+    account: Arc<Account>,
+    usage: Usage,
+    reading: u64,
+    /// Whether it was written; unknown until its batch is answered.
+    is_written: Option<bool>,
+}
+
+impl Ledger {
+    /// Sets the bounds, once. Without them nothing is refused.
+    pub fn limit(&self, max: UsageMax) {
+        let _ = self.max.set(max);
+    }
+
+    /// The bounds.
+    #[must_use]
+    pub fn max(&self) -> Option<UsageMax> {
+        self.max.get().copied()
+    }
+
+    /// See `Log::pledge`.
+    pub(crate) async fn pledge(
+        &self,
+        reads: &dyn Reads,
+        is_shared: bool,
+        charge: &Charge,
+        may_exceed: bool,
+    ) -> Result<Result<Pledge, Exceeded>, Fault> {
+        let account = self.looked_up(reads, is_shared, &charge.account).await?;
+        let mut known = account.0.lock();
+        let used = known.used();
+        if let Some(max) = self.max()
+            && !may_exceed
+            && let Some(exceeded) = exceeded(used, charge.usage, max)
+        {
+            return Ok(Err(exceeded));
+        }
+        known.under_way = known.under_way.plus(charge.usage);
+        let reading = known.reading;
+        drop(known);
+        Ok(Ok(Pledge { account, usage: charge.usage, reading, is_written: None }))
+    }
+
+    /// See `Log::bytes_left`.
+    pub(crate) async fn bytes_left(
+        &self,
+        reads: &dyn Reads,
+        is_shared: bool,
+        account: &str,
+    ) -> Result<Option<u64>, Fault> {
+        let Some(max) = self.max() else { return Ok(None) };
+        let account = self.looked_up(reads, is_shared, account).await?;
+        let used = account.0.lock().used();
+        Ok(Some(max.bytes.saturating_sub(used.bytes)))
+    }
+
+    /// An account of which enough is known.
+    async fn looked_up(&self, reads: &dyn Reads, is_shared: bool, name: &str) -> Result<Arc<Account>, Fault> {
+        let account = self.account(name);
+        let old = account.0.lock().is_old(is_shared);
+        if let Some(added) = old {
+            let read = reads.read_usage(name).await?;
+            account.0.lock().learn(read, added);
+        }
+        Ok(account)
+    }
+
+    fn account(&self, name: &str) -> Arc<Account> {
+        let mut accounts = self.accounts.lock();
+        if let Some(account) = accounts.get(name) {
+            return account.clone();
+        }
+        if accounts.len() >= ACCOUNTS_KNOWN_MAX {
+            accounts.clear();
+        }
+        accounts.entry(name.to_owned()).or_default().clone()
+    }
+}
+
+impl Known {
+    /// With what is on its way.
+    fn used(&self) -> Usage {
+        self.written.unwrap_or_default().plus(self.under_way)
+    }
+
+    /// Whether the store must be asked; then what was added until now.
+    fn is_old(&self, is_shared: bool) -> Option<Usage> {
+        let is_past = |at: Instant| at.elapsed() >= USAGE_AGE_MAX;
+        let is_old =
+            self.written.is_none() || (is_shared || self.is_doubtful) && self.read_at.is_none_or(is_past);
+        is_old.then_some(self.added)
+    }
+
+    /// Takes in an answer. What was added while it was on its way may be in it or not: it is counted, in doubt twice.
+    fn learn(&mut self, read: Usage, added_before: Usage) {
+        let meanwhile = self.added.minus(added_before);
+        self.written = Some(read.plus(meanwhile));
+        self.is_doubtful = meanwhile != Usage::default();
+        self.read_at = Some(Instant::now());
+        self.reading += 1;
+    }
+}
+
+impl Pledge {
+    /// What became of its batch.
+    pub fn settle(mut self, outcome: &Result<Outcome, Fault>) {
+        self.is_written = match outcome {
+            Ok(Outcome::Appended(_)) => Some(true),
+            Ok(
+                Outcome::Conflict { .. }
+                | Outcome::RowConflict { .. }
+                | Outcome::AlreadyDone { .. }
+                | Outcome::KeyReused,
+            ) => Some(false),
+            Err(_) => None,
+        };
+    }
+}
+
+impl Drop for Pledge {
+    fn drop(&mut self) {
+        let mut known = self.account.0.lock();
+        known.under_way = known.under_way.minus(self.usage);
+        if self.is_written == Some(false) {
+            return;
+        }
+        known.added = known.added.plus(self.usage);
+        known.written = known.written.map(|written| written.plus(self.usage));
+        // An answer that came meanwhile may have it in it; and a batch without an answer may not be written.
+        known.is_doubtful |= self.is_written.is_none() || known.reading != self.reading;
+    }
+}
+
+/// The first bound that would not hold.
+fn exceeded(used: Usage, more: Usage, max: UsageMax) -> Option<Exceeded> {
+    let sum = used.plus(more);
+    if sum.bytes > max.bytes {
+        Some(Exceeded::Bytes { used: used.bytes, max: max.bytes })
+    } else if sum.events > max.events {
+        Some(Exceeded::Events { used: used.events, max: max.events })
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::Position;
+
+    use super::*;
+    use crate::{Appended, Batch, Log, Opened, open_memory};
+
+    const MAX: UsageMax = UsageMax { bytes: 100, events: 10 };
+
+    fn charge(bytes: u64) -> Charge {
+        Charge { account: "nick".to_owned(), usage: Usage { bytes, events: 1 } }
+    }
+
+    async fn written(log: &Log, bytes: u64) {
+        let pledge = log.pledge(&charge(bytes), false).await.unwrap().unwrap();
+        let outcome = log.append(Batch { charges: vec![charge(bytes)], ..Batch::default() }).await;
+        assert!(matches!(outcome, Ok(Outcome::Appended(_))));
+        pledge.settle(&outcome);
+    }
+
+    #[tokio::test]
+    async fn a_bound_is_reached_and_not_passed() {
+        let Opened { log, feed: _feed } = open_memory();
+        log.ledger().limit(MAX);
+        written(&log, 60).await;
+        let refused = log.pledge(&charge(41), false).await.unwrap();
+        assert_eq!(refused.unwrap_err(), Exceeded::Bytes { used: 60, max: 100 });
+        written(&log, 40).await;
+        assert_eq!(log.read_usage("nick").await.unwrap(), Usage { bytes: 100, events: 2 });
+        for _ in 0..8 {
+            written(&log, 0).await;
+        }
+        let refused = log.pledge(&charge(0), false).await.unwrap();
+        assert_eq!(refused.unwrap_err(), Exceeded::Events { used: 10, max: 10 });
+        drop(log.pledge(&charge(1), true).await.unwrap().unwrap());
+    }
+
+    #[tokio::test]
+    async fn what_is_under_way_counts_and_what_was_refused_does_not() {
+        let Opened { log, feed: _feed } = open_memory();
+        log.ledger().limit(MAX);
+        let first = log.pledge(&charge(100), false).await.unwrap().unwrap();
+        log.pledge(&charge(1), false).await.unwrap().unwrap_err();
+        first.settle(&Ok(Outcome::KeyReused));
+        let second = log.pledge(&charge(100), false).await.unwrap().unwrap();
+        // Whether it was written nobody knows: it counts until the store is asked again.
+        second.settle(&Err(Fault::OutcomeUnknown("test".to_owned())));
+        log.pledge(&charge(1), false).await.unwrap().unwrap_err();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_others_write_is_seen_after_a_bounded_time() {
+        let Opened { log, feed: _feed } = open_memory();
+        let (ledger, reads) = (Ledger::default(), log.reads());
+        ledger.limit(MAX);
+        let pledge = async |bytes| ledger.pledge(reads, true, &charge(bytes), false).await.unwrap();
+        pledge(1).await.unwrap().settle(&Ok(Outcome::KeyReused));
+        written(&log, 100).await;
+        pledge(1).await.unwrap().settle(&Ok(Outcome::KeyReused));
+        tokio::time::advance(USAGE_AGE_MAX).await;
+        pledge(1).await.unwrap_err();
+    }
+
+    #[test]
+    fn what_is_written_while_the_store_is_asked_is_counted_at_least_once() {
+        let account = Arc::new(Account::default());
+        let (usage, appended) = (charge(10).usage, Appended { first: Position(1), last: Position(1) });
+        let pledge = |reading| Pledge { account: account.clone(), usage, reading, is_written: None };
+        let asked = account.0.lock().is_old(false).unwrap();
+        pledge(0).settle(&Ok(Outcome::Appended(appended)));
+        let late = pledge(0);
+        account.0.lock().learn(Usage { bytes: 5, events: 1 }, asked);
+        assert_eq!(account.0.lock().written, Some(Usage { bytes: 15, events: 2 }));
+        assert!(account.0.lock().is_doubtful);
+        account.0.lock().is_doubtful = false;
+        late.settle(&Ok(Outcome::Appended(appended)));
+        assert!(account.0.lock().is_doubtful, "the answer may have had it");
+    }
+}

@@ -1,0 +1,109 @@
+//! The lists of tools. Each is written once, and its bytes are shared by all answers: the handler answers with a mark, and the
+//! list takes its place on the way out.
+//! Must not know: who asks, or how a message travels.
+
+use std::{collections::HashMap, convert::Infallible, sync::Arc};
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderValue, StatusCode, header};
+use http_body_util::{BodyExt as _, Limited};
+use parking_lot::Mutex;
+use rmcp::model::{JsonObject, Tool as Described};
+
+use super::{
+    MARKED_OCTETS_MAX, calls,
+    envelope::{REFUSED, refusal},
+    fixture::Fixture,
+};
+use crate::tool::{Tools, Toolset};
+
+/// The name of the one tool that stands for the list.
+const MARK: &str = "plenary list of tools";
+/// Where a list begins.
+const BEGINS: &[u8] = br#""tools":["#;
+
+/// Every list that was asked for: one for each choice of toolsets.
+pub(super) struct Lists {
+    tools: Tools,
+    fixture: Option<Arc<Fixture>>,
+    written: Mutex<HashMap<Vec<Toolset>, Bytes>>,
+}
+
+impl Lists {
+    pub(super) fn new(tools: Tools, fixture: Option<Arc<Fixture>>) -> Self {
+        Self { tools, fixture, written: Mutex::default() }
+    }
+
+    /// What stands for a list until [`Lists::put`].
+    pub(super) fn mark() -> Vec<Described> {
+        vec![Described::new(MARK, "", JsonObject::new())]
+    }
+
+    /// The answer with the list of these toolsets in place of the mark.
+    pub(super) async fn put(&self, answer: Response, sets: &[Toolset]) -> Response {
+        let (mut parts, body) = answer.into_parts();
+        let Ok(body) = Limited::new(body, MARKED_OCTETS_MAX).collect().await else {
+            let text = "The list broke off; ask again.";
+            return refusal(StatusCode::INTERNAL_SERVER_ERROR, None, REFUSED, text);
+        };
+        let body = body.to_bytes();
+        let Some((start, end)) = marked(&body) else { return Response::from_parts(parts, Body::from(body)) };
+        let pieces = [body.slice(..start), self.of(sets), body.slice(end..)];
+        if parts.headers.contains_key(header::CONTENT_LENGTH) {
+            let length: usize = pieces.iter().map(Bytes::len).sum();
+            parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        let pieces = pieces.into_iter().map(Ok::<_, Infallible>);
+        Response::from_parts(parts, Body::from_stream(stream::iter(pieces)))
+    }
+
+    /// The tools of these sets as JSON, with commas between.
+    fn of(&self, sets: &[Toolset]) -> Bytes {
+        let mut written = self.written.lock();
+        written.entry(sets.to_vec()).or_insert_with(|| self.write(sets)).clone()
+    }
+
+    fn write(&self, sets: &[Toolset]) -> Bytes {
+        let with_results = sets.len() < Toolset::ALL.len();
+        let own = self.tools.of(sets).map(|tool| calls::described(tool, with_results));
+        let fixture = self.fixture.iter().flat_map(|fixture| fixture.tools());
+        let texts = own.chain(fixture).filter_map(|tool| serde_json::to_string(&tool).ok());
+        texts.collect::<Vec<_>>().join(",").into()
+    }
+}
+
+/// Where the mark stands. What a client sends cannot look like it: in a text of JSON its quotes are escaped.
+fn marked(body: &[u8]) -> Option<(usize, usize)> {
+    let start = body.windows(BEGINS.len()).position(|window| window == BEGINS)? + BEGINS.len();
+    let end = start + body[start..].iter().position(|byte| *byte == b']')?;
+    let has_mark = body[start..end].windows(MARK.len()).any(|window| window == MARK.as_bytes());
+    has_mark.then_some((start, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    async fn put(lists: &Lists, body: &Value) -> Value {
+        let answer = lists.put(Response::new(Body::from(body.to_string())), &[Toolset::Core]).await;
+        serde_json::from_slice(&answer.into_body().collect().await.unwrap().to_bytes()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_list_is_written_once_and_stands_where_the_mark_was() {
+        let lists = Lists::new(Tools::default(), Some(Arc::default()));
+        let marked = json!({"id": "\"tools\":[", "result": {"tools": Lists::mark(), "x": 1}});
+        let answer = put(&lists, &marked).await;
+        assert!(answer["result"]["tools"].as_array().is_some_and(|tools| tools.len() > 1), "{answer}");
+        assert_eq!((&answer["result"]["x"], &answer["id"]), (&json!(1), &marked["id"]));
+        let first = lists.of(&[Toolset::Core]);
+        assert_eq!(first.as_ptr(), lists.of(&[Toolset::Core]).as_ptr(), "the bytes are shared");
+        let refused = json!({"id": 1, "error": {"message": MARK}});
+        assert_eq!(put(&lists, &refused).await, refused);
+    }
+}

@@ -1,0 +1,31 @@
+//! How the server serves the agents that take part in sessions: it hears of events, and answers no requests.
+//! Must not know: HTTP.
+
+use std::sync::Arc;
+
+use axum::Router;
+use plenary_edge::RegistryFault;
+use plenary_hub::Observer;
+use plenary_room::{About, Mount, ServedRoom, Task};
+use tokio_util::sync::CancellationToken;
+
+use crate::Participation;
+
+impl ServedRoom for Participation {
+    fn about() -> About {
+        About::silent("participation")
+    }
+
+    fn routes(&self, _mount: Mount<'_>) -> Result<Router, RegistryFault> {
+        Ok(Router::new())
+    }
+
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn serving(&self, stop: CancellationToken) -> Option<Task> {
+        let participation = self.clone();
+        Some(Box::pin(async move { participation.react(stop).await }))
+    }
+}

@@ -1,0 +1,61 @@
+//! Counts what each owner stores in a store from before that was counted, once.
+//! Must not know: how an event is counted; its room does.
+
+use std::collections::HashMap;
+
+use anyhow::Context as _;
+use plenary_kernel::{OwnerName, Position};
+use plenary_log::{Batch, Charge, Fault, Log, PageSize, RowOp, StoredEvent, Usage};
+
+use super::rooms::Rooms;
+
+/// The row that says that a store is counted.
+const COUNTED: &str = "usage/counted";
+
+/// Counts what is stored, unless that was done. Processes that start together may all count; one of them writes it.
+pub(super) async fn count(rooms: &Rooms) -> anyhow::Result<()> {
+    let log = &rooms.log;
+    if log.read_row(COUNTED).await?.is_some() {
+        return Ok(());
+    }
+    let counted = counted(rooms).await.context("counting what owners store")?;
+    let accounts = counted.len();
+    // With the row: of several processes the others are refused by it, and nothing is counted twice.
+    let row = RowOp { name: COUNTED.to_owned(), expected: Some(0), value: Some("1".into()) };
+    let charges = counted.into_iter().map(|(owner, usage)| Charge { account: owner.to_string(), usage });
+    let batch = Batch { rows: vec![row], charges: charges.collect(), ..Batch::default() };
+    log.append(batch).await?;
+    if accounts > 0 {
+        tracing::info!(accounts, "counted what each owner of an older store has stored");
+    }
+    Ok(())
+}
+
+async fn counted(rooms: &Rooms) -> Result<HashMap<OwnerName, Usage>, Fault> {
+    let (log, mut sums): (&Log, HashMap<OwnerName, Usage>) = (&rooms.log, HashMap::new());
+    let (mut after, mut page) = (Position::ZERO, PageSize::default());
+    loop {
+        let (events, until) = log.read_past_damage(after, page.events()).await?;
+        page.learn(&events);
+        if until == after {
+            return Ok(sums);
+        }
+        after = until;
+        for event in &events {
+            let counted = Fault::past_damage(of(rooms, event).await, "a damaged event is not counted")?;
+            if let Some((owner, usage)) = counted.flatten() {
+                let sum = sums.entry(owner).or_default();
+                *sum = sum.plus(usage);
+            }
+        }
+    }
+}
+
+async fn of(rooms: &Rooms, event: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
+    for room in &rooms.served {
+        if let Some(counted) = room.recount(event).await? {
+            return Ok(Some(counted));
+        }
+    }
+    Ok(None)
+}

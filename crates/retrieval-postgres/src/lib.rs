@@ -1,0 +1,16 @@
+//! What a search needs in PostgreSQL, in tables beside the log: the index of words, and vectors of models.
+//! Must not know: any protocol.
+
+mod changes;
+mod index;
+mod querying;
+mod vectors;
+
+use plenary_log_postgres::tables::Trouble;
+use plenary_retrieval::Fault;
+
+pub use self::{index::open_index, vectors::open_archive};
+
+fn unavailable(trouble: Trouble) -> Fault {
+    Fault::Unavailable(trouble.fault().to_string())
+}

@@ -1,0 +1,62 @@
+//! Searching, as one statement: BM25 over what the projects of the scope hold, with the server's own measure of how
+//! often a word stands in sections of which weight.
+//! Must not know: how documents were written.
+
+use plenary_log_postgres::tables::{Pool, Trouble, stored, text};
+use plenary_retrieval::{Fault, Hit, Query, Scope};
+
+/// Documents that one search looks at; of more, which ones is left to the server.
+const LOOKED_AT_MAX: u64 = 50_000;
+
+/// What a searching session prepares.
+pub(crate) const STATEMENTS: &[&str] = &[SEARCH, "SELECT cursor, documents FROM search_state"];
+const NEAREST: usize = 0;
+/// The place of the statement that says how far the index is.
+pub(crate) const EXTENT: usize = 1;
+
+/// `tf` rises with every place of a word and stays below 1; the rest is BM25 with b = 0.75, and with a k1 that suits it.
+const SEARCH: &str = "WITH scope AS ( \
+        SELECT greatest(sum(documents), 1)::float8 AS documents, \
+            greatest(sum(length), 1)::float8 / greatest(sum(documents), 1)::float8 AS usual \
+        FROM search_projects WHERE project = ANY($1)), \
+    hits AS MATERIALIZED ( \
+        SELECT id, created_at_ms, length, words FROM search_documents \
+        WHERE words @@ $2::text::tsquery AND project = ANY($1) \
+            AND ($4::bigint IS NULL OR created_at_ms >= $4) AND NOT ($5::boolean AND is_draft) LIMIT $7::bigint), \
+    asked AS MATERIALIZED (SELECT nth, word::tsquery AS word FROM unnest($3::text[]) WITH ORDINALITY AS w (word, nth)), \
+    found AS MATERIALIZED ( \
+        SELECT hits.id, hits.created_at_ms, hits.length, asked.nth, \
+            ts_rank('{0.2, 0.4, 0.6, 1.0}', hits.words, asked.word)::float8 AS tf \
+        FROM hits JOIN asked ON hits.words @@ asked.word), \
+    known AS MATERIALIZED ( \
+        SELECT nth, ln(1 + (greatest(min(scope.documents) - count(*), 0) + 0.5) / (count(*) + 0.5)) AS idf \
+        FROM found, scope GROUP BY nth) \
+    SELECT found.id, sum(known.idf * found.tf * 1.3 \
+        / (found.tf + 0.3 * (0.25 + 0.75 * found.length / scope.usual))) AS score \
+    FROM found JOIN known ON known.nth = found.nth CROSS JOIN scope \
+    GROUP BY found.id, found.created_at_ms ORDER BY score DESC, found.created_at_ms DESC, found.id LIMIT $6::bigint";
+
+/// The nearest documents.
+pub(crate) async fn search(
+    pool: &Pool,
+    query: &Query,
+    scope: &Scope,
+    limit: usize,
+) -> Result<Vec<Hit>, Fault> {
+    let projects: Vec<_> = scope.projects.iter().map(|project| text::stored(project)).collect();
+    // Words are of letters and digits alone, so quoting them is enough.
+    let words: Vec<String> = query.words().iter().map(|word| format!("'{word}'")).collect();
+    let any = words.join(" | ");
+    let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = pool
+        .ask(
+            NEAREST,
+            &[&projects, &any, &words, &scope.since_ms, &scope.without_drafts, &most, &stored(LOOKED_AT_MAX)],
+        )
+        .await
+        .map_err(|fault| Fault::Unavailable(fault.to_string()))?;
+    let hit = |row: &tokio_postgres::Row| {
+        Ok::<_, Trouble>(Hit { id: text::plain(row.try_get(0)?).into_owned(), score: row.try_get(1)? })
+    };
+    rows.iter().map(hit).collect::<Result<_, _>>().map_err(crate::unavailable)
+}

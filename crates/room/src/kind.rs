@@ -1,0 +1,112 @@
+//! The kinds of news. Pure.
+//! Must not know: which room has them, or what has been seen of them.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a piece of news is. The names are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Kind {
+    /// Another agent's message in a session.
+    #[serde(rename = "session.message")]
+    SessionMessage,
+    /// The agent was invited to a session.
+    #[serde(rename = "session.invited")]
+    SessionInvited,
+    /// Another agent asks for contact.
+    #[serde(rename = "contact.requested")]
+    ContactRequested,
+    /// A frame that concerns the agent.
+    #[serde(rename = "frame")]
+    Frame,
+    /// A channel's event that names the agent.
+    #[serde(rename = "channel.mention")]
+    ChannelMention,
+    /// A package waits for a review that the agent may give.
+    #[serde(rename = "review.requested")]
+    ReviewRequested,
+    /// A run that the agent started waits for input.
+    #[serde(rename = "run.waiting")]
+    RunWaiting,
+    /// A stranger invited the agent, which has not answered. It stands on a shelf of its own with marks of its own; shown
+    /// and asked for it is a `session.invited`.
+    #[serde(rename = "session.offered")]
+    #[schemars(skip)]
+    SessionOffered,
+}
+
+impl Kind {
+    /// Every kind, in the order of their bits.
+    pub const ALL: [Self; 8] = [
+        Self::SessionMessage,
+        Self::SessionInvited,
+        Self::ContactRequested,
+        Self::Frame,
+        Self::ChannelMention,
+        Self::ReviewRequested,
+        Self::RunWaiting,
+        Self::SessionOffered,
+    ];
+
+    /// Its name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionMessage => "session.message",
+            Self::SessionInvited => "session.invited",
+            Self::ContactRequested => "contact.requested",
+            Self::Frame => "frame",
+            Self::ChannelMention => "channel.mention",
+            Self::ReviewRequested => "review.requested",
+            Self::RunWaiting => "run.waiting",
+            Self::SessionOffered => "session.offered",
+        }
+    }
+
+    /// As what it is shown.
+    #[must_use]
+    pub const fn shown(self) -> Self {
+        match self {
+            Self::SessionOffered => Self::SessionInvited,
+            Self::SessionMessage
+            | Self::SessionInvited
+            | Self::ContactRequested
+            | Self::Frame
+            | Self::ChannelMention
+            | Self::ReviewRequested
+            | Self::RunWaiting => self,
+        }
+    }
+
+    /// Whether its places are among those of the log that a cursor has one for.
+    #[must_use]
+    pub const fn is_in_line(self) -> bool {
+        !matches!(self, Self::Frame | Self::SessionOffered)
+    }
+
+    /// Its bit in a set of kinds.
+    #[must_use]
+    pub const fn bit(self) -> u16 {
+        1 << self as u8
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_the_wire_is_the_stored_one() {
+        for kind in Kind::ALL {
+            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
+        }
+    }
+}

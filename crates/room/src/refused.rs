@@ -1,0 +1,193 @@
+//! A refusal on its way out, in the form of its room, and what a peer is told of a fault. The house form is
+//! `{"error":{"code","message"}}` (wire.md D.3); its one 404 is built here and nowhere else (ASP-18, ASP-19).
+//! Must not know: which request is answered.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, header};
+use plenary_edge::refusal_response;
+use plenary_engine::{ExecuteError, quota_refusal};
+use plenary_kernel::{Class, Refusal};
+use plenary_log::Fault;
+
+/// How a room writes its refusals. A value has what the room says of one besides its code and its text.
+pub trait Form: Default {
+    /// The status, the headers and the body.
+    fn response(self, refusal: &Refusal) -> Response;
+
+    /// What the room says of something that every room refuses: credentials, bodies, faults.
+    #[must_use]
+    fn of_any_room(refusal: Refusal) -> Refusal {
+        refusal
+    }
+
+    /// What it says of an idempotency key that another request has used.
+    #[must_use]
+    fn key_reused() -> Refusal {
+        let text = "This idempotency key was used by another request; use a new one.";
+        Refusal::conflict("idempotency_key_reused", text)
+    }
+}
+
+/// A refusal in the form of a room.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused<F> {
+    /// What is refused, and why.
+    pub refusal: Refusal,
+    /// After how many seconds to try again; one, unless it is said.
+    pub retry_after_s: Option<u64>,
+    /// What the room says besides.
+    pub form: F,
+}
+
+impl<F: Form> Refused<F> {
+    /// A refusal of the room itself.
+    #[must_use]
+    pub fn new(refusal: Refusal) -> Self {
+        Self { refusal, retry_after_s: None, form: F::default() }
+    }
+
+    /// The same, and when to try again.
+    #[must_use]
+    pub fn retry_after(self, seconds: u64) -> Self {
+        Self { retry_after_s: Some(seconds), ..self }
+    }
+}
+
+impl<F: Form> IntoResponse for Refused<F> {
+    fn into_response(self) -> Response {
+        let Self { refusal, retry_after_s, form } = self;
+        let mut response = form.response(&refusal);
+        if matches!(refusal.class, Class::TooMany | Class::Unavailable) {
+            let seconds = HeaderValue::from(retry_after_s.unwrap_or(1));
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+        response
+    }
+}
+
+impl<F: Form> From<Refusal> for Refused<F> {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(F::of_any_room(refusal))
+    }
+}
+
+/// What is refused, whatever form it was to have.
+impl<F> From<Refused<F>> for Refusal {
+    fn from(refused: Refused<F>) -> Self {
+        refused.refusal
+    }
+}
+
+impl<F: Form> From<Fault> for Refused<F> {
+    fn from(fault: Fault) -> Self {
+        fault_refusal(&fault).into()
+    }
+}
+
+impl<F: Form, J: Into<Self>> From<ExecuteError<J>> for Refused<F> {
+    fn from(error: ExecuteError<J>) -> Self {
+        match error {
+            ExecuteError::Rejected(rejection) => rejection.into(),
+            ExecuteError::KeyReused => Self::new(F::key_reused()),
+            ExecuteError::OverQuota(exceeded) => quota_refusal(exceeded).into(),
+            ExecuteError::Fault(fault) => fault.into(),
+        }
+    }
+}
+
+/// The house form. Every 404 has the same bytes and headers, whatever the refusal says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct House;
+
+impl Form for House {
+    fn response(self, refusal: &Refusal) -> Response {
+        let one = Refusal::not_found();
+        refusal_response(if refusal.class == Class::NotFound { &one } else { refusal })
+    }
+}
+
+/// A refusal in the house form, as a response.
+#[must_use]
+pub fn house_error(refusal: Refusal) -> Response {
+    Refused::<House>::new(refusal).into_response()
+}
+
+/// What a peer is told of a fault: neutral, and whether to retry. The fault itself goes to the log.
+#[must_use]
+pub fn fault_refusal(fault: &Fault) -> Refusal {
+    match fault {
+        Fault::Unavailable(_) => {
+            tracing::warn!(%fault, "a request was refused");
+            Refusal::new(
+                Class::Unavailable,
+                "unavailable",
+                "The store can't be reached; nothing was done. Retry.",
+            )
+        }
+        Fault::OutcomeUnknown(_) => {
+            tracing::warn!(%fault, "a request has no outcome");
+            let text = "The outcome is unknown; retry with the same idempotency key.";
+            Refusal::new(Class::Unavailable, "outcome_unknown", text)
+        }
+        Fault::Overloaded => {
+            Refusal::new(Class::Unavailable, "overloaded", "Too much is waiting; nothing was done. Retry.")
+        }
+        Fault::Full(_) => {
+            tracing::error!(%fault, "a request was refused");
+            Refusal::new(Class::StorageFull, "storage_full", "The store is full; nothing was done.")
+        }
+        Fault::Corrupt(_) => {
+            tracing::error!(%fault, "a request was refused");
+            Refusal::new(
+                Class::Internal,
+                "corrupt",
+                "What is stored of this is damaged; nothing was done. The server's log names the place.",
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn parts(refusal: Refusal) -> (http::StatusCode, http::HeaderMap, String) {
+        let (parts, body) = house_error(refusal).into_parts();
+        let body = axum::body::to_bytes(body, 10_000).await.unwrap();
+        (parts.status, parts.headers, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn asp_18_every_404_is_one_and_the_same() {
+        let one = parts(Refusal::not_found()).await;
+        assert_eq!(one.0, 404);
+        assert_eq!(one.2, r#"{"error":{"code":"not_found","message":"Not found."}}"#);
+        let chatty = Refusal::new(Class::NotFound, "no_such_agent", "There is no @nick.bot");
+        assert_eq!(parts(chatty).await, one);
+    }
+
+    #[tokio::test]
+    async fn a_401_has_its_challenge_and_a_503_says_when_to_retry() {
+        let (status, headers, _) =
+            parts(Refusal::new(Class::Unauthenticated, "missing_authorization", "Send a token.")).await;
+        assert_eq!(
+            (status.as_u16(), &headers[header::WWW_AUTHENTICATE]),
+            (401, &HeaderValue::from_static("Bearer"))
+        );
+        let (status, headers, _) = parts(fault_refusal(&Fault::Overloaded)).await;
+        assert_eq!((status.as_u16(), &headers[header::RETRY_AFTER]), (503, &HeaderValue::from_static("1")));
+    }
+
+    #[test]
+    fn a_fault_tells_nothing_of_itself() {
+        for fault in [
+            Fault::Unavailable("secret".into()),
+            Fault::OutcomeUnknown("secret".into()),
+            Fault::Overloaded,
+            Fault::Full("secret".into()),
+            Fault::Corrupt("secret".into()),
+        ] {
+            assert!(!fault_refusal(&fault).message.contains("secret"));
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Who follows a stream live: registered, woken, ended with the server. Wake-ups, never payloads.
+//! Must not know: HTTP; what a reader does with what it reads.
+
+use std::{collections::HashMap, hash::Hash, sync::Arc};
+
+use parking_lot::{Mutex, MutexGuard};
+use plenary_hub::{Closing, Mailbox};
+use plenary_kernel::Version;
+use plenary_log::StreamName;
+
+/// Everyone who follows a stream live in this process. `B` is who has a budget of live streams, `W` what is known of who
+/// follows. Cheap to clone.
+#[derive(Debug)]
+pub struct Watchers<B: Eq + Hash + Clone, W> {
+    registry: Arc<Mutex<Registry<B, W>>>,
+    per_budget_max: usize,
+}
+
+impl<B: Eq + Hash + Clone, W> Clone for Watchers<B, W> {
+    fn clone(&self) -> Self {
+        Self { registry: self.registry.clone(), per_budget_max: self.per_budget_max }
+    }
+}
+
+#[derive(Debug)]
+struct Registry<B, W> {
+    closed: bool,
+    next: u64,
+    by_stream: HashMap<StreamName, Vec<Watcher<W>>>,
+    by_budget: HashMap<B, usize>,
+}
+
+#[derive(Debug)]
+struct Watcher<W> {
+    number: u64,
+    who: W,
+    mailbox: Arc<Mailbox>,
+}
+
+/// Why somebody may not watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CannotWatch {
+    /// The budget is used up.
+    TooMany,
+    /// The server goes down.
+    Stopping,
+}
+
+/// A place among the watchers, until it is dropped.
+#[derive(Debug)]
+pub struct Watch<B: Eq + Hash + Clone, W> {
+    watchers: Watchers<B, W>,
+    number: u64,
+    budget: B,
+    stream: StreamName,
+    mailbox: Arc<Mailbox>,
+}
+
+impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
+    /// Nobody yet; each budget is of so many live streams.
+    #[must_use]
+    pub fn new(per_budget_max: usize) -> Self {
+        let registry =
+            Registry { closed: false, next: 0, by_stream: HashMap::new(), by_budget: HashMap::new() };
+        Self { registry: Arc::new(Mutex::new(registry)), per_budget_max }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Registry<B, W>> {
+        self.registry.lock()
+    }
+
+    /// From now on nothing that is committed on the stream goes unmarked.
+    ///
+    /// # Errors
+    /// When the budget is used up, or everyone has been ended.
+    pub fn watch(&self, stream: &StreamName, who: W, budget: B) -> Result<Watch<B, W>, CannotWatch> {
+        let mut registry = self.lock();
+        if registry.closed {
+            return Err(CannotWatch::Stopping);
+        }
+        let count = registry.by_budget.entry(budget.clone()).or_default();
+        if *count >= self.per_budget_max {
+            return Err(CannotWatch::TooMany);
+        }
+        *count += 1;
+        registry.next += 1;
+        let (number, mailbox) = (registry.next, Arc::new(Mailbox::default()));
+        let watcher = Watcher { number, who, mailbox: mailbox.clone() };
+        registry.by_stream.entry(stream.clone()).or_default().push(watcher);
+        Ok(Watch { watchers: self.clone(), number, budget, stream: stream.clone(), mailbox })
+    }
+
+    /// Ends everyone; nobody begins any more.
+    pub fn close(&self) {
+        let mut registry = self.lock();
+        registry.closed = true;
+        registry.by_stream.values().flatten().for_each(|watcher| watcher.mailbox.close(Closing::Shutdown));
+    }
+
+    /// Whether somebody follows the stream.
+    #[must_use]
+    pub fn has(&self, stream: &StreamName) -> bool {
+        self.lock().by_stream.contains_key(stream)
+    }
+
+    /// Wakes everyone who follows the stream: it has events from this version on.
+    pub fn wake(&self, stream: &StreamName, first: Version) {
+        let registry = self.lock();
+        let watchers = registry.by_stream.get(stream).into_iter().flatten();
+        watchers.for_each(|watcher| watcher.mailbox.mark(stream, first));
+    }
+
+    /// Everyone who follows the stream looks again whether it may.
+    pub fn recheck(&self, stream: &StreamName) {
+        let registry = self.lock();
+        registry.by_stream.get(stream).into_iter().flatten().for_each(|watcher| watcher.mailbox.recheck());
+    }
+
+    /// Those who follow anything and are concerned by a change look again whether they may.
+    pub fn recheck_where(&self, is_concerned: impl Fn(&W) -> bool) {
+        let registry = self.lock();
+        let watchers = registry.by_stream.values().flatten();
+        watchers.filter(|watcher| is_concerned(&watcher.who)).for_each(|watcher| watcher.mailbox.recheck());
+    }
+}
+
+impl<B: Eq + Hash + Clone, W> Watch<B, W> {
+    /// The stream that is followed.
+    #[must_use]
+    pub fn stream(&self) -> &StreamName {
+        &self.stream
+    }
+
+    /// What it is woken by.
+    #[must_use]
+    pub fn mailbox(&self) -> &Mailbox {
+        &self.mailbox
+    }
+}
+
+impl<B: Eq + Hash + Clone, W> Drop for Watch<B, W> {
+    fn drop(&mut self) {
+        let mut registry = self.watchers.lock();
+        if let Some(watchers) = registry.by_stream.get_mut(&self.stream) {
+            watchers.retain(|watcher| watcher.number != self.number);
+            if watchers.is_empty() {
+                registry.by_stream.remove(&self.stream);
+            }
+        }
+        if let Some(count) = registry.by_budget.get_mut(&self.budget) {
+            *count -= 1;
+            if *count == 0 {
+                registry.by_budget.remove(&self.budget);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(id: &str) -> StreamName {
+        StreamName::new("t.t", id)
+    }
+
+    #[tokio::test]
+    async fn past_the_budget_nobody_watches_until_somebody_leaves() {
+        let watchers = Watchers::new(2);
+        let watch = |budget| watchers.watch(&stream("a"), (), budget);
+        let (first, _second) = (watch(1).unwrap(), watch(1).unwrap());
+        assert_eq!(watch(1).err(), Some(CannotWatch::TooMany));
+        let _other = watch(2).unwrap();
+        drop(first);
+        let third = watch(1).unwrap();
+        watchers.wake(&stream("b"), Version(1));
+        watchers.wake(&stream("a"), Version(7));
+        third.mailbox().woken().await;
+        assert_eq!(third.mailbox().take().streams.get(&stream("a")), Some(&Version(7)));
+        watchers.close();
+        assert!(third.mailbox().take().closing.is_some());
+        assert_eq!(watch(3).err(), Some(CannotWatch::Stopping));
+        drop((_second, _other, third));
+        assert!(!watchers.has(&stream("a")), "who left is forgotten");
+        assert!(watchers.lock().by_budget.is_empty());
+    }
+}

@@ -1,0 +1,153 @@
+//! How the server serves this room, and its news for the inbox.
+//! Must not know: the other rooms.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Router;
+use futures_util::future::BoxFuture;
+use http::Method;
+use plenary_accounts::{AnsweredOnce, once};
+use plenary_edge::{Metrics, RegistryFault};
+use plenary_hub::Observer;
+use plenary_kernel::{AgentHandle, OwnerName, Version};
+use plenary_log::{Fault, StoredEvent, StreamName, Usage};
+use plenary_room::{
+    About, Description, Example, Kind, Mount, News, NewsSource, Reference, Senders, ServedRoom, StreamOfNews,
+    Task, Turn,
+};
+use serde_json::json;
+
+use crate::{Runs, news::is_thread, operations, refused_response, routes};
+
+/// How often runs are ended whose process died.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
+
+/// A body of each operation that takes one.
+const EXAMPLES: &[Example] = &[
+    ("run.configure", || json!({"args": {"tone": "short"}})),
+    ("run.run", || json!({"input": "What changed since yesterday?"})),
+    ("run.stream", || json!({"input": "What changed since yesterday?"})),
+];
+
+/// Operations that see to the key themselves.
+const ONCE: AnsweredOnce = AnsweredOnce {
+    form: refused_response,
+    apart: &[
+        // They have a key in their bodies too.
+        (Method::POST, "/agent/{name}/run"),
+        (Method::POST, "/agent/{name}/stream_request"),
+    ],
+    secret: &[],
+};
+
+impl ServedRoom for Runs {
+    fn about() -> About {
+        let purpose = "Agents behind the server, their threads, runs and events (Agent Protocol).";
+        About::new("runs", purpose, &operations(), EXAMPLES)
+    }
+
+    fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
+        Ok(once(routes(self.clone(), mount.metrics)?, self.accounts().clone(), ONCE))
+    }
+
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn news(&self) -> Option<Arc<dyn NewsSource>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn recount<'a>(
+        &'a self,
+        event: &'a StoredEvent,
+    ) -> BoxFuture<'a, Result<Option<(OwnerName, Usage)>, Fault>> {
+        Box::pin(Runs::recount(self, event))
+    }
+
+    fn register(&self, metrics: &Metrics) {
+        Runs::register(self, metrics);
+    }
+
+    fn running(&self) -> Option<Task> {
+        Some(Box::pin(Runs::running(self)))
+    }
+
+    fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
+        Box::pin(Runs::resume(self))
+    }
+
+    fn turns(&self) -> Vec<Turn> {
+        let runs = self.clone();
+        let take_over = move || {
+            let runs = runs.clone();
+            async move { runs.take_over().await }
+        };
+        vec![Turn::new(SWEEP_EVERY, "runs of a dead process were not ended", take_over).where_shared()]
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(Runs::stop(self))
+    }
+}
+
+impl NewsSource for Runs {
+    fn has(&self, stream: &StreamName) -> bool {
+        is_thread(stream)
+    }
+
+    fn senders(&self) -> Senders {
+        Senders::NotBlocked
+    }
+
+    fn streams<'a>(&'a self, me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
+        Box::pin(self.threads_of(me))
+    }
+
+    fn readers<'a>(
+        &'a self,
+        events: &'a [&'a StoredEvent],
+        _waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
+    ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>> {
+        Box::pin(async move {
+            let Some(first) = events.first() else { return Ok(Vec::new()) };
+            Ok(self.waits_for(&first.stream).await?.map(|(agent, _)| agent).into_iter().collect())
+        })
+    }
+
+    fn news<'a>(
+        &'a self,
+        me: &'a AgentHandle,
+        stream: &'a StreamName,
+        after: Version,
+        _max: usize,
+    ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
+        Box::pin(async move {
+            let waiting = match self.waits_for(stream).await? {
+                Some((_, since)) => self.waiting(me, stream, since).await?,
+                None => None,
+            };
+            let news = waiting.map(|waiting| News::at_event(Kind::RunWaiting, &waiting.event, None));
+            Ok(StreamOfNews { news: news.into_iter().collect(), read: after, ..StreamOfNews::default() })
+        })
+    }
+
+    fn describe<'a>(
+        &'a self,
+        me: &'a AgentHandle,
+        stream: &'a StreamName,
+        at: Version,
+    ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
+        Box::pin(async move {
+            Ok(self.waiting(me, stream, at).await?.map(|waiting| {
+                let reference = Reference {
+                    agent: Some(waiting.agent),
+                    run_id: Some(waiting.run.to_string()),
+                    thread_id: Some(waiting.thread.to_string()),
+                    ..Reference::default()
+                };
+                Description { subject: waiting.title.unwrap_or_default(), text: waiting.text, reference }
+            }))
+        })
+    }
+}

@@ -1,0 +1,324 @@
+//! Messages that an agent may read, by a text in them: the newest session first, and in each the newest message. What one
+//! search reads is bounded; its cursor says where the next one goes on.
+//! Must not know: HTTP.
+
+use std::{fmt, str::FromStr};
+
+use plenary_engine::Room as _;
+use plenary_kernel::{
+    AgentHandle, Class, Refusal, SessionId, Share, SharesFull, Version, limits::PAGE_BYTES_MAX,
+};
+use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    Sessions,
+    event::{MessageSent, SessionEvent},
+    room::SessionRoom,
+    state::Participant,
+    views::ReadError,
+    wire,
+};
+
+/// Most events that one search reads; past it the page ends.
+const EVENTS_LOOKED_AT_MAX: usize = 10_000;
+/// Most bytes of events that one search reads; past it the page ends.
+const BYTES_LOOKED_AT_MAX: usize = 32 << 20;
+/// Most sessions that one search looks into; past it the page ends.
+const SESSIONS_LOOKED_AT_MAX: usize = 1_000;
+/// Sessions that are asked for at once.
+const IDS_AT_ONCE: usize = 64;
+/// The first event behind the creation.
+const FIRST: Version = Version(2);
+
+/// `GET /search/messages`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FoundMessages {
+    /// The messages as in `session.message`; the newest session first, and in each the newest message.
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
+    pub messages: Vec<Box<RawValue>>,
+    /// Passed back as `cursor`; null when everything was looked through. A page may have no message and go on.
+    pub next_cursor: Option<String>,
+}
+
+/// What is searched for.
+#[derive(Debug)]
+pub(crate) struct Search {
+    /// The text, in lower case.
+    pub(crate) text: String,
+    /// How many messages.
+    pub(crate) limit: usize,
+    /// Only in this session.
+    pub(crate) session: Option<SessionId>,
+    /// Only in sessions in which this agent takes or took part.
+    pub(crate) counterpart: Option<AgentHandle>,
+    /// Where the page before ended.
+    pub(crate) place: Option<Place>,
+}
+
+/// Where a page ended: what stands before this version in this session, and older sessions, are still to be looked through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    session: SessionId,
+    before: Version,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.session, self.before.0)
+    }
+}
+
+impl FromStr for Place {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (session, before) = text.split_once('.').ok_or(())?;
+        let before = before.parse().map_err(|_| ())?;
+        Ok(Self { session: session.parse().map_err(|_| ())?, before: Version(before) })
+    }
+}
+
+/// What was found so far, and what may be read yet.
+struct Page {
+    messages: Vec<Box<RawValue>>,
+    bytes: usize,
+    limit: usize,
+    events_left: usize,
+    bytes_left: usize,
+}
+
+impl Page {
+    fn is_full(&self) -> bool {
+        self.messages.len() == self.limit
+            || self.bytes > PAGE_BYTES_MAX
+            || self.events_left == 0
+            || self.bytes_left == 0
+    }
+
+    fn looked_at(&mut self, events: &[StoredEvent]) {
+        let bytes: usize = events.iter().map(|event| event.envelope.len() + event.payload.len()).sum();
+        self.events_left = self.events_left.saturating_sub(events.len().max(1));
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+    }
+}
+
+/// The members of a message that are searched.
+#[derive(Deserialize)]
+struct Sent {
+    content: Value,
+}
+
+/// Whether a message's text has this one, which is in lower case.
+fn has(members: &[u8], text: &str) -> bool {
+    let braced = [b"{", members, b"}"].concat();
+    let Ok(Sent { content }) = serde_json::from_slice(&braced) else { return false };
+    let is_in = |said: &str| said.to_lowercase().contains(text);
+    match &content {
+        Value::String(said) => is_in(said),
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).any(is_in),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    }
+}
+
+impl Sessions {
+    /// A page of the messages that an agent may read and that have the text.
+    pub(crate) async fn search(&self, me: &AgentHandle, search: &Search) -> Result<FoundMessages, ReadError> {
+        let mut page = Page {
+            messages: Vec::new(),
+            bytes: 0,
+            limit: search.limit,
+            events_left: EVENTS_LOOKED_AT_MAX,
+            bytes_left: BYTES_LOOKED_AT_MAX,
+        };
+        let mut place = search.place.clone();
+        let (mut behind, mut looked) = (None, 0);
+        loop {
+            let ids = match (&place, &search.session) {
+                (Some(place), _) => vec![place.session.clone()],
+                (None, Some(session)) => vec![session.clone()],
+                (None, None) => self.newest_behind(me, behind.as_ref()).await?,
+            };
+            let Some(last) = ids.last().cloned() else { break };
+            for id in ids {
+                let before = place.take().map(|place| place.before);
+                looked += 1;
+                let ended = self.search_session(me, &id, before, search, &mut page).await;
+                let ended = Fault::past_damage(ended, "a damaged session is left out of a search")?.flatten();
+                let at_end = looked == SESSIONS_LOOKED_AT_MAX || page.is_full();
+                let next = ended.or_else(|| at_end.then_some(FIRST));
+                if let Some(before) = next {
+                    return Ok(page.ended(Some(Place { session: id, before })));
+                }
+            }
+            if search.session.is_some() {
+                break;
+            }
+            behind = Some(last);
+        }
+        Ok(page.ended(None))
+    }
+
+    async fn newest_behind(
+        &self,
+        me: &AgentHandle,
+        behind: Option<&SessionId>,
+    ) -> Result<Vec<SessionId>, Fault> {
+        let ids = self.ids_of(me, behind.map(SessionId::as_str), Order::Descending, IDS_AT_ONCE).await?;
+        let read =
+            |id: String| id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")));
+        ids.into_iter().map(read).collect()
+    }
+
+    /// Looks through one session from `before` backwards; where to go on, if the page ended within.
+    async fn search_session(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+        before: Option<Version>,
+        search: &Search,
+        page: &mut Page,
+    ) -> Result<Option<Version>, Fault> {
+        if !self.takes_part(me, id).await? {
+            return Ok(None);
+        }
+        let (state, head) = self.0.streams.fresh(id.as_str()).await?;
+        let Some(participant) = state.participant(me) else { return Ok(None) };
+        if let Some(other) = &search.counterpart
+            && self.seen(me, id, &state).await?.participant(other).is_none()
+        {
+            return Ok(None);
+        }
+        let stream = SessionRoom::stream(id.as_str());
+        let last = if participant.stay.is_some() { head } else { participant.frozen.min(head) };
+        let mut before = before.unwrap_or(Version(u64::MAX));
+        if before > FIRST && last < FIRST && self.brings_first(&stream, participant).await? {
+            let first = self.log().read_stream(&stream, Version(FIRST.0 - 1), 1).await?;
+            page.take(id, search, &first)?;
+        }
+        before = before.min(last.next());
+        let mut size = PageSize::default();
+        while before > FIRST {
+            if page.is_full() {
+                return Ok(Some(before));
+            }
+            let count = u64::try_from(size.events()).unwrap_or(u64::MAX).min(before.0 - FIRST.0);
+            let after = Version(before.0 - 1 - count);
+            let stored = self.log().read_stream(&stream, after, usize::try_from(count).unwrap_or(1)).await?;
+            size.learn(&stored);
+            page.looked_at(&stored);
+            for event in stored.iter().rev() {
+                if page.messages.len() == page.limit || page.bytes > PAGE_BYTES_MAX {
+                    return Ok(Some(event.version.next()));
+                }
+                page.take(id, search, std::slice::from_ref(event))?;
+            }
+            before = after.next();
+        }
+        Ok(None)
+    }
+
+    /// Whether an invitation brought the participant the first message of a session that it did not join (ASP-29).
+    async fn brings_first(&self, stream: &StreamName, participant: &Participant) -> Result<bool, Fault> {
+        for glimpse in &participant.glimpses {
+            let event = self.log().read_stream(stream, Version(glimpse.0 - 1), 1).await?;
+            if let Some(event) = event.first()
+                && matches!(SessionEvent::decode(event)?, SessionEvent::AgentInvited(invited) if invited.inline)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Sessions {
+    /// The share of a search of this agent, until it is dropped.
+    pub(crate) fn search_share(&self, me: &AgentHandle) -> Result<Share<String>, Refusal> {
+        self.0.searches.take(me.owner().to_owned(), 1).map_err(|full| match full {
+            SharesFull::Key => {
+                let most = self.0.config.searches_per_owner_max;
+                let text = format!(
+                    "The owner has as many under way as it may have (searches_per_owner_max, {most}); try again when \
+                     one has ended."
+                );
+                Refusal::new(Class::TooMany, "too_many_searches", text)
+            }
+            SharesFull::Total => {
+                Refusal::new(Class::Unavailable, "overloaded", "Too much is under way; nothing was done. Retry.")
+            }
+        })
+    }
+}
+
+impl Page {
+    /// Takes the messages that have the text.
+    fn take(&mut self, id: &SessionId, search: &Search, events: &[StoredEvent]) -> Result<(), Fault> {
+        for stored in events {
+            let SessionEvent::MessageSent(MessageSent { id: message, sender, members, .. }) =
+                SessionEvent::decode(stored)?
+            else {
+                continue;
+            };
+            if has(&members, &search.text) {
+                let text = format!("{{{}}}", wire::message(id, stored, &message, &sender)?);
+                self.bytes += text.len();
+                let raw = RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?;
+                self.messages.push(raw);
+            }
+        }
+        Ok(())
+    }
+
+    fn ended(self, place: Option<Place>) -> FoundMessages {
+        FoundMessages { messages: self.messages, next_cursor: place.map(|place| place.to_string()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_message_is_searched_whatever_its_case() {
+        for (members, found) in [
+            (r#""content":"Ship the Überraschung","metadata":{"a":1}"#, true),
+            (r#""content":[{"type":"data","data":{}},{"type":"text","text":"überraschung"}]"#, true),
+            (r#""content":"something else","idempotency_key":"überraschung""#, false),
+            (r#""content":[{"type":"file","url":"https://a/überraschung"}]"#, false),
+            (r#""content":"no","metadata":{"text":"überraschung"}"#, false),
+        ] {
+            assert_eq!(has(members.as_bytes(), "überraschung"), found, "{members}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_read_as_it_was_written() {
+        let session: SessionId = "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
+        let place = Place { session, before: Version(7) };
+        assert_eq!(place.to_string().parse(), Ok(place));
+        for wrong in ["", ".", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "x.7", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV.x"]
+        {
+            assert_eq!(wrong.parse::<Place>(), Err(()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_page_ends_at_its_messages_its_events_and_its_bytes() {
+        let page = || Page { messages: Vec::new(), bytes: 0, limit: 1, events_left: 1, bytes_left: 1 };
+        assert!(!page().is_full());
+        for full in [
+            Page { limit: 0, ..page() },
+            Page { bytes: PAGE_BYTES_MAX + 1, ..page() },
+            Page { events_left: 0, ..page() },
+            Page { bytes_left: 0, ..page() },
+        ] {
+            assert!(full.is_full());
+        }
+        let mut page = page();
+        page.looked_at(&[]);
+        assert_eq!(page.events_left, 0, "a read that brings nothing counts too");
+    }
+}

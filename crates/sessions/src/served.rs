@@ -1,0 +1,191 @@
+//! How the server serves this room, and its news for the inbox.
+//! Must not know: the other rooms.
+
+use std::{future::ready, sync::Arc, time::Duration};
+
+use axum::Router;
+use futures_util::future::BoxFuture;
+use http::Method;
+use plenary_accounts::{AnsweredOnce, once};
+use plenary_edge::RegistryFault;
+use plenary_hub::Observer;
+use plenary_kernel::{AgentHandle, OwnerName, Version};
+use plenary_log::{Fault, StoredEvent, StreamName, Usage};
+use plenary_room::{
+    About, Description, Example, Kind, Mount, News, NewsSource, Reference, Senders, ServedRoom, StreamOfNews,
+    Turn, house_error,
+};
+use serde_json::json;
+
+use crate::{
+    Sessions,
+    event::sequence,
+    news::{NewsKind, session_of},
+    operations, routes,
+};
+
+/// How often read positions that moved are written.
+const FLUSH_EVERY: Duration = Duration::from_millis(500);
+/// How often agents are taken over whose process died.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
+
+/// A body of each operation that takes one.
+const EXAMPLES: &[Example] = &[
+    ("session.create", || {
+        json!({
+            "invite": ["@acme.helper"],
+            "topic": "The parser",
+            "initial_message": {"content": "Does it take comments?"},
+        })
+    }),
+    ("session.invite", || json!({"invite": ["@maria.phone"]})),
+    ("session.send", || json!({"content": "It does now.", "idempotency_key": "answer-1"})),
+    ("session.reopen", || json!({"invite": ["@acme.helper"]})),
+];
+
+/// Operations that see to the key themselves.
+const ONCE: AnsweredOnce = AnsweredOnce {
+    form: house_error,
+    apart: &[
+        // They have a key in their bodies too.
+        (Method::POST, "/sessions"),
+        (Method::POST, "/sessions/{id}/messages"),
+    ],
+    secret: &[],
+};
+
+impl ServedRoom for Sessions {
+    fn about() -> About {
+        let purpose = "Durable sessions of agents: invitations, messages, events (Agent Session Protocol).";
+        About::new("sessions", purpose, &operations(), EXAMPLES)
+    }
+
+    fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
+        Ok(once(routes(self.clone(), mount.metrics)?, self.accounts().clone(), ONCE))
+    }
+
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn news(&self) -> Option<Arc<dyn NewsSource>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn recount<'a>(
+        &'a self,
+        event: &'a StoredEvent,
+    ) -> BoxFuture<'a, Result<Option<(OwnerName, Usage)>, Fault>> {
+        Box::pin(ready(Sessions::recount(event)))
+    }
+
+    fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
+        Box::pin(self.resume_grace())
+    }
+
+    fn turns(&self) -> Vec<Turn> {
+        let (flushing, adopting) = (self.clone(), self.clone());
+        let flush = move || {
+            let sessions = flushing.clone();
+            async move { sessions.flush_reads().await }
+        };
+        let adopt = move || {
+            let sessions = adopting.clone();
+            async move { sessions.adopt_orphans().await }
+        };
+        vec![
+            Turn::new(FLUSH_EVERY, "read positions were not written", flush),
+            Turn::new(SWEEP_EVERY, "agents of a dead process were not taken over", adopt).where_shared(),
+        ]
+    }
+
+    fn last_writes(&self) -> BoxFuture<'_, Result<(), Fault>> {
+        Box::pin(self.flush_reads())
+    }
+}
+
+impl NewsSource for Sessions {
+    fn has(&self, stream: &StreamName) -> bool {
+        session_of(stream).is_some()
+    }
+
+    fn senders(&self) -> Senders {
+        Senders::Any
+    }
+
+    fn streams<'a>(&'a self, _me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
+        // An agent may have too many sessions to name: the inbox lists them part by part.
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    fn readers<'a>(
+        &'a self,
+        events: &'a [&'a StoredEvent],
+        _waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
+    ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>> {
+        Box::pin(Sessions::readers(self, events))
+    }
+
+    fn news<'a>(
+        &'a self,
+        me: &'a AgentHandle,
+        stream: &'a StreamName,
+        after: Version,
+        max: usize,
+    ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
+        Box::pin(async move {
+            let mut found = StreamOfNews { read: after, ..StreamOfNews::default() };
+            let Some(id) = session_of(stream) else { return Ok(found) };
+            let session = Sessions::news(self, me, &id, after, max).await?;
+            found.news = session.news.into_iter().map(in_inbox).collect();
+            (found.read, found.answered, found.joined) = (session.read, session.answered, session.joined);
+            Ok(found)
+        })
+    }
+
+    fn describe<'a>(
+        &'a self,
+        me: &'a AgentHandle,
+        stream: &'a StreamName,
+        at: Version,
+    ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
+        Box::pin(async move {
+            let Some(session) = session_of(stream) else { return Ok(None) };
+            Ok(self.said(me, &session, at).await?.map(|said| Description {
+                subject: said.topic.unwrap_or_default(),
+                text: said.text,
+                reference: Reference {
+                    session_id: Some(session),
+                    sequence: Some(sequence(at)),
+                    ..Reference::default()
+                },
+            }))
+        })
+    }
+
+    fn is_open<'a>(
+        &'a self,
+        me: &'a AgentHandle,
+        stream: &'a StreamName,
+        _at: Version,
+        blockers: &'a [AgentHandle],
+    ) -> BoxFuture<'a, Result<bool, Fault>> {
+        Box::pin(async move {
+            match session_of(stream) {
+                Some(id) => self.is_open_to(me, &id, blockers).await,
+                None => Ok(false),
+            }
+        })
+    }
+}
+
+/// News of a session as the inbox lists them.
+fn in_inbox(news: crate::news::News) -> News {
+    let crate::news::News { kind, position, nth, version, at, from } = news;
+    let kind = match kind {
+        NewsKind::Message => Kind::SessionMessage,
+        NewsKind::Invitation => Kind::SessionInvited,
+        NewsKind::Offer => Kind::SessionOffered,
+    };
+    News { kind, position, nth, version, at, from: Some(from) }
+}

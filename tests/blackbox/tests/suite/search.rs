@@ -1,0 +1,228 @@
+//! `GET /search`, `/search/agents`, `/search/messages`: what whoever asks may see, and nothing of what is not for it
+//! (wire.md 2.2; ASP-12, ASP-18, ASP-70).
+
+use blackbox::{Agent, Caller, Server, assert_keys, room};
+use serde_json::{Value, json};
+
+async fn found(caller: &Caller, query: &str) -> Vec<String> {
+    let page = caller.get(&format!("/search/agents?{query}")).await.ok(200);
+    handles(&page)
+}
+
+fn handles(page: &Value) -> Vec<String> {
+    let agents = page["agents"].as_array().expect("agents");
+    agents.iter().map(|agent| agent["canonical_handle"].as_str().expect("a handle").to_owned()).collect()
+}
+
+async fn texts(agent: &Agent, query: &str) -> Vec<String> {
+    let page = agent.get(&format!("/search/messages?{query}")).await.ok(200);
+    contents(&page)
+}
+
+fn contents(page: &Value) -> Vec<String> {
+    let messages = page["messages"].as_array().expect("messages");
+    messages.iter().map(|message| message["content"].as_str().unwrap_or("parts").to_owned()).collect()
+}
+
+/// By handle, name or description, in the published members.
+#[tokio::test]
+async fn agents_are_found_by_what_they_say() {
+    let server = Server::start().await;
+    let asking = server.agent("@nick.asking").await;
+    let body = json!({"handle": "@acme.parser", "policy": "open", "display_name": "The Übersetzer", "description": "Reads Rust"});
+    server.agent_as(body).await;
+    for query in ["q=parser", "q=%C3%9CBER", "q=reads%20rust", "q=acme"] {
+        assert_eq!(found(&asking, query).await, ["@acme.parser"], "{query}");
+    }
+    let page = asking.get("/search/agents?q=parser").await.ok(200);
+    assert_keys(&page, &["agents", "next_cursor"], &[]);
+    assert!(page["next_cursor"].is_null(), "{page}");
+    let agent = json!({
+        "type": "agent", "id": "@acme.parser", "canonical_handle": "@acme.parser",
+        "display_name": "The Übersetzer", "image_url": null,
+    });
+    assert_eq!(page["agents"][0], agent);
+    let all = asking.get("/search?q=parser&limit=20").await.ok(200);
+    assert_eq!(all, json!({"agents": [agent], "people": [], "organizations": []}));
+}
+
+/// ASP-12, ASP-18: what trust, a block or a deletion keeps away is found no more than what never was.
+#[tokio::test]
+async fn asp_18_agents_out_of_reach_are_not_found() {
+    let server = Server::start().await;
+    let owner = server.owner("nick").await;
+    let foreign = server.owner("acme").await;
+    let stranger = server.agent("@acme.bot").await;
+    let nothing = stranger.get("/search/agents?q=gnome").await.fingerprint();
+    server.closed("@nick.gnome-closed", &["@friend.*"]).await;
+    let blocker = server.agent("@nick.gnome-blocker").await;
+    server.agent("@nick.gnome-gone").await;
+    let public = json!({"handle": "@nick.gnome-public", "policy": "open", "visibility": "public"});
+    let public = server.agent_as(public).await;
+    server.block(&blocker, "@acme.bot").await;
+    server.block(&public, "@acme.bot").await;
+    server.operator().delete("/_admin/agents/@nick.gnome-gone").await;
+    assert_eq!(stranger.get("/search/agents?q=gnome").await.fingerprint(), nothing);
+    let all = stranger.get("/search?q=gnome").await.ok(200);
+    assert_eq!(all["agents"], json!([]));
+    let bystander = server.agent("@acme.bystander").await;
+    assert_eq!(found(&bystander, "q=gnome").await, ["@nick.gnome-blocker", "@nick.gnome-public"]);
+    assert_eq!(found(&foreign, "q=gnome").await, ["@nick.gnome-public"]);
+    let every = ["@nick.gnome-blocker", "@nick.gnome-closed", "@nick.gnome-public"];
+    assert_eq!(found(&owner, "q=gnome").await, every);
+    assert_eq!(found(&server.operator(), "q=gnome").await, every);
+}
+
+/// Pages follow each other, and a cursor names nobody that was not shown.
+#[tokio::test]
+async fn found_agents_come_in_pages() {
+    let server = Server::start().await;
+    let asking = server.agent("@zoe.asking").await;
+    for n in 0..5 {
+        server.agent(&format!("@nick.gnome{n}")).await;
+        server.closed(&format!("@nick.secret{n}"), &[]).await;
+    }
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = asking.get(&format!("/search/agents?q=nick&limit=2{cursor}")).await.ok(200);
+        seen.extend(handles(&page));
+        assert!(!page.to_string().contains("secret"), "{page}");
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={}", next.replace('+', "%2B"));
+    }
+    assert_eq!(seen, ["@nick.gnome0", "@nick.gnome1", "@nick.gnome2", "@nick.gnome3", "@nick.gnome4"]);
+}
+
+#[tokio::test]
+async fn wrong_searches_are_refused() {
+    let server = Server::start().await;
+    let agent = server.agent("@nick.asking").await;
+    let long = "x".repeat(101);
+    for path in ["/search", "/search/agents", "/search/messages"] {
+        for (query, code) in [
+            (String::new(), "invalid_query"),
+            ("q=x".to_owned(), "invalid_query"),
+            (format!("q={long}"), "invalid_query"),
+            ("q=ab&q=cd".to_owned(), "invalid_query"),
+            ("q=ab&limit=0".to_owned(), "invalid_limit"),
+            ("q=ab&limit=101".to_owned(), "invalid_limit"),
+            ("q=ab&limit=x".to_owned(), "invalid_limit"),
+        ] {
+            agent.get(&format!("{path}?{query}")).await.refused(400, code);
+        }
+        agent.get(&format!("{path}?q=%C3%A4%C3%A4")).await.ok(200);
+        server.stranger().get(&format!("{path}?q=ab")).await.refused_as(401);
+    }
+    agent.get("/search/agents?q=ab&limit=51").await.refused(400, "invalid_limit");
+    agent.get("/search/agents?q=ab&cursor=x").await.refused(400, "invalid_cursor");
+    agent.get("/search/messages?q=ab&cursor=x").await.refused(400, "invalid_cursor");
+    agent.get("/search/messages?q=ab&session_id=x").await.refused(400, "invalid_query");
+    agent.get("/search/messages?q=ab&counterpart=nick").await.refused(400, "invalid_handle");
+    server.owner("nick").await.get("/search/messages?q=ab").await.refused_as(401);
+}
+
+/// The newest first, in the form of a message, filtered by session and counterpart.
+#[tokio::test]
+async fn messages_are_found_by_their_text() {
+    let server = Server::start().await;
+    let (alice, bob, carol) =
+        (server.agent("@alice.bot").await, server.agent("@bob.bot").await, server.agent("@carol.bot").await);
+    let first = room(&[&alice, &bob]).await;
+    let sequence = alice.say(&first, "Ship the parser").await;
+    bob.say(&first, "Something else").await;
+    let second = room(&[&alice, &carol]).await;
+    carol.say(&second, "the PARSER again").await;
+    alice
+        .say(&second, json!([{"type": "text", "text": "a parser in parts"}, {"type": "data", "data": {}}]))
+        .await;
+    assert_eq!(texts(&alice, "q=parser").await, ["parts", "the PARSER again", "Ship the parser"]);
+    assert_eq!(texts(&bob, "q=parser").await, ["Ship the parser"]);
+    assert_eq!(texts(&alice, &format!("q=parser&session_id={first}")).await, ["Ship the parser"]);
+    assert_eq!(texts(&alice, "q=parser&counterpart=@bob.bot").await, ["Ship the parser"]);
+    assert_eq!(texts(&alice, "q=parser&counterpart=@nobody.bot").await, [""; 0]);
+    let page = bob.get("/search/messages?q=parser").await.ok(200);
+    assert_keys(&page, &["messages", "next_cursor"], &[]);
+    assert!(page["next_cursor"].is_null(), "{page}");
+    let history = bob.history(&first).await;
+    let sent = history.iter().find(|event| event["sequence"] == json!(sequence)).expect("the message");
+    assert_eq!(page["messages"][0], sent["payload"]);
+}
+
+/// ASP-70, ASP-80: a session of others, one that is not, what came after one left and what came before one was invited.
+#[tokio::test]
+async fn asp_18_messages_of_others_are_not_found() {
+    let server = Server::start().await;
+    let (alice, bob, eve) =
+        (server.agent("@alice.bot").await, server.agent("@bob.bot").await, server.agent("@eve.bot").await);
+    let id = room(&[&alice, &bob]).await;
+    alice.say(&id, "gnomes before").await;
+    let foreign = eve.get(&format!("/search/messages?q=gnomes&session_id={id}")).await;
+    let absent = eve.get("/search/messages?q=gnomes&session_id=sess_01HW7AB12CDEFGHJKMNPQRSTVW").await;
+    assert_eq!(foreign.fingerprint(), absent.fingerprint());
+    assert_eq!(texts(&eve, "q=gnomes").await, [""; 0]);
+    alice.invite(&id, &["@eve.bot"]).await;
+    assert_eq!(texts(&eve, "q=gnomes").await, [""; 0], "invited is not joined");
+    bob.leave(&id).await;
+    alice.say(&id, "gnomes after").await;
+    assert_eq!(texts(&bob, "q=gnomes").await, ["gnomes before"]);
+    eve.join(&id).await;
+    assert_eq!(texts(&eve, "q=gnomes").await, ["gnomes after", "gnomes before"]);
+    server.agent("@carol.bot").await;
+    alice.invite(&id, &["@carol.bot"]).await;
+    assert_eq!(texts(&alice, "q=gnomes&counterpart=@carol.bot").await.len(), 2);
+    assert_eq!(texts(&bob, "q=gnomes&counterpart=@carol.bot").await, [""; 0], "she came when bob was gone");
+    alice.end(&id).await;
+    assert_eq!(texts(&eve, "q=gnomes").await, ["gnomes after", "gnomes before"], "an ended session is kept");
+}
+
+/// ASP-29: a message that came in its invitation is found by whoever was invited.
+#[tokio::test]
+async fn asp_29_a_message_in_an_invitation_is_found() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    alice
+        .open(json!({"invite": ["@bob.bot"], "initial_message": {"content": "gnomes once"}, "end_after_send": true}))
+        .await;
+    alice.open(json!({"invite": ["@bob.bot"], "initial_message": {"content": "gnomes hidden"}})).await;
+    assert_eq!(texts(&bob, "q=gnomes").await, ["gnomes once"]);
+}
+
+/// Pages bring everything once, over several sessions.
+#[tokio::test]
+async fn found_messages_come_in_pages() {
+    let server = Server::start().await;
+    let alice = server.agent("@alice.bot").await;
+    let mut expected = Vec::new();
+    for session in 0..3 {
+        let id = alice.create(&[]).await;
+        for n in 0..7 {
+            let text = format!("gnome {session} {n}");
+            alice.say(&id, text.as_str()).await;
+            alice.say(&id, "nothing").await;
+            expected.push(text);
+        }
+    }
+    expected.reverse();
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = alice.get(&format!("/search/messages?q=gnome&limit=4{cursor}")).await.ok(200);
+        let found = contents(&page);
+        assert!(found.len() <= 4, "{page}");
+        seen.extend(found);
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(seen, expected);
+}
+
+/// Each owner has so many searches at once, as for context.
+#[tokio::test]
+async fn searches_have_a_share_per_owner() {
+    let server = Server::builder().config("[quota]\nsearches_per_owner_max = 0\n").start().await;
+    let alice = server.agent("@alice.bot").await;
+    let refused = alice.get("/search/messages?q=gnomes").await;
+    refused.refused(429, "too_many_searches");
+    assert!(refused.text().contains("searches_per_owner_max"), "{refused}");
+    assert!(refused.header("retry-after").is_some(), "{refused}");
+    alice.get("/search/agents?q=gnomes").await.ok(200);
+}
