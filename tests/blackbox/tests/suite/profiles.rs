@@ -1,7 +1,7 @@
 //! What an agent says of itself, and who reads it: display name, description, card, visibility, in the members that the
 //! published command line parses (wire.md 2.2; ASP-3, ASP-12, ASP-18).
 
-use blackbox::{Agent, Caller, Server, assert_keys};
+use blackbox::{Agent, Caller, Server, assert_keys, eventually};
 use serde_json::{Value, json};
 
 /// What the published command line reads of every agent.
@@ -99,7 +99,11 @@ async fn an_agent_sees_itself_as_others_do() {
         assert!(me[name].is_null(), "{name} of {me}");
     }
     let socket = helper.connect().await;
-    assert_eq!(helper.get("/agents/me").await.ok(200)["is_online"], true);
+    eventually("the connected agent is online", async || {
+        let me = helper.get("/agents/me").await.ok(200);
+        (me["is_online"] == true).then_some(())
+    })
+    .await;
     socket.cut().await;
 }
 
