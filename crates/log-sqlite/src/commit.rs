@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use plenary_kernel::{Position, Version};
 use plenary_log::{
-    Batch, Decided, Digest, Fault, IndexOp, KeyClaim, KeyRecord, Lookup, Row, StoredEvent, StreamName,
+    Batch, Decided, Digest, Fault, IndexOp, KeyClaim, KeyRecord, Lookup, Row, StoredEvent, StreamName, Usage,
     Writes, plan,
 };
 use rusqlite::{Connection, Error, ErrorCode, Statement, params};
@@ -15,7 +15,7 @@ use crate::{
     error::{fault, is_full},
     records,
     streams::{STREAM_MAX, VERSION_MAX, slot, stream_id, version_indexed},
-    unindexed::Shared,
+    unindexed::{Shared, written_charges},
 };
 
 /// So many octets of index rows are gathered at most, and what one commit brings.
@@ -59,6 +59,16 @@ fn fatal(error: &Error) -> Failure {
 /// What was committed.
 pub(crate) type Committed = (Vec<Decided>, Arc<[StoredEvent]>);
 
+/// What a transaction wrote, for the writer to know once it is on disk.
+struct Written {
+    /// On which stream each event stands.
+    streams: Vec<i64>,
+    /// How far the numbers went.
+    place: Place,
+    /// What the accounts that were charged use now.
+    usage: Vec<(String, Usage)>,
+}
+
 /// The writing half of the store.
 pub(crate) struct Committer<'c> {
     connection: &'c Connection,
@@ -75,7 +85,7 @@ struct Statements<'c> {
     index_log: Statement<'c>,
     set_row: Statement<'c>,
     delete_row: Statement<'c>,
-    charge: Statement<'c>,
+    set_usage: Statement<'c>,
     stream_index: Statement<'c>,
     key_index: Statement<'c>,
     stream_name: Statement<'c>,
@@ -83,20 +93,20 @@ struct Statements<'c> {
     delete: Statement<'c>,
 }
 
-/// Adds to the use of an account.
-const CHARGE: &str = "INSERT INTO usage VALUES(?1, ?2, ?3) ON CONFLICT(account) \
-    DO UPDATE SET bytes = bytes + excluded.bytes, events = events + excluded.events";
+/// Sets the use of an account.
+const SET_USAGE: &str = "INSERT OR REPLACE INTO usage VALUES(?1, ?2, ?3)";
 
 impl<'c> Statements<'c> {
     fn of(connection: &'c Connection) -> Result<Self, Error> {
         Ok(Self {
             stream: connection.prepare("INSERT INTO streams VALUES(?1, ?2)")?,
-            event: connection.prepare("INSERT INTO events VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?,
+            event: connection
+                .prepare("INSERT INTO events VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?,
             key: connection.prepare("INSERT INTO keys VALUES(?1, ?2, ?3, ?4, ?5, ?6)")?,
             index_log: connection.prepare("INSERT INTO index_log VALUES(NULL, ?1, ?2, ?3, ?4)")?,
             set_row: connection.prepare("INSERT OR REPLACE INTO rows VALUES(?1, ?2, ?3, ?4)")?,
             delete_row: connection.prepare("DELETE FROM rows WHERE name = ?1")?,
-            charge: connection.prepare(CHARGE)?,
+            set_usage: connection.prepare(SET_USAGE)?,
             stream_index: connection.prepare("INSERT INTO stream_index VALUES(?1, ?2)")?,
             key_index: connection.prepare("INSERT INTO key_index VALUES(?1, ?2)")?,
             stream_name: connection.prepare("INSERT INTO stream_names VALUES(?1, ?2)")?,
@@ -128,9 +138,9 @@ impl<'c> Committer<'c> {
             return Ok((outcomes, Arc::new([])));
         }
         let written = self.write(&writes);
-        let (streams, place) = self.finish(written)?;
+        let written = self.finish(written)?;
         let events: Arc<[StoredEvent]> = std::mem::take(&mut writes.events).into();
-        self.learn(&writes, &events, &streams, place);
+        self.learn(&writes, &events, written);
         Ok((outcomes, events))
     }
 
@@ -179,9 +189,11 @@ impl<'c> Committer<'c> {
         Ok(Some(known))
     }
 
-    /// Writes everything, and says on which stream each event stands and how far the numbers went.
-    fn write(&mut self, writes: &Writes) -> Result<(Vec<i64>, Place), Error> {
+    /// Writes everything.
+    fn write(&mut self, writes: &Writes) -> Result<Written, Error> {
         let mut place = self.place;
+        let usage = self.charged(writes)?;
+        let mut charges = written_charges(&writes.charges);
         let mut new: HashMap<&StreamName, i64> = HashMap::new();
         let mut streams = Vec::with_capacity(writes.events.len());
         for event in &writes.events {
@@ -194,7 +206,7 @@ impl<'c> Committer<'c> {
                     id
                 }
             };
-            self.write_event(event, id)?;
+            self.write_event(event, id, charges.take())?;
             streams.push(id);
             place.head = event.position.0.cast_signed();
         }
@@ -221,14 +233,34 @@ impl<'c> Committer<'c> {
                 None => self.statements.delete_row.execute([name])?,
             };
         }
-        for (account, more) in &writes.charges {
-            let more = (more.bytes.cast_signed(), more.events.cast_signed());
-            self.statements.charge.execute(params![account, more.0, more.1])?;
+        // Without an event that could carry them, the file's rows change at once; what it had not counted stays uncounted.
+        for (account, more) in writes.charges.iter().filter(|_| writes.events.is_empty()) {
+            let used = records::usage_in_file(self.connection, account)?.plus(*more);
+            let (bytes, events) = (used.bytes.cast_signed(), used.events.cast_signed());
+            self.statements.set_usage.execute(params![account, bytes, events])?;
         }
-        Ok((streams, place))
+        Ok(Written { streams, place, usage })
     }
 
-    fn write_event(&mut self, event: &StoredEvent, stream: i64) -> Result<(), Error> {
+    /// What each account that is charged uses then.
+    fn charged(&self, writes: &Writes) -> Result<Vec<(String, Usage)>, Error> {
+        let unindexed = self.shared.unindexed.read();
+        let used = writes.charges.iter().map(|(account, more)| {
+            let used = match unindexed.usage(account) {
+                Some(used) => used,
+                None => records::usage_in_file(self.connection, account)?,
+            };
+            Ok((account.clone(), used.plus(*more)))
+        });
+        used.collect()
+    }
+
+    fn write_event(
+        &mut self,
+        event: &StoredEvent,
+        stream: i64,
+        charges: Option<String>,
+    ) -> Result<(), Error> {
         let statement = &mut self.statements.event;
         statement.raw_bind_parameter(1, event.position.0.cast_signed())?;
         statement.raw_bind_parameter(2, stream)?;
@@ -239,6 +271,7 @@ impl<'c> Committer<'c> {
         statement.raw_bind_parameter(7, &event.envelope[..])?;
         statement.raw_bind_parameter(8, &event.payload[..])?;
         statement.raw_bind_parameter(9, Digest::event(event).stored())?;
+        statement.raw_bind_parameter(10, charges)?;
         statement.raw_execute()?;
         Ok(())
     }
@@ -254,9 +287,10 @@ impl<'c> Committer<'c> {
     }
 
     /// Takes over what a commit brought. After this every read sees it.
-    fn learn(&mut self, writes: &Writes, events: &Arc<[StoredEvent]>, streams: &[i64], place: Place) {
+    fn learn(&mut self, writes: &Writes, events: &Arc<[StoredEvent]>, written: Written) {
+        let Written { streams, place, usage } = written;
         let mut unindexed = self.shared.unindexed.write();
-        for (event, id) in events.iter().zip(streams) {
+        for (event, id) in events.iter().zip(&streams) {
             let version = event.version.0.cast_signed();
             if *id > self.place.stream && version == 1 {
                 unindexed.name(event.stream.clone(), *id);
@@ -269,6 +303,9 @@ impl<'c> Committer<'c> {
         }
         for op in &writes.index {
             unindexed.row(op);
+        }
+        for (account, used) in usage {
+            unindexed.use_of(account, used);
         }
         let gone = unindexed.recent.push(events);
         drop(unindexed);
@@ -315,6 +352,10 @@ impl<'c> Committer<'c> {
                 }
                 None => self.statements.delete.execute(params![name, key])?,
             };
+        }
+        for (account, used) in unindexed.usages() {
+            let (bytes, events) = (used.bytes.cast_signed(), used.events.cast_signed());
+            self.statements.set_usage.execute(params![account, bytes, events])?;
         }
         drop(unindexed);
         self.connection.prepare_cached("DELETE FROM index_log")?.execute([])?;

@@ -65,7 +65,7 @@ impl Reads for Pool {
 
     fn read_usage<'a>(&'a self, account: &'a str) -> Read<'a, Usage> {
         let account = account.to_owned();
-        Box::pin(self.read(move |reader, _| records::usage(&reader.connection, &account)))
+        Box::pin(self.read(move |reader, shared| records::usage(&reader.connection, shared, &account)))
     }
 
     fn streams_between<'a>(

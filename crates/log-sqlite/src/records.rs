@@ -146,8 +146,14 @@ pub(crate) fn rows(
     Ok(rows)
 }
 
-/// What an account uses.
-pub(crate) fn usage(connection: &Connection, account: &str) -> Result<Usage, ReadError> {
+/// What an account uses. The end that is not indexed is looked at first: what leaves it is in the file by then.
+pub(crate) fn usage(connection: &Connection, shared: &Shared, account: &str) -> Result<Usage, ReadError> {
+    let here = shared.unindexed.read().usage(account);
+    here.map_or_else(|| Ok(usage_in_file(connection, account)?), Ok)
+}
+
+/// What the file says of the use of an account.
+pub(crate) fn usage_in_file(connection: &Connection, account: &str) -> Result<Usage, Error> {
     let mut statement = connection.prepare_cached("SELECT bytes, events FROM usage WHERE account = ?1")?;
     let mut found = statement.query([account])?;
     let Some(row) = found.next()? else { return Ok(Usage::default()) };

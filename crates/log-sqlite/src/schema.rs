@@ -18,7 +18,8 @@ use rusqlite::{
 use crate::{
     OpenError, Options, checks,
     commit::Place,
-    unindexed::{Salt, Shared},
+    records,
+    unindexed::{Salt, Shared, read_charges},
 };
 
 /// `PLNY`: the file belongs to this program.
@@ -85,9 +86,11 @@ ALTER TABLE idx ADD COLUMN sum INTEGER;
 ALTER TABLE rows ADD COLUMN sum INTEGER;
 ";
 
-/// What each account uses. Rows change in place, in the transaction of what they count.
+/// What each account uses, up to the position `events_indexed`: these rows follow in bulk too. What a commit adds stands
+/// in its first event, in the form of `unindexed::written_charges`.
 const FOURTH: &str = "
 CREATE TABLE usage(account TEXT PRIMARY KEY, bytes INTEGER NOT NULL, events INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+ALTER TABLE events ADD COLUMN charges TEXT;
 ";
 
 /// The one connection that writes, on a file that is ours and of the newest format.
@@ -234,11 +237,18 @@ pub(crate) fn load(connection: &mut Connection) -> Result<(Shared, Place), OpenE
     let salt = Salt::of(&salt).ok_or_else(|| OpenError::Corrupt("the salt has another length".to_owned()))?;
     let shared = Shared::new(place.head, salt);
     let mut unindexed = shared.unindexed.write();
-    let mut rows = connection
-        .prepare("SELECT stream, version, position FROM events WHERE position > ?1 ORDER BY position")?;
+    let mut rows = connection.prepare(
+        "SELECT stream, version, position, charges FROM events WHERE position > ?1 ORDER BY position",
+    )?;
     let mut rows = rows.query([events])?;
     while let Some(row) = rows.next()? {
         unindexed.event(row.get(0)?, row.get(1)?, row.get(2)?);
+        let charges: Option<String> = row.get(3)?;
+        for (account, more) in charges.iter().flat_map(|charges| read_charges(charges)) {
+            let here = unindexed.usage(account);
+            let used = here.map_or_else(|| records::usage_in_file(connection, account), Ok)?;
+            unindexed.use_of(account.to_owned(), used.plus(more));
+        }
     }
     let mut rows =
         connection.prepare("SELECT scope, key, claim FROM keys WHERE claim > ?1 ORDER BY claim")?;

@@ -9,7 +9,7 @@ use std::{
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use plenary_kernel::Version;
-use plenary_log::{IndexOp, StoredEvent, StreamName};
+use plenary_log::{IndexOp, StoredEvent, StreamName, Usage};
 
 use crate::{gathered::Gathered, recent::Recent};
 
@@ -89,6 +89,8 @@ struct Run {
 pub(crate) struct Unindexed {
     streams: HashMap<i64, Run>,
     keys: HashMap<i64, Vec<i64>>,
+    /// What accounts use in all whose rows in the file are behind.
+    usage: HashMap<String, Usage>,
     /// The streams whose names the file does not index.
     names: HashMap<StreamName, i64>,
     pub(crate) gathered: Gathered,
@@ -117,6 +119,21 @@ impl Unindexed {
     pub(crate) fn row(&mut self, op: &IndexOp) {
         self.gathered.add(op);
         self.count += 1;
+    }
+
+    /// What an account uses now.
+    pub(crate) fn use_of(&mut self, account: String, usage: Usage) {
+        self.count += usize::from(self.usage.insert(account, usage).is_none());
+    }
+
+    /// What an account uses, if its row in the file is behind.
+    pub(crate) fn usage(&self, account: &str) -> Option<Usage> {
+        self.usage.get(account).copied()
+    }
+
+    /// All accounts whose rows are behind.
+    pub(crate) fn usages(&self) -> impl Iterator<Item = (&String, &Usage)> {
+        self.usage.iter()
     }
 
     /// The number of a stream whose name is here.
@@ -197,9 +214,37 @@ impl Unindexed {
     }
 }
 
+/// What a commit adds to the use of accounts, as its first event stores it: a line for each, `<bytes> <events> <account>`.
+pub(crate) fn written_charges(charges: &HashMap<String, Usage>) -> Option<String> {
+    let lines = charges.iter().map(|(account, more)| format!("{} {} {account}\n", more.bytes, more.events));
+    (!charges.is_empty()).then(|| lines.collect())
+}
+
+/// The same read again; a damaged line counts nothing.
+pub(crate) fn read_charges(text: &str) -> impl Iterator<Item = (&str, Usage)> {
+    text.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ' ');
+        let (bytes, events) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        Some((parts.next()?, Usage { bytes, events }))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn charges_are_read_as_they_were_written() {
+        let usage = |bytes, events| Usage { bytes, events };
+        let charges =
+            HashMap::from([("a b".to_owned(), usage(1, 2)), ("nick".to_owned(), usage(u64::MAX, 0))]);
+        let text = written_charges(&charges).expect("there are some");
+        let read: HashMap<String, Usage> =
+            read_charges(&text).map(|(account, more)| (account.to_owned(), more)).collect();
+        assert_eq!(read, charges);
+        assert_eq!(written_charges(&HashMap::new()), None);
+        assert_eq!(read_charges("1 nick\n-1 1 nick\n3 4 nick").collect::<Vec<_>>(), [("nick", usage(3, 4))]);
+    }
 
     const GOLDEN: i64 = 1_166_663_300_281_824_128;
 

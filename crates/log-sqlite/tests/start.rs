@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use directory::{Directory, says, stream};
 use plenary_kernel::{Position, Version};
-use plenary_log::{Fault, Log, Order, Outcome, StreamName};
+use plenary_log::{Batch, Charge, Fault, Log, Order, Outcome, StreamName, Usage};
 use plenary_log_sqlite::{DATABASE_FILE, LOCK_FILE, OpenError, Options};
 
 async fn made(directory: &Directory) {
@@ -124,6 +124,42 @@ async fn what_was_gathered_before_a_crash_is_put_in_place_in_order() {
     let store = directory.open(Options::default()).expect("the store opens");
     assert_eq!(index(&store.log).await, kept);
     store.close().await;
+}
+
+/// What the files of an open store say, as a crash leaves them.
+async fn used_after_a_crash(directory: &Directory, account: &str) -> Usage {
+    let copy = Directory::new();
+    std::fs::create_dir_all(copy.path()).expect("a directory is made");
+    for file in [DATABASE_FILE.to_owned(), format!("{DATABASE_FILE}-wal")] {
+        std::fs::copy(directory.file(&file), copy.file(&file)).expect("the file is copied");
+    }
+    let store = copy.open(Options::default()).expect("the store opens");
+    let used = store.log.read_usage(account).await.expect("the store works");
+    store.close().await;
+    used
+}
+
+/// Whether the file's own counters are behind, as they are until a bulk is due, or not.
+#[tokio::test]
+async fn what_accounts_use_is_counted_once_over_every_start() {
+    let directory = Directory::new();
+    let charge = |account: &str| Charge { account: account.to_owned(), usage: Usage { bytes: 7, events: 1 } };
+    for round in 1..=4 {
+        let options =
+            if round == 3 { Options { index_every: 1, ..Options::default() } } else { Options::default() };
+        let store = directory.open(options).expect("the store opens");
+        for batch in [says(&stream("a"), "x"), says(&stream("b"), "x"), Batch::default()] {
+            let batch = Batch { charges: vec![charge("nick"), charge("a n")], ..batch };
+            let outcome = store.log.append(batch).await.expect("the store works");
+            assert!(matches!(outcome, Outcome::Appended(_)));
+        }
+        for account in ["nick", "a n"] {
+            let used = store.log.read_usage(account).await.expect("the store works");
+            assert_eq!(used, Usage { bytes: 21 * round, events: 3 * round }, "{account} in round {round}");
+            assert_eq!(used_after_a_crash(&directory, account).await, used, "{account} in round {round}");
+        }
+        store.close().await;
+    }
 }
 
 #[tokio::test]
