@@ -85,6 +85,7 @@ struct Statements<'c> {
     index_log: Statement<'c>,
     set_row: Statement<'c>,
     delete_row: Statement<'c>,
+    charge: Statement<'c>,
     set_usage: Statement<'c>,
     stream_index: Statement<'c>,
     key_index: Statement<'c>,
@@ -95,6 +96,9 @@ struct Statements<'c> {
 
 /// Sets the use of an account.
 const SET_USAGE: &str = "INSERT OR REPLACE INTO usage VALUES(?1, ?2, ?3)";
+/// Changes the use of an account; nobody uses less than nothing.
+pub(crate) const CHARGE: &str = "INSERT INTO usage VALUES(?1, ?2, ?3) ON CONFLICT(account) \
+    DO UPDATE SET bytes = max(0, bytes + excluded.bytes), events = max(0, events + excluded.events)";
 
 impl<'c> Statements<'c> {
     fn of(connection: &'c Connection) -> Result<Self, Error> {
@@ -106,6 +110,7 @@ impl<'c> Statements<'c> {
             index_log: connection.prepare("INSERT INTO index_log VALUES(NULL, ?1, ?2, ?3, ?4)")?,
             set_row: connection.prepare("INSERT OR REPLACE INTO rows VALUES(?1, ?2, ?3, ?4)")?,
             delete_row: connection.prepare("DELETE FROM rows WHERE name = ?1")?,
+            charge: connection.prepare(CHARGE)?,
             set_usage: connection.prepare(SET_USAGE)?,
             stream_index: connection.prepare("INSERT INTO stream_index VALUES(?1, ?2)")?,
             key_index: connection.prepare("INSERT INTO key_index VALUES(?1, ?2)")?,
@@ -233,11 +238,9 @@ impl<'c> Committer<'c> {
                 None => self.statements.delete_row.execute([name])?,
             };
         }
-        // Without an event that could carry them, the file's rows change at once; what it had not counted stays uncounted.
-        for (account, more) in writes.charges.iter().filter(|_| writes.events.is_empty()) {
-            let used = records::usage_in_file(self.connection, account)?.plus(*more);
-            let (bytes, events) = (used.bytes.cast_signed(), used.events.cast_signed());
-            self.statements.set_usage.execute(params![account, bytes, events])?;
+        // Without an event that could carry them, the file's rows change at once; what they lack they still lack.
+        for (account, change) in writes.charges.iter().filter(|_| writes.events.is_empty()) {
+            self.statements.charge.execute(params![account, change.bytes, change.events])?;
         }
         Ok(Written { streams, place, usage })
     }
@@ -245,12 +248,12 @@ impl<'c> Committer<'c> {
     /// What each account that is charged uses then.
     fn charged(&self, writes: &Writes) -> Result<Vec<(String, Usage)>, Error> {
         let unindexed = self.shared.unindexed.read();
-        let used = writes.charges.iter().map(|(account, more)| {
+        let used = writes.charges.iter().map(|(account, change)| {
             let used = match unindexed.usage(account) {
                 Some(used) => used,
                 None => records::usage_in_file(self.connection, account)?,
             };
-            Ok((account.clone(), used.plus(*more)))
+            Ok((account.clone(), change.applied(used)))
         });
         used.collect()
     }

@@ -154,7 +154,8 @@ pub(crate) fn usage(connection: &Connection, shared: &Shared, account: &str) -> 
 
 /// What the file says of the use of an account.
 pub(crate) fn usage_in_file(connection: &Connection, account: &str) -> Result<Usage, Error> {
-    let mut statement = connection.prepare_cached("SELECT bytes, events FROM usage WHERE account = ?1")?;
+    let mut statement =
+        connection.prepare_cached("SELECT max(0, bytes), max(0, events) FROM usage WHERE account = ?1")?;
     let mut found = statement.query([account])?;
     let Some(row) = found.next()? else { return Ok(Usage::default()) };
     let count = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);

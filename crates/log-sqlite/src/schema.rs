@@ -86,8 +86,8 @@ ALTER TABLE idx ADD COLUMN sum INTEGER;
 ALTER TABLE rows ADD COLUMN sum INTEGER;
 ";
 
-/// What each account uses, up to the position `events_indexed`: these rows follow in bulk too. What a commit adds stands
-/// in its first event, in the form of `unindexed::written_charges`.
+/// What each account uses, up to the position `events_indexed`: these rows follow in bulk too. How a commit changes
+/// them stands in its first event, in the form of `unindexed::written_charges`.
 const FOURTH: &str = "
 CREATE TABLE usage(account TEXT PRIMARY KEY, bytes INTEGER NOT NULL, events INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 ALTER TABLE events ADD COLUMN charges TEXT;
@@ -244,10 +244,10 @@ pub(crate) fn load(connection: &mut Connection) -> Result<(Shared, Place), OpenE
     while let Some(row) = rows.next()? {
         unindexed.event(row.get(0)?, row.get(1)?, row.get(2)?);
         let charges: Option<String> = row.get(3)?;
-        for (account, more) in charges.iter().flat_map(|charges| read_charges(charges)) {
+        for (account, change) in charges.iter().flat_map(|charges| read_charges(charges)) {
             let here = unindexed.usage(account);
             let used = here.map_or_else(|| records::usage_in_file(connection, account), Ok)?;
-            unindexed.use_of(account.to_owned(), used.plus(more));
+            unindexed.use_of(account.to_owned(), change.applied(used));
         }
     }
     let mut rows =

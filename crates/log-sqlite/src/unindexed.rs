@@ -9,7 +9,7 @@ use std::{
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use plenary_kernel::Version;
-use plenary_log::{IndexOp, StoredEvent, StreamName, Usage};
+use plenary_log::{Change, IndexOp, StoredEvent, StreamName, Usage};
 
 use crate::{gathered::Gathered, recent::Recent};
 
@@ -214,18 +214,19 @@ impl Unindexed {
     }
 }
 
-/// What a commit adds to the use of accounts, as its first event stores it: a line for each, `<bytes> <events> <account>`.
-pub(crate) fn written_charges(charges: &HashMap<String, Usage>) -> Option<String> {
-    let lines = charges.iter().map(|(account, more)| format!("{} {} {account}\n", more.bytes, more.events));
+/// How a commit changes the use of accounts, as its first event stores it: a line for each, `<bytes> <events> <account>`.
+pub(crate) fn written_charges(charges: &HashMap<String, Change>) -> Option<String> {
+    let lines =
+        charges.iter().map(|(account, change)| format!("{} {} {account}\n", change.bytes, change.events));
     (!charges.is_empty()).then(|| lines.collect())
 }
 
 /// The same read again; a damaged line counts nothing.
-pub(crate) fn read_charges(text: &str) -> impl Iterator<Item = (&str, Usage)> {
+pub(crate) fn read_charges(text: &str) -> impl Iterator<Item = (&str, Change)> {
     text.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ' ');
         let (bytes, events) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-        Some((parts.next()?, Usage { bytes, events }))
+        Some((parts.next()?, Change { bytes, events }))
     })
 }
 
@@ -235,15 +236,15 @@ mod tests {
 
     #[test]
     fn charges_are_read_as_they_were_written() {
-        let usage = |bytes, events| Usage { bytes, events };
+        let change = |bytes, events| Change { bytes, events };
         let charges =
-            HashMap::from([("a b".to_owned(), usage(1, 2)), ("nick".to_owned(), usage(u64::MAX, 0))]);
+            HashMap::from([("a b".to_owned(), change(-1, 2)), ("nick".to_owned(), change(i64::MAX, 0))]);
         let text = written_charges(&charges).expect("there are some");
-        let read: HashMap<String, Usage> =
-            read_charges(&text).map(|(account, more)| (account.to_owned(), more)).collect();
+        let read: HashMap<String, Change> =
+            read_charges(&text).map(|(account, change)| (account.to_owned(), change)).collect();
         assert_eq!(read, charges);
         assert_eq!(written_charges(&HashMap::new()), None);
-        assert_eq!(read_charges("1 nick\n-1 1 nick\n3 4 nick").collect::<Vec<_>>(), [("nick", usage(3, 4))]);
+        assert_eq!(read_charges("1 nick\nx 1 nick\n3 4 nick").collect::<Vec<_>>(), [("nick", change(3, 4))]);
     }
 
     const GOLDEN: i64 = 1_166_663_300_281_824_128;

@@ -143,7 +143,11 @@ async fn used_after_a_crash(directory: &Directory, account: &str) -> Usage {
 #[tokio::test]
 async fn what_accounts_use_is_counted_once_over_every_start() {
     let directory = Directory::new();
-    let charge = |account: &str| Charge { account: account.to_owned(), usage: Usage { bytes: 7, events: 1 } };
+    let charge = |account: &str| Charge {
+        account: account.to_owned(),
+        usage: Usage { bytes: 9, events: 1 },
+        freed: Usage { bytes: 2, events: 0 },
+    };
     for round in 1..=4 {
         let options =
             if round == 3 { Options { index_every: 1, ..Options::default() } } else { Options::default() };
