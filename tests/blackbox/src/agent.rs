@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{Address, Connection, Frame, PATIENCE, Pongs, Response, Server, Socket, Stream, render};
+use crate::{Address, Connection, PATIENCE, Pongs, Response, Server, Socket, Stream, render};
 
 /// Someone with a token, or without one.
 #[derive(Debug, Clone)]
@@ -272,8 +272,7 @@ impl Agent {
     /// Connects, waits until the server serves the connection, and drops it without a handshake.
     pub async fn come_and_go(&self) {
         let mut socket = self.connect().await;
-        socket.text(r#"{"type":"ping"}"#).await;
-        while socket.frame().await != Frame::AppPong {}
+        socket.served().await;
         socket.cut().await;
     }
 

@@ -27,6 +27,7 @@ mod scene;
 mod server;
 mod socket;
 mod stream;
+mod tally;
 mod temp;
 mod upload;
 pub mod wsframe;
@@ -54,6 +55,7 @@ pub use scene::{enter, pair, room};
 pub use server::{Builder, Server};
 pub use socket::{Frame, Pongs, Socket};
 pub use stream::{Delivery, Heard, Stream};
+pub use tally::Tally;
 pub use temp::TempDir;
 pub use upload::{BOUNDARY, MULTIPART, multipart};
 pub use wsframe::{FrameReader, encode};
@@ -88,6 +90,15 @@ where
         }
         assert!(tokio::time::Instant::now() < deadline, "never came true within {patience:?}: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// What `work` gives; panics with `what` when it takes longer than [`PATIENCE`]. For what ends by itself: the machine's
+/// speed is no part of a test.
+pub async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, work).await {
+        Ok(value) => value,
+        Err(_) => panic!("not over within {PATIENCE:?}: {what}"),
     }
 }
 

@@ -170,6 +170,18 @@ impl Socket {
         self.round_trip().await;
     }
 
+    /// Waits until the server serves the connection. Events that come first are passed over.
+    pub async fn served(&mut self) {
+        self.text(r#"{"type":"ping"}"#).await;
+        loop {
+            match self.frame().await {
+                Frame::AppPong => return,
+                end @ (Frame::Close(_) | Frame::Gone(_)) => panic!("the socket ended: {end:?}"),
+                Frame::Event(_) | Frame::Ping | Frame::Pong(_) | Frame::Other(_) => {}
+            }
+        }
+    }
+
     /// An application ping and its answer: the server has read all that was sent before.
     pub async fn round_trip(&mut self) {
         self.text(r#"{"type":"ping"}"#).await;

@@ -57,7 +57,7 @@ async fn made_up_requests_find_no_5xx_and_no_answer_that_is_not_described() {
     let seconds = asked_for("PLENARY_TEST_FUZZ_SECONDS", SECONDS).div_ceil(3).max(1);
     let seed = asked_for("PLENARY_TEST_SEED", SEED);
     for who in ["agent", "owner", "operator"] {
-        let server = Server::start().await;
+        let mut server = Server::start().await;
         let world = World::of(&server).await;
         let home = TempDir::new();
         std::fs::write(home.path().join("fuzz_hooks.py"), HOOKS).expect("a file can be written");
@@ -72,6 +72,7 @@ async fn made_up_requests_find_no_5xx_and_no_answer_that_is_not_described() {
         let shown = &out[start..];
         assert!(done, "as the {who}; again with PLENARY_TEST_SEED={seed}:\n{shown}");
         assert!(out.contains("Stateful"), "every phase was run, as the {who}:\n{shown}");
+        server.stop().await;
         assert!(!server.logged().contains("panicked"), "as the {who}; PLENARY_TEST_SEED={seed}");
     }
 }

@@ -253,6 +253,7 @@ async fn a_url_takes_no_token_to_another_server() {
         metrics.lines().filter(counts).map(str::to_owned).collect::<Vec<_>>()
     };
     let before = asked().await;
+    assert!(!before.is_empty(), "the server counts what it is asked");
     let unsaid = alone.run(&["channel", "read", &url]).await;
     assert!(unsaid.code == 2 && unsaid.err.contains(&format!("--url {}", other.url())), "{unsaid:?}");
     assert_eq!(asked().await, before, "the server in the URL was not asked, so it has seen no token");

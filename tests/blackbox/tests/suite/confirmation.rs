@@ -1,7 +1,7 @@
 //! Delivery is confirmed by the client's stack: the cursor moves when the pong arrives, not when bytes were written
 //! (ASP-43, ASP-45, ASP-48; D.4, D.9; scenarios 16 and 17).
 
-use blackbox::{Agent, Frame, Server, Socket, content_of, kinds, pair, sequences};
+use blackbox::{Agent, Frame, PATIENCE, Server, Socket, content_of, kinds, pair, sequences};
 use serde_json::json;
 
 /// Sends `count` messages named by `prefix`, and gives their texts.
@@ -42,22 +42,23 @@ async fn without_a_pong_everything_comes_again() {
     );
 }
 
-/// D.9: the server pings within a second after the last event that is not confirmed.
+/// D.9: the server pings within a second after the last event that is not confirmed, and does not wait for the ping that
+/// looks after idle connections: that one would come too late for so many rounds.
 #[tokio::test]
 async fn a_ping_follows_the_last_event() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let mut socket = bob.connect().await;
     socket.until_kind("session.joined").await;
-    for round in 0..3 {
-        let text = format!("round {round}");
-        alice.say(&id, text.clone()).await;
-        socket.until_text(&text).await;
-        let at = tokio::time::Instant::now();
-        while socket.frame().await != Frame::Ping {}
-        let waited = at.elapsed();
-        assert!(waited.as_millis() < 2_000, "a second, and another for a busy machine: {waited:?}");
-    }
+    let rounds = async {
+        for round in 0..10 {
+            let text = format!("round {round}");
+            alice.say(&id, text.clone()).await;
+            socket.until_text(&text).await;
+            while socket.frame().await != Frame::Ping {}
+        }
+    };
+    tokio::time::timeout(3 * PATIENCE, rounds).await.expect("a ping follows each event");
 }
 
 /// D.4: what was confirmed does not come again; what came after does.

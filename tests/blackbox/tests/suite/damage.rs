@@ -67,7 +67,7 @@ async fn assert_apart(server: &Server, (alice, bob, id, sound): (&Agent, &Agent,
     live.until_text("live").await;
     let history = bob.history(sound).await;
     assert!(history.iter().any(|event| event["payload"]["content"] == "elsewhere"), "{history:?}");
-    assert!(server.logged().contains("is damaged"), "the log names the place");
+    server.logs("is damaged").await;
 }
 
 #[tokio::test]
@@ -86,8 +86,7 @@ async fn a_flipped_bit_is_not_served_and_others_are() {
     assert_apart(&server, (&alice, &bob, &id, &sound)).await;
     let (code, report) = fsck(&["--data", &data]).await;
     assert_eq!((code, &report["ok"]), (1, &json!(false)), "{report}");
-    let named = format!("position {} ", place(&report));
-    assert!(server.logged().contains(&named), "the log has {named:?} too");
+    server.logs(&format!("position {} ", place(&report))).await;
 }
 
 #[tokio::test]

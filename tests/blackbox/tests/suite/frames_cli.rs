@@ -237,11 +237,12 @@ async fn fo_18_a_command_runs_under_a_claim_that_is_prolonged_and_given_up() {
     let resource = laptop.dir().join("a.rs").display().to_string();
     let mut heard = listening(&desktop, &[]).await;
     let script = "echo $PLENARY_LEASE; cat >/dev/null; exit 7";
-    let args = ["frame", "lock", "a.rs", "--intent", "renaming", "--for", "1200ms", "--", "sh", "-c", script];
+    // Longer than it takes a busy machine to start the command that looks.
+    let args = ["frame", "lock", "a.rs", "--intent", "renaming", "--for", "12s", "--", "sh", "-c", script];
     let mut locked = laptop.start(&args);
     let lease = locked.line_with("-4").await;
     let claimed = heard.line_with("lock request").await;
-    assert!(claimed.contains(&format!("{resource} for 1 s: renaming")), "{claimed}");
+    assert!(claimed.contains(&format!("{resource} for 12 s: renaming")), "{claimed}");
     for _ in 0..2 {
         assert!(heard.line_with("lease extend").await.contains(&lease));
     }

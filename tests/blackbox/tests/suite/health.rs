@@ -1,6 +1,6 @@
 //! The server as a service: health, readiness, metrics, its own description, and its limits at start (D.1, D.2).
 
-use blackbox::{Asked, Database, Server, assert_keys, pair};
+use blackbox::{Asked, Database, Server, assert_keys, eventually, pair};
 use serde_json::json;
 use tokio_postgres::NoTls;
 
@@ -18,8 +18,15 @@ async fn health_answers_on_both_names() {
         assert!(health["network"].is_string() && health["version"].is_string(), "{health}");
         assert!(health["uptime_ms"].as_i64().is_some_and(|uptime| uptime >= 0), "{health}");
     }
-    let ready = server.stranger().get("/readyz").await;
-    assert_eq!(ready.status, 200, "{ready}");
+    ready(&server).await;
+}
+
+/// Waits until the server is ready: a store that answers late is silent for that time.
+async fn ready(server: &Server) {
+    eventually("the server is ready", || async {
+        (server.stranger().get("/readyz").await.status == 200).then_some(())
+    })
+    .await;
 }
 
 /// Who can read and can't write is not ready, says so while the store is silent, and is ready by itself once it writes.
@@ -41,9 +48,7 @@ async fn a_server_that_cannot_write_is_not_ready() {
     let status = silent.json()["status"].clone();
     assert!(status == "store_silent" || status == "store_overloaded", "{silent}");
     holder.batch_execute("ROLLBACK").await.expect("the head is let go");
-    while server.stranger().get("/readyz").await.status != 200 {
-        tokio::task::yield_now().await;
-    }
+    ready(&server).await;
     drop((server, holder));
     database.remove().await;
 }
@@ -68,16 +73,18 @@ async fn a_full_store_refuses_writes_and_recovers() {
     let body = json!({"content": "lost", "idempotency_key": "k"});
     let refused = nick.post(&format!("/sessions/{id}/messages"), body.clone()).await;
     assert_eq!(refused.status, 507, "{refused}");
-    let ready = server.stranger().get("/readyz").await;
-    assert_eq!((ready.status, &ready.json()["status"]), (503, &json!("store_full")), "{ready}");
+    eventually("the server says that its store is full", || async {
+        let answer = server.stranger().get("/readyz").await;
+        assert_eq!(answer.status, 503, "{answer}");
+        (answer.json()["status"] == "store_full").then_some(())
+    })
+    .await;
     let events = nick.get(&format!("/sessions/{id}/events")).await.ok(200);
     assert!(events.to_string().contains("before"), "what is there is read: {events}");
     let room = "DROP TRIGGER full_events ON plenary.events; DROP TRIGGER full_rows ON plenary.rows";
     disk.batch_execute(room).await.expect("there is room again");
     nick.post(&format!("/sessions/{id}/messages"), body).await.ok(201);
-    while server.stranger().get("/readyz").await.status != 200 {
-        tokio::task::yield_now().await;
-    }
+    ready(&server).await;
     drop((server, disk));
     database.remove().await;
 }

@@ -124,7 +124,8 @@ async fn asp_53_extra_connections_make_no_events() {
     let (alice, bob, id) = pair(&server).await;
     let mut to_alice = alice.connect().await;
     to_alice.until_kind("session.joined").await;
-    let stays = bob.connect().await;
+    let mut stays = bob.connect().await;
+    stays.served().await;
     for _ in 0..5 {
         let one = bob.connect().await;
         let two = bob.connect().await;
@@ -189,7 +190,7 @@ async fn a_restart_makes_no_events() {
     for round in 0..2 {
         let mut sockets = [bob.connect().await, carol.connect().await];
         for socket in &mut sockets {
-            socket.until_kind("session.joined").await;
+            socket.served().await;
         }
         if round == 0 {
             server.stop().await
@@ -219,7 +220,7 @@ async fn a_restart_makes_no_events() {
 /// D.9: a restart in the grace starts the grace again, and then it runs out.
 #[tokio::test]
 async fn a_restart_starts_the_grace_again() {
-    let mut server = Server::builder().grace("1500ms").start().await;
+    let mut server = Server::builder().grace("10s").start().await;
     let (alice, bob, id) = pair(&server).await;
     let mut to_alice = alice.connect().await;
     bob.come_and_go().await;
@@ -231,7 +232,7 @@ async fn a_restart_starts_the_grace_again() {
     let left = to_alice.until_kind("session.left").await.pop().expect("the leave");
     assert_eq!(left["payload"], json!({"agent": "@bob.bot", "reason": "grace_expired"}));
     let at = left["created_at"].as_i64().expect("a time");
-    assert!(at >= down + 1_490, "the grace was given anew: {} ms after the restart", at - down);
+    assert!(at >= down + 9_990, "the grace was given anew: {} ms after the restart", at - down);
     assert_eq!(alice.status_of(&id, "@bob.bot").await, "left");
 }
 
@@ -256,7 +257,6 @@ async fn returns_around_the_deadline_have_one_outcome() {
     let server = Server::builder().grace("60ms").start().await;
     let (alice, bob, _) = pair(&server).await;
     let mut to_alice = alice.connect().await;
-    let (mut healed, mut lost) = (0, 0);
     for round in 0..blackbox::rounds(40, 10) {
         let id = room(&[&alice, &bob]).await;
         bob.come_and_go().await;
@@ -271,11 +271,9 @@ async fn returns_around_the_deadline_have_one_outcome() {
             })
             .await;
         if outcome.last().is_some_and(|event| event["type"] == "session.reconnected") {
-            healed += 1;
             assert_eq!(bob.status_of(&id, "@bob.bot").await, "joined");
             bob.say(&id, "back").await;
         } else {
-            lost += 1;
             assert_eq!(bob.status_of(&id, "@bob.bot").await, "left");
         }
         alice.end(&id).await;
@@ -284,5 +282,4 @@ async fn returns_around_the_deadline_have_one_outcome() {
         assert_eq!(outcomes, 1, "{:?}", kinds(&log));
         to_bob.close().await;
     }
-    assert!(healed + lost > 0);
 }

@@ -26,6 +26,7 @@ async fn headers_resource_and_endpoint_are_the_operators() {
     assert_eq!(export.headers["content-type"], "application/x-protobuf");
     assert_eq!(export.headers["authorization"], "Bearer secret-7");
     assert_eq!(export.headers["x-scope"], "a");
+    server.stop().await;
     assert!(!server.printed().contains("secret-7"), "a header is a secret");
 }
 

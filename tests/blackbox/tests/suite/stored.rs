@@ -32,6 +32,29 @@ async fn usage(who: &Caller) -> (u64, u64) {
     (number("stored_bytes"), number("stored_events"))
 }
 
+/// A run of the parrot from its beginning to its end, which is stored and counted too.
+async fn parroted(who: &Agent) {
+    let run = who.post("/agent/parrot/run", json!({"input": "hi"})).await;
+    assert_eq!(run.status, 202, "{run}");
+    let run = run.header("x-run-id").expect("a run").to_owned();
+    eventually("the run ends", async || {
+        let run = who.get(&format!("/agent/parrot/runs/{run}")).await.json();
+        (run["status"] == "completed").then_some(())
+    })
+    .await;
+}
+
+/// Sends until it is refused, which it is before so many events are stored.
+async fn sent_until_refused(who: &Agent, session: &str, max: u64) -> Response {
+    for _ in 0..=max {
+        let answer = send(who, session, "more").await;
+        if answer.status >= 300 {
+            return answer;
+        }
+    }
+    panic!("{} messages were taken, and no more than {max} events may be stored", max + 1);
+}
+
 async fn send(who: &Agent, session: &str, text: &str) -> Response {
     who.post(&format!("/sessions/{session}/messages"), json!({"content": text})).await
 }
@@ -79,15 +102,8 @@ async fn past_its_events_an_owner_is_refused_in_every_room_and_others_are_not() 
     let second = server.agent("@alice.second").await;
     let (open, held) = (channel(&alice).await, channel(&second).await);
     deposit(&alice, "one", "x").await.ok(201);
-    let run = alice.post("/agent/parrot/run", json!({"input": "hi"})).await;
-    assert_eq!(run.status, 202, "{run}");
-    let refused = loop {
-        let answer = send(&alice, &session, "more").await;
-        if answer.status != 200 && answer.status != 201 && answer.status != 202 {
-            break answer;
-        }
-    };
-    over(&refused, "stored_events_max", MAX);
+    parroted(&alice).await;
+    over(&sent_until_refused(&alice, &session, MAX).await, "stored_events_max", MAX);
     // Both of its agents, in all rooms.
     over(&post(&alice, &open, "more").await, "stored_events_max", MAX);
     over(&alice.post("/agent-channel", json!({"title": "t"})).await, "stored_events_max", MAX);
@@ -178,7 +194,7 @@ async fn a_repeated_request_is_answered_past_the_bound() {
     let body = json!({"content": "once", "idempotency_key": "k"});
     let path = format!("/sessions/{session}/messages");
     let first = alice.post(&path, body.clone()).await;
-    while send(&alice, &session, "more").await.status < 300 {}
+    sent_until_refused(&alice, &session, 3).await;
     let again = alice.post(&path, body).await;
     assert_eq!((again.status, &again.body, again.replayed()), (first.status, &first.body, true));
     over(&send(&alice, &session, "more").await, "stored_events_max", 3);
@@ -194,13 +210,7 @@ async fn filled(server: &Server) -> (Agent, Agent, String) {
     put(&bob, b"some content").await.ok(201);
     let open = channel(&alice).await;
     assert_eq!(post(&alice, &open, "x").await.status, 200);
-    let run = alice.post("/agent/parrot/run", json!({"input": "hi"})).await;
-    let run = run.header("x-run-id").expect("a run").to_owned();
-    eventually("the run ends", async || {
-        let run = alice.get(&format!("/agent/parrot/runs/{run}")).await.json();
-        (run["status"] == "completed").then_some(())
-    })
-    .await;
+    parroted(&alice).await;
     (alice, bob, session)
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use blackbox::{
-    Agent, Asked, Builder, Database, Reader, Sender, Server, check_log, content_of, room, rounds,
+    Agent, Asked, Builder, Database, Reader, Sender, Server, check_log, content_of, eventually, room, rounds,
     strike_after,
 };
 use futures_util::future::join_all;
@@ -46,6 +46,10 @@ async fn survive(builder: Builder) {
     let reader = tokio::spawn(Reader::new(&silent, &hot).run_until(LAST.to_owned()));
     let mut before = 0;
     for round in 0..rounds(8, 3) {
+        eventually("there is load", || async {
+            (acknowledged(&server, &silent, &hot).await > before + 10).then_some(())
+        })
+        .await;
         strike_after(random_pause()).await;
         server.crash().await;
         let now = acknowledged(&server, &silent, &hot).await;
@@ -67,7 +71,6 @@ async fn survive(builder: Builder) {
     // Its own going may stand behind the last word by now.
     assert_eq!(content_of(&log).last(), content_of(&reader.events).last());
     assert_eq!(reader.events, log[..reader.events.len()], "over {} connections", reader.connections);
-    assert!(senders.iter().map(|sender| sender.acked.len()).sum::<usize>() > 50, "there was load");
     assert!(senders.iter().any(|sender| sender.retried > 0), "some sends were cut off and tried again");
 }
 

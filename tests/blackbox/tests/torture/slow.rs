@@ -1,9 +1,7 @@
 //! Readers of large answers who read a little and then no more: hundreds of them cost the server a bounded amount of
 //! memory, and others are answered meanwhile.
 
-use std::time::Duration;
-
-use blackbox::{Agent, Server, eventually_within, render, rounds};
+use blackbox::{Agent, PATIENCE, Server, eventually, render, rounds};
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -12,7 +10,6 @@ use tokio::time::timeout;
 
 /// What all slow readers together may cost.
 const GROWTH_KIB_MAX: u64 = 256 * 1024;
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Large things that a page is made of, and how large each is.
 const THINGS: usize = 24;
 const THING_BYTES: usize = 700_000;
@@ -93,7 +90,7 @@ async fn slow_readers_cost_a_bounded_amount() {
     }
     drop(held);
     // What they held comes back, and their own owner reads as before.
-    eventually_within(PATIENCE, "the room comes back", async || {
+    eventually("the room comes back", async || {
         let page = nick.get("/v1/projects/atlas/packages?limit=1").await;
         (page.status == 200).then_some(())
     })

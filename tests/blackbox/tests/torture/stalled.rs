@@ -58,16 +58,15 @@ async fn a_stalled_reader_holds_nobody_up() {
     for number in 0..MESSAGES {
         texts.push(format!("{number} {filler}"));
         alice.say(&id, texts[number].clone()).await;
-        let heard = to_carol.until_text(&texts[number]).await;
-        assert!(!heard.is_empty());
+        to_carol.until_text(&texts[number]).await;
     }
-    // The server gives the stalled one up: the others are told that it is gone.
-    blackbox::eventually_within(CLOSED_MAX, "a stalled reader is closed", || async {
+    // The server gives the stalled one up, maybe while the others still talk; they are told that it is gone.
+    let gone = blackbox::eventually_within(CLOSED_MAX, "a stalled reader is closed", || async {
         let log = alice.history(&id).await;
-        log.iter().any(|event| event["type"] == "session.disconnected").then_some(())
+        log.into_iter().find(|event| event["type"] == "session.disconnected")
     })
     .await;
-    to_carol.until(|event| event["type"] == "session.disconnected" && event["agent"] == "@bob.bot").await;
+    assert_eq!(gone["agent"], "@bob.bot");
     // It comes back, reads this time, and everything is there.
     let mut again = bob.connect().await;
     alice.say(&id, "fence").await;

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::cluster::two;
 
-/// The lease of a dead process (10 s), the survivor's next look (5 s), the grace, and as much again.
-const DEATH_MAX: Duration = Duration::from_secs(40);
+/// The lease of a dead process (10 s), the survivor's next look (5 s), the grace, and patience for a busy machine.
+const DEATH_MAX: Duration = Duration::from_secs(90);
 
 /// Whoever was connected to the dead process alone is disconnected and, after the grace, gone. Whoever is connected to
 /// the survivor too, or comes to it meanwhile, is not.

@@ -53,7 +53,7 @@ async fn ap_60_a_package_is_found_by_its_meaning_and_after_a_restart() {
     let mut server = Server::builder().arg("--embeddings").arg(&format!("local:{model}")).start().await;
     let nick = server.agent("@nick.cc-laptop").await;
     three(&nick).await;
-    caught_up(&nick, Duration::from_secs(60)).await;
+    caught_up(&nick, blackbox::PATIENCE).await;
     let query = "problems with a vehicle in winter";
     assert_eq!(found(&nick, query, "&ranking=lexical").await, Vec::<String>::new());
     assert_eq!(found(&nick, query, "&ranking=semantic").await[0], "auto");
@@ -72,7 +72,7 @@ async fn ap_60_a_package_is_found_by_its_meaning_and_after_a_restart() {
             server.kill().await
         }
         server.start_again().await;
-        caught_up(&nick, Duration::from_secs(60)).await;
+        caught_up(&nick, blackbox::PATIENCE).await;
         assert_eq!(found(&nick, query, "&ranking=semantic").await[0], "auto", "{ended}");
     }
 }
@@ -101,7 +101,7 @@ async fn ap_79_without_a_model_meaning_is_not_declared() {
 #[tokio::test]
 async fn ap_60_a_model_that_dies_holds_nothing_up_and_comes_back() {
     let mut model = Embeddings::start(Mood::Vectors(8)).await;
-    let server = Server::builder()
+    let mut server = Server::builder()
         .env("PLENARY_EMBEDDINGS", &model.source())
         .env("PLENARY_EMBEDDINGS_API_KEY", "key-of-the-test")
         .start()
@@ -127,7 +127,7 @@ async fn ap_60_a_model_that_dies_holds_nothing_up_and_comes_back() {
 
     model.set(Mood::Vectors(6));
     model.start_again().await;
-    caught_up(&nick, Duration::from_secs(60)).await;
+    caught_up(&nick, blackbox::PATIENCE).await;
     eventually("vectors of the new size are there", || async {
         let rain = found(&nick, "rain", "&ranking=semantic").await;
         let old = found(&nick, "automobile", "&ranking=semantic").await;
@@ -135,6 +135,7 @@ async fn ap_60_a_model_that_dies_holds_nothing_up_and_comes_back() {
             .then_some(())
     })
     .await;
+    server.stop().await;
     assert!(!server.logged().contains("key-of-the-test"));
 }
 

@@ -68,8 +68,13 @@ async fn ap_75_two_servers_that_both_asserted_agree() {
     for first in [false, true] {
         for mode in MODES {
             let (one, two, here, there) = two().await;
-            assert_fact(&here, json!({"subject": "s", "predicate": "is", "value": "here"})).await;
-            assert_fact(&there, json!({"subject": "s", "predicate": "is", "value": "there"})).await;
+            // Of two that begin at the same moment the greater id would be current.
+            let said = |value: &str, second: u8| {
+                let from = format!("2026-04-01T00:00:{second:02}Z");
+                json!({"subject": "s", "predicate": "is", "value": value, "valid_from": from})
+            };
+            assert_fact(&here, said("here", 1)).await;
+            assert_fact(&there, said("there", 2)).await;
             let (a, b) = if first { (&one, &two) } else { (&two, &one) };
             bring(a, b, mode).await;
             bring(b, a, mode).await;

@@ -1,13 +1,8 @@
 //! Answers that are given before the body has come: the next request of the connection is answered all the same, or the
 //! answer says that the connection ends.
 
-use std::time::Duration;
-
-use blackbox::{Connection, Response, Server};
+use blackbox::{Connection, PATIENCE, Response, Server};
 use tokio::time::timeout;
-
-/// The next answer is lost for good where it is lost.
-const LOST: Duration = Duration::from_secs(20);
 
 /// Sends a head, and its body when the head has been seen to; the answer, and the connection.
 async fn early(server: &Server, head: &str, body: &str) -> (Response, Connection) {
@@ -20,7 +15,7 @@ async fn early(server: &Server, head: &str, body: &str) -> (Response, Connection
     // The server may have ended the connection already, if it has said so.
     let sent = connection.send(body.as_bytes()).await;
     drop(sent);
-    let answer = timeout(LOST, connection.response()).await.expect("in time").expect("an answer");
+    let answer = timeout(PATIENCE, connection.response()).await.expect("in time").expect("an answer");
     (answer, connection)
 }
 
@@ -48,7 +43,7 @@ async fn an_early_answer_loses_no_request() {
                 continue;
             }
             let next = connection.round_trip(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
-            let next = timeout(LOST, next).await.expect("the next request is answered");
+            let next = timeout(PATIENCE, next).await.expect("the next request is answered");
             assert_eq!(next.expect("an answer").status, 200, "behind {head}");
         }
     }

@@ -1,14 +1,10 @@
 //! What one owner takes of what all share: its live streams and its unread answers stop at its own share, and every other
 //! owner has its own.
 
-use std::time::Duration;
-
-use blackbox::{Agent, Pongs, Response, Server, Stream, eventually_within, render};
+use blackbox::{Agent, Pongs, Response, Server, Stream, eventually, render};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[track_caller]
 fn full(refused: &Response, code: &str) {
@@ -45,8 +41,7 @@ async fn the_live_streams_of_one_owner_leave_places_for_others() {
     let again = other.connect().await;
     // A place that is given back can be taken again.
     held.cut().await;
-    let again_first =
-        eventually_within(PATIENCE, "a place is given back", async || stream(&first).await.ok()).await;
+    let again_first = eventually("a place is given back", async || stream(&first).await.ok()).await;
     drop((socket, to_other, again, again_first));
 }
 

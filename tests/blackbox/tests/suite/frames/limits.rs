@@ -1,8 +1,8 @@
 //! FO-78, FO-80: how often a sender may submit and how much: 429 and 413. Must not know: what is valid beyond that.
 
-use std::time::Duration;
+use std::time::Instant;
 
-use blackbox::{Agent, Connection, Response, Server, eventually_within};
+use blackbox::{Agent, Connection, Response, Server, eventually};
 use serde_json::{Value, json};
 
 use super::speak::{
@@ -49,7 +49,7 @@ async fn fo_78_a_sender_is_slowed_down() {
     assert_eq!(tell(&bob, "~bob", "~bob", "hello").await, 0);
     alice.get("/handles/~alice/roster").await.ok(200);
     let fence = advisory(&alice, "~alice", "fence");
-    eventually_within(Duration::from_secs(60), "the sender may submit again", || async {
+    eventually("the sender may submit again", || async {
         let answer = submit(&alice, &fence).await;
         if answer.status != 200 {
             refused(&answer, 429, "rate-limited", Field::Any);
@@ -66,10 +66,12 @@ async fn fo_78_a_sender_is_slowed_down() {
 async fn fo_78_rate_and_burst_are_configured() {
     let server = Server::builder().config("[frames]\nrate_per_s = 1\nburst = 5\n").start().await;
     let alice = server.agent("@alice.bot").await;
+    let began = Instant::now();
     let (accepted, answer) = flood(&alice, "~alice", FLOOD_MAX).await;
     refused(&answer.expect("there is a limit"), 429, "rate-limited", Field::Any);
     // One a second comes back while the test runs.
-    assert!((5..=15).contains(&accepted), "{accepted}");
+    let back = usize::try_from(began.elapsed().as_secs()).expect("few") + 1;
+    assert!((5..=5 + back).contains(&accepted), "{accepted}");
 }
 
 /// FO-81: a sender that declares intents without end and carries none out is taken for a flood: intents have no way

@@ -86,7 +86,7 @@ async fn a_server_that_is_slow_or_broken_costs_its_time_and_no_more() {
     let home = home(&server);
     let claude = Coding::begin(&home, "claude", "a").await;
     let silent = listening(Mood::Silent).await;
-    assert_eq!(by(&home, &claude, silent, "--deadline-ms 300").await, "");
+    assert_eq!(by(&home, &claude, silent, "--deadline-ms 3000").await, "");
     assert!(journal(&home).contains("did not answer in time"), "{}", journal(&home));
     let garbage = listening(Mood::Garbage).await;
     assert_eq!(by(&home, &claude, garbage, "").await, "");

@@ -85,12 +85,11 @@ async fn a_dead_token_ends_its_waits() {
     let server = Server::start().await;
     let bob = server.agent("@bob.bot").await;
     let waits = all_open(&bob).await;
-    let began = Instant::now();
     server.operator().post_empty("/_admin/agents/@bob.bot/rotate-token").await.ok(200);
+    // At its deadline a wait would end with a page.
     for wait in waits {
         wait.await.expect("a wait").refused(401, "invalid_authorization");
     }
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Being invited, joining, answering. Must not know: what an agent does beyond its answer.
 
-use blackbox::Server;
+use blackbox::{Server, eventually};
 use serde_json::json;
 
 use super::speak::{
@@ -196,7 +196,7 @@ async fn a_deleted_agent_takes_no_part() {
     let run = super::switch::active(&operator, "puppet").await;
     operator.delete("/_admin/agents/@acme.puppet").await.ok(204);
     super::switch::over(&operator, "puppet", &run, "canceled").await;
-    assert_eq!(nick.status_of(&id, PUPPET).await, "left");
+    eventually("it has left", || async { (nick.status_of(&id, PUPPET).await == "left").then_some(()) }).await;
     server.crash().await;
     nick.post("/sessions", json!({"invite": [PUPPET]})).await.ok(404);
     nick.post("/sessions", json!({"invite": [ECHO]})).await.ok(201);

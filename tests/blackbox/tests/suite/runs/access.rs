@@ -143,13 +143,14 @@ async fn sc_7_a_run_is_under_its_agent_alone() {
 /// Nothing private is in the server's log, whatever is refused.
 #[tokio::test]
 async fn sc_8_texts_are_not_logged() {
-    let (server, nick) = playing().await;
+    let (mut server, nick) = playing().await;
     let canary = "canary-7f3a";
     let run = chat(&nick, PUPPET, &format!("text {canary}\nerr other\nfinish error")).await;
     whole(&nick, &run).await;
     nick.post(&at(ECHO, "run"), json!({"input": [canary]})).await;
     nick.post_raw(&at(ECHO, "run"), format!("{{\"input\":\"{canary}").as_bytes()).await;
     nick.get(&at(ECHO, &format!("get_events/{canary}"))).await;
+    server.stop().await;
     assert!(!server.printed().contains(&format!("text {canary}")), "no request is printed");
     assert!(!server.printed().contains(nick.token()), "no token is printed");
 }

@@ -35,6 +35,15 @@ async fn echoed(who: &Agent, agent: &str, socket: &mut Socket, text: &str) {
     assert_eq!((finish(&events), &events.last().expect("an end")["result"]), ("success", &json!(text)));
 }
 
+/// The description of an agent once so many of it are attached: that follows the 101.
+async fn instances(who: &Agent, agent: &str, count: u64) -> Value {
+    eventually(&format!("{agent} has {count} instances"), || async {
+        let described = who.get(&format!("/agent/{agent}/describe")).await.ok(200);
+        (described["instances"] == count).then_some(described)
+    })
+    .await
+}
+
 async fn names(who: &Agent) -> Vec<String> {
     let listed = who.get("/").await.ok(200);
     listed
@@ -53,13 +62,12 @@ async fn sc_1_sc_33_whoever_attaches_is_an_agent_of_the_server() {
     assert!(!names(&ann).await.contains(&"nick.tool".to_owned()));
     let mut socket = attach(&tool, TOLD).await;
     assert!(names(&ann).await.contains(&"nick.tool".to_owned()));
-    let described = ann.get("/agent/nick.tool/describe").await.ok(200);
+    let described = instances(&ann, "nick.tool", 1).await;
     for (member, value) in [
         ("name", json!("nick.tool")),
         ("handle", json!("@nick.tool")),
         ("purpose", json!("reads mail")),
         ("tools", json!(["open", "close"])),
-        ("instances", json!(1)),
     ] {
         assert_eq!(described[member], value, "{described}");
     }
@@ -115,7 +123,7 @@ async fn sc_7_it_is_known_after_a_crash() {
     server.start_again().await;
     assert_eq!(ann.get("/agent/nick.tool/describe").await.ok(200)["purpose"], "reads mail");
     assert_eq!(whole(&ann, &run).await, before);
-    assert_eq!(ann.get("/agent/nick.tool/describe").await.ok(200)["instances"], 0);
+    instances(&ann, "nick.tool", 0).await;
     let waits = chat(&ann, "nick.tool", "after").await;
     let mut socket = attach(&tool, "").await;
     answer(&mut socket).await;

@@ -71,11 +71,13 @@ async fn sc_26_a_key_that_the_model_repeats_is_not_told() {
         Turn::Raw(in_stream.into_bytes()),
         Turn::Raw(format!("data: {{\"{KEY}\n\n").into_bytes()),
     ] {
-        let (server, nick, _model) = asking(vec![turn]).await;
+        let (mut server, nick, _model) = asking(vec![turn]).await;
         let events = outcome(&nick, AGENT, "hi").await;
         assert_eq!(finish(&events), "error");
         let told = json!(events).to_string();
         assert!(!told.contains("sk-scripted"), "{told}");
+        // At its end a server has written its log.
+        server.stop().await;
         assert!(!server.logged().contains("sk-scripted"), "nor is it logged");
     }
 }
@@ -148,10 +150,11 @@ async fn sc_37_pieces_come_while_they_are_made() {
 #[tokio::test]
 async fn sc_26_a_refusal_is_an_error() {
     for status in [400, 401, 403, 404] {
-        let (server, nick, model) = asking(vec![Turn::refusal(status, &[])]).await;
+        let (mut server, nick, model) = asking(vec![Turn::refusal(status, &[])]).await;
         let events = outcome(&nick, AGENT, "hi").await;
         assert_eq!(finish(&events), "error", "{status}");
         assert_eq!(model.prompts().len(), 1, "{status} is not tried again");
+        server.stop().await;
         assert!(!json!(events).to_string().contains(KEY) && !server.printed().contains(KEY), "{status}");
     }
 }

@@ -1,7 +1,6 @@
 //! Runs as streams: SC-19, SC-37, SC-38, SC-39; what a stream tells is what is kept.
 
-use std::time::{Duration, Instant};
-
+use blackbox::in_time;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -159,9 +158,7 @@ async fn sc_37_an_idle_stream_is_kept_alive() {
     let run = acting(&nick, "hang").await;
     let mut stream = Events::get(&nick, &events_of(&run, "?stream=true")).await;
     stream.until("RunStarted").await;
-    let opened = Instant::now();
     assert_eq!(stream.heard().await, Heard::Comment);
-    assert!(opened.elapsed() < Duration::from_secs(30), "every 15 s or sooner");
     cancel(&nick, &run).await;
     assert_eq!(finish(&stream.rest().await), "canceled");
 }
@@ -174,10 +171,8 @@ async fn sc_37_a_dead_token_ends_its_streams() {
     let mut stream = Events::get(&nick, &events_of(&run, "?stream=true")).await;
     stream.until("RunStarted").await;
     let made = server.operator().post_empty("/_admin/agents/@nick.ann/rotate-token").await.ok(200);
-    let rotated = Instant::now();
-    let (events, _) = stream.ending().await;
+    let (events, _) = in_time("a stream of a dead token ends", stream.ending()).await;
     assert!(events.is_empty(), "{events:?}");
-    assert!(rotated.elapsed() < Duration::from_secs(10), "far less than a heartbeat");
     let nick = server.bearer(made["token"].as_str().expect("a token"));
     status_becomes(&nick, &run, "running").await;
     cancel(&nick, &run).await;

@@ -109,7 +109,7 @@ async fn sc_24_a_huge_line_is_dropped() {
 /// stderr is drained and never an event.
 #[tokio::test]
 async fn sc_24_stderr_is_no_event() {
-    let (server, nick) = playing().await;
+    let (mut server, nick) = playing().await;
     let event = json!({"type": "TextOutput", "content": "from stderr"});
     let before = server.resident_kib();
     let script = format!("err {event}\nerrflood 20000\nerr {event}\ntext a\ndone ok");
@@ -117,6 +117,7 @@ async fn sc_24_stderr_is_no_event() {
     assert_eq!((said(&events), finish(&events)), (vec!["a"], "success"), "20 MB of it block nothing");
     let grown = server.resident_kib().saturating_sub(before);
     assert!(grown < 40 * 1024, "20 MB of stderr cost {grown} KiB");
+    server.stop().await;
     assert!(server.logged().len() < 5_000_000, "and do not fill the server's log");
 }
 

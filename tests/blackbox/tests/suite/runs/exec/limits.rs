@@ -1,17 +1,20 @@
 //! Programs that take too much: time, events, octets. A run past a limit ends `error`, and the server goes on.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use blackbox::{eventually, in_time};
 
 use super::gone;
 use crate::runs::speak::{
-    PUPPET, chat, events_of, finish, hosted, list, outcome, puppet, resume, said, serving, status_becomes,
-    types, whole,
+    ECHO, PUPPET, chat, events_of, finish, hosted, list, outcome, puppet, resume, said, serving,
+    status_becomes, types, whole,
 };
 use crate::runs::sse::Events;
 
+/// A server with a program that has these limits, and the agent `echo`, which has none.
 async fn limited(limits: &str) -> (blackbox::Server, blackbox::Agent) {
     let lines = format!("{}\n{limits}", puppet(&["lines"]));
-    let server = serving(&[hosted(PUPPET, &lines)]).await;
+    let server = serving(&[hosted(PUPPET, &lines), hosted(ECHO, "kind = \"echo\"")]).await;
     let nick = server.agent("@nick.ann").await;
     (server, nick)
 }
@@ -21,28 +24,31 @@ async fn limited(limits: &str) -> (blackbox::Server, blackbox::Agent) {
 async fn sc_26_time_is_limited() {
     let (_server, nick) = limited("time_max = \"1s\"").await;
     for script in ["hang", "deaf\nhang"] {
-        let began = Instant::now();
-        let events = outcome(&nick, PUPPET, &format!("pid\n{script}")).await;
-        assert_eq!(finish(&events), "error", "{script}");
-        assert!(began.elapsed() < Duration::from_secs(30), "{script}: {:?}", began.elapsed());
-        gone(said(&events)[0]).await;
+        // On a busy machine the time may be over before the program says its id.
+        let pid = eventually("a program that was ended had said its id", || async {
+            let run = outcome(&nick, PUPPET, &format!("pid\n{script}"));
+            let events = in_time("a run past its time", run).await;
+            assert_eq!(finish(&events), "error", "{script}");
+            said(&events).first().map(|pid| (*pid).to_owned())
+        })
+        .await;
+        gone(&pid).await;
     }
-    assert_eq!(finish(&outcome(&nick, PUPPET, "text quick").await), "success");
+    assert_eq!(finish(&outcome(&nick, ECHO, "quick").await), "success");
 }
 
 /// Waiting for a person is counted apart from working.
 #[tokio::test]
 async fn sc_44_waiting_has_a_limit_of_its_own() {
     let (_server, nick) = limited("time_max = \"1h\"\nwaiting_max = \"1s\"").await;
-    let began = Instant::now();
-    let events = outcome(&nick, PUPPET, "ask a=A?\ntext never").await;
+    let events = in_time("a run that waits too long", outcome(&nick, PUPPET, "ask a=A?\ntext never")).await;
     assert_eq!(types(&events), ["RunStarted", "WaitForInput", "RunCompleted"]);
     assert!(["error", "canceled"].contains(&finish(&events)), "{events:?}");
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
-    let (_server, nick) = limited("time_max = \"2s\"").await;
+    // Time enough for a program that starts on a busy machine.
+    let (_server, nick) = limited("time_max = \"20s\"").await;
     let run = chat(&nick, PUPPET, "ask a=A?\ntext thanks").await;
     status_becomes(&nick, &run, "waiting").await;
-    blackbox::strike_after(Duration::from_millis(2_500)).await;
+    blackbox::strike_after(Duration::from_millis(20_500)).await;
     resume(&nick, &run, serde_json::json!({"a": "late"})).await;
     assert_eq!(finish(&whole(&nick, &run).await), "success", "a person may take longer than a program");
 }
@@ -71,7 +77,7 @@ async fn sc_26_a_flood_holds_nobody_up() {
     let flood = chat(&nick, PUPPET, "flood").await;
     let mut stalled = Events::get(&nick, &events_of(&flood, "?stream=true")).await;
     for _ in 0..5 {
-        assert_eq!(finish(&outcome(&nick, PUPPET, "text quick").await), "success");
+        assert_eq!(finish(&outcome(&nick, ECHO, "quick").await), "success");
     }
     let ended = status_becomes(&nick, &flood, "error").await;
     assert_eq!(ended["finish_reason"], "error");

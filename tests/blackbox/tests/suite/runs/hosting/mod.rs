@@ -6,7 +6,7 @@ mod endings;
 mod losing;
 mod standing;
 
-use blackbox::{Agent, Cli, Running, Server};
+use blackbox::{Agent, Cli, Running, Server, eventually};
 use serde_json::{Value, json};
 
 use super::speak::{
@@ -152,6 +152,11 @@ async fn sc_3_two_hosts_share_the_runs() {
     let scene = Scene::new().await;
     let _one = attached(&scene.machine, &["--env", "WHO=one"], &["lines"]).await;
     let _two = attached(&scene.machine, &["--env", "WHO=two"], &["lines"]).await;
+    eventually("the server has both", || async {
+        let described = scene.ann.get(&format!("/agent/{AGENT}/describe")).await.ok(200);
+        (described["instances"] == 2).then_some(())
+    })
+    .await;
     let gates = Gates::new();
     let script = format!("env WHO\n{}", gates.gate("go"));
     let first = acting_at(&scene.ann, AGENT, &script).await;
