@@ -27,6 +27,7 @@ use crate::{
     org::OrgRoom,
     owner::{Giving, OwnerRoom, command::GiveToken},
     reach::Reaches,
+    searches::Searches,
 };
 
 /// Why a command of this room was not carried out.
@@ -67,6 +68,7 @@ struct Inner {
     consequences: OnceLock<Arc<dyn Consequences>>,
     hosted: RwLock<HashSet<AgentHandle>>,
     presence: OnceLock<Arc<Presence>>,
+    searches: OnceLock<Searches>,
 }
 
 impl Accounts {
@@ -85,6 +87,7 @@ impl Accounts {
             consequences: OnceLock::new(),
             hosted: RwLock::default(),
             presence: OnceLock::new(),
+            searches: OnceLock::new(),
         }))
     }
 
@@ -100,6 +103,10 @@ impl Accounts {
     /// Whether an agent has a live connection to this process.
     pub(crate) fn is_online(&self, handle: &AgentHandle) -> bool {
         self.0.presence.get().is_some_and(|presence| presence.is_online(handle))
+    }
+    /// The searches that are under way.
+    pub(crate) fn searches(&self) -> &OnceLock<Searches> {
+        &self.0.searches
     }
     pub(crate) fn consequences(&self) -> Option<&Arc<dyn Consequences>> {
         self.0.consequences.get()

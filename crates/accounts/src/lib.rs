@@ -28,6 +28,7 @@ pub mod owner;
 mod reach;
 mod rejection;
 mod routes;
+mod searches;
 mod seed;
 mod served;
 mod ticket;

@@ -42,6 +42,13 @@ pub const REACHABLE_DEFAULT: usize = 50;
 pub const REACHABLE_PAGE_MAX: usize = 100;
 /// Most agents that one page is looked for among; past it the page ends, and its cursor says where to go on.
 pub const AGENTS_LOOKED_AT_MAX: usize = 1_000;
+/// Most agents that one `GET /search` looks at; past it the answer ends, and its cursor says where to go on.
+pub const AGENTS_SEARCHED_MAX: usize = 10_000;
+/// Searches of one owner at once, for agents and for messages together, unless it is set; past it 429
+/// `too_many_searches`.
+pub const SEARCHES_PER_OWNER_MAX: usize = 4;
+/// Searches of all owners at once; past it 503.
+pub const SEARCHES_AT_ONCE_MAX: usize = 256;
 /// Shortest text to search for, in characters; below it 400 `invalid_query`.
 pub const SEARCH_CHARS_MIN: usize = 2;
 /// Longest text to search for, in characters; past it 400 `invalid_query`.

@@ -40,7 +40,7 @@ pub struct NewAgent {
     pub allowlist: Option<Vec<AllowEntry>>,
     /// Whether the agent may configure itself; false when absent.
     pub self_service: Option<bool>,
-    /// Its token, 1 to 512 octets; made when absent.
+    /// Its token, 16 to 512 printable ASCII characters without spaces; generated when absent.
     #[schemars(with = "Option<String>")]
     pub token: Option<Token>,
     /// Its profile.

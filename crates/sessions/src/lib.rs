@@ -47,10 +47,6 @@ pub const LIST_MAX: usize = 1_000;
 pub const FOUND_DEFAULT: usize = 20;
 /// Most messages of a page that a search finds; past it 400 `invalid_limit`.
 pub const FOUND_MAX: usize = 100;
-/// Searches of one owner at once, unless it is set; past it 429 `too_many_searches`.
-pub const SEARCHES_PER_OWNER_MAX: usize = 4;
-/// Searches of all owners at once; past it 503.
-pub const SEARCHES_AT_ONCE_MAX: usize = 256;
 /// Largest frame that a client may send on `/connect`, in octets; past it the connection is closed (1009).
 pub const CLIENT_FRAME_OCTETS_MAX: usize = 256 << 10;
 /// How long a client may leave a write waiting before its connection is closed with "resume".

@@ -5,9 +5,7 @@
 use std::{fmt, str::FromStr};
 
 use plenary_engine::Room as _;
-use plenary_kernel::{
-    AgentHandle, Class, Refusal, SessionId, Share, SharesFull, Version, limits::PAGE_BYTES_MAX,
-};
+use plenary_kernel::{AgentHandle, SessionId, Version, limits::PAGE_BYTES_MAX};
 use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -231,25 +229,6 @@ impl Sessions {
             }
         }
         Ok(false)
-    }
-}
-
-impl Sessions {
-    /// The share of a search of this agent, until it is dropped.
-    pub(crate) fn search_share(&self, me: &AgentHandle) -> Result<Share<String>, Refusal> {
-        self.0.searches.take(me.owner().to_owned(), 1).map_err(|full| match full {
-            SharesFull::Key => {
-                let most = self.0.config.searches_per_owner_max;
-                let text = format!(
-                    "The owner has as many under way as it may have (searches_per_owner_max, {most}); try again when \
-                     one has ended."
-                );
-                Refusal::new(Class::TooMany, "too_many_searches", text)
-            }
-            SharesFull::Total => {
-                Refusal::new(Class::Unavailable, "overloaded", "Too much is under way; nothing was done. Retry.")
-            }
-        })
     }
 }
 

@@ -11,15 +11,13 @@ use std::{
 use plenary_accounts::Accounts;
 use plenary_engine::{Command, Done, ExecuteError, KeyUse, Room as _, Streams};
 use plenary_hub::{Cursors, Presence, TAIL_OCTETS_MAX, Tail};
-use plenary_kernel::{
-    AgentHandle, Clock, Position, SessionId, Shares, Stamp, TimestampMs, limits::READ_ROWS_MAX,
-};
+use plenary_kernel::{AgentHandle, Clock, Position, SessionId, Stamp, TimestampMs, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Log, Order};
 use quick_cache::sync::Cache;
 use tokio::sync::OnceCell;
 
 use crate::{
-    INVITATIONS_UNANSWERED_MAX, SEARCHES_AT_ONCE_MAX, SEARCHES_PER_OWNER_MAX,
+    INVITATIONS_UNANSWERED_MAX,
     command::EvictAgent,
     decide::Rejection,
     files::{FILE_BYTES_MAX, FILE_UNNAMED_MS_MAX, Files, UPLOADS_AT_ONCE_MAX, UPLOADS_PER_OWNER_MAX},
@@ -42,8 +40,6 @@ pub struct Config {
     /// How many invitations of one owner's agents may wait for the answer of an agent that does not list them; past it
     /// 429 `too_many_invitations`.
     pub invitations_unanswered_max: usize,
-    /// How many searches of one owner's agents may be under way; past it 429 `too_many_searches`.
-    pub searches_per_owner_max: usize,
     /// Largest file, in bytes; past it 413 `body_too_large`.
     pub file_bytes_max: u64,
     /// How long a file stays that no message names, in milliseconds.
@@ -60,7 +56,6 @@ impl Default for Config {
         Self {
             grace: Duration::from_secs(30),
             invitations_unanswered_max: INVITATIONS_UNANSWERED_MAX,
-            searches_per_owner_max: SEARCHES_PER_OWNER_MAX,
             file_bytes_max: FILE_BYTES_MAX,
             file_unnamed_ms_max: FILE_UNNAMED_MS_MAX,
             uploads_per_owner_max: UPLOADS_PER_OWNER_MAX,
@@ -81,8 +76,6 @@ pub(crate) struct Inner {
     pub(crate) transport: Transport,
     pub(crate) config: Config,
     pub(crate) reads: Reads,
-    /// The searches that are under way, by owner.
-    pub(crate) searches: Shares<String>,
     pub(crate) files: Files,
     /// The time in the newest id of a session.
     newest: OnceCell<AtomicU64>,
@@ -116,7 +109,6 @@ impl Sessions {
             transport: Transport::default(),
             config,
             reads: Reads::default(),
-            searches: Shares::new(SEARCHES_AT_ONCE_MAX, config.searches_per_owner_max),
             newest: OnceCell::new(),
             parts: Cache::new(PARTS_KNOWN_MAX),
         }))

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::{
     agents::visible,
-    request::{OnePath, one},
+    request::{OnePath, limit, one},
 };
 use crate::{
     Accounts, AgentCaller, Caller, Principal, Who,
@@ -143,10 +143,7 @@ async fn list(
 ) -> Result<Json<PendingContacts>, Refused> {
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
     let me = subject(&accounts, &principal, query.agent.as_deref()).await?;
-    let limit = query.limit.as_deref().map_or(Some(CONTACTS_PAGE_MAX), |text| text.parse().ok());
-    let limit = limit.filter(|limit| (1..=CONTACTS_PAGE_MAX).contains(limit)).ok_or_else(|| {
-        Refusal::malformed("invalid_limit", format!("limit must be a number from 1 to {CONTACTS_PAGE_MAX}."))
-    })?;
+    let limit = limit(query.limit.as_deref(), CONTACTS_PAGE_MAX, CONTACTS_PAGE_MAX)?;
     let wrong_cursor =
         || Refusal::malformed("invalid_cursor", "cursor must be a `next_cursor` of this list.");
     let cursor = query.cursor.as_deref();

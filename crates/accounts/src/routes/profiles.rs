@@ -29,7 +29,8 @@ where
     let doc = |id, path, summary| {
         OperationDoc::new(id, Method::GET, path, summary)
             .description(
-                "Agents that trust keeps from the caller, and private ones of others, are not found.",
+                "404 unless the agent is public, is the caller's own, or may be contacted by the caller. A block hides \
+                 the two agents from each other.",
             )
             .auth(Auth::Any)
             .path_parameter::<OwnerName>("owner", "The agent's owner")

@@ -14,6 +14,7 @@ use plenary_log::{Fault, Order};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::request::{cursor, limit};
 use crate::{
     Accounts, AgentCaller, Known, Policy,
     agent::{list_key, listed},
@@ -94,20 +95,8 @@ struct Wanted {
 
 impl ReachableQuery {
     fn wanted(self) -> Result<Wanted, Refusal> {
-        let limit = match self.limit.as_deref() {
-            None => REACHABLE_DEFAULT,
-            Some(text) => {
-                let limit = text.parse().ok().filter(|limit| (1..=REACHABLE_PAGE_MAX).contains(limit));
-                let text = format!("limit must be a number from 1 to {REACHABLE_PAGE_MAX}.");
-                limit.ok_or_else(|| Refusal::malformed("invalid_limit", text))?
-            }
-        };
-        let place = match self.cursor {
-            None => Place::default(),
-            Some(cursor) => cursor.parse().map_err(|()| {
-                Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
-            })?,
-        };
+        let limit = limit(self.limit.as_deref(), REACHABLE_DEFAULT, REACHABLE_PAGE_MAX)?;
+        let place = cursor(self.cursor.as_deref())?.unwrap_or_default();
         let prefix = match self.owner.as_deref().map(|owner| owner.trim_start_matches('~')) {
             None => String::new(),
             Some(owner) => {
@@ -132,16 +121,18 @@ async fn reachable(
     let Wanted { query, prefix, limit, place } = wanted;
     let is_asked = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);
     let show = |known: &Known| may_contact(&me, known).then(|| shown(&me, known));
-    let (agents, next) = look_through(&accounts, &prefix, place, limit, is_asked, show).await?;
+    let most = (limit, AGENTS_LOOKED_AT_MAX);
+    let (agents, next) = look_through(&accounts, &prefix, place, most, is_asked, show).await?;
     Ok(Json(ReachablePage { agents, next_cursor: next.map(|place| place.to_string()) }))
 }
 
-/// A page of what is to be shown of the agents that are asked for, by handle, and where the next page begins.
+/// A page of what is to be shown of the agents that are asked for, by handle, and where the next page begins. It shows
+/// at most the first number of agents, and looks at no more than the second.
 pub(super) async fn look_through<T>(
     accounts: &Accounts,
     prefix: &str,
     mut place: Place,
-    limit: usize,
+    (limit, looked_at_max): (usize, usize),
     is_asked: impl Fn(&AgentHandle) -> bool,
     show: impl Fn(&Known) -> Option<T>,
 ) -> Result<(Vec<T>, Option<Place>), Fault> {
@@ -157,7 +148,7 @@ pub(super) async fn look_through<T>(
                 skip -= 1;
                 continue;
             }
-            if page.len() == limit || looked == AGENTS_LOOKED_AT_MAX {
+            if page.len() == limit || looked == looked_at_max {
                 return Ok((page, Some(place)));
             }
             looked += 1;

@@ -54,17 +54,21 @@ pub(crate) struct Page<T> {
 /// Reads the query of a list whose pages have at most `limit_max` rows, which is also the default.
 pub(crate) fn page<T: FromStr>(query: PageSent, limit_max: usize) -> Result<Page<T>, Refusal> {
     let Query(sent) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
-    let limit = match sent.limit.as_deref() {
-        None => limit_max,
-        Some(text) => text.parse().ok().filter(|limit| (1..=limit_max).contains(limit)).ok_or_else(|| {
-            Refusal::malformed("invalid_limit", format!("limit must be a number from 1 to {limit_max}."))
-        })?,
-    };
-    let after = match sent.cursor.as_deref() {
-        None => None,
-        Some(text) => Some(text.parse().map_err(|_| {
-            Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
-        })?),
-    };
-    Ok(Page { limit, after })
+    let limit = limit(sent.limit.as_deref(), limit_max, limit_max)?;
+    Ok(Page { limit, after: cursor(sent.cursor.as_deref())? })
+}
+
+/// How many rows are asked for; `default` where nothing is said.
+pub(crate) fn limit(sent: Option<&str>, default: usize, limit_max: usize) -> Result<usize, Refusal> {
+    let Some(text) = sent else { return Ok(default) };
+    text.parse().ok().filter(|limit| (1..=limit_max).contains(limit)).ok_or_else(|| {
+        Refusal::malformed("invalid_limit", format!("limit must be a number from 1 to {limit_max}."))
+    })
+}
+
+/// Where the page before ended.
+pub(crate) fn cursor<T: FromStr>(sent: Option<&str>) -> Result<Option<T>, Refusal> {
+    sent.map(str::parse).transpose().map_err(|_| {
+        Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
+    })
 }

@@ -13,13 +13,14 @@ use serde::Deserialize;
 
 use super::{
     profiles::viewer,
-    reachable::{Place, look_through},
+    reachable::look_through,
+    request::{cursor, limit},
 };
 use crate::{
     Accounts, Caller, Known, Principal, Profile,
     answer::Refused,
     fields::searched_text,
-    limits::{FOUND_DEFAULT, FOUND_PAGE_MAX},
+    limits::{AGENTS_LOOKED_AT_MAX, AGENTS_SEARCHED_MAX, FOUND_DEFAULT, FOUND_PAGE_MAX},
     wire::{FoundAgent, FoundAgents, FoundAll},
 };
 
@@ -30,24 +31,25 @@ where
 {
     let doc = |id, path, summary| {
         OperationDoc::new(id, Method::GET, path, summary)
-            .description("Those whose handle, display name or description has the text, whatever its case.")
+            .description(
+                "Finds agents whose handle, display name or description contains the text, ignoring case.",
+            )
             .auth(Auth::Any)
+            .query::<AgentsQuery>()
+            .errors(Class::Malformed, super::BAD_PAGE)
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+            .errors(Class::TooMany, &["too_many_searches"])
     };
     let agents = doc("search.agents", "/search/agents", "Searches the agents that the caller sees")
         .action("sessions", "me")
-        .query::<AgentsQuery>()
-        .reply::<FoundAgents>()
-        .errors(Class::Malformed, super::BAD_PAGE);
+        .reply::<FoundAgents>();
     let all = doc("search.all", "/search", "Searches the agents that the caller sees, in one answer")
         .no_tool("search.agents finds the same agents")
-        .query::<AllQuery>()
-        .reply::<FoundAll>()
-        .errors(Class::Malformed, &["invalid_query", "invalid_limit"]);
+        .reply::<FoundAll>();
     vec![Operation::new(agents, search_agents), Operation::new(all, search_all)]
 }
 
-/// The query of `GET /search/agents`.
+/// The query of `GET /search/agents` and `GET /search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct AgentsQuery {
     /// What to search for, 2 to 100 characters.
@@ -60,68 +62,46 @@ struct AgentsQuery {
     cursor: Option<String>,
 }
 
-/// The query of `GET /search`.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct AllQuery {
-    /// What to search for, 2 to 100 characters.
-    #[schemars(with = "String", length(min = 2, max = 100))]
-    q: Option<String>,
-    /// How many of each kind; 20 when absent, at most 50.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 50))]
-    limit: Option<String>,
-}
-
-fn limit(text: Option<String>) -> Result<usize, Refusal> {
-    let Some(text) = text else { return Ok(FOUND_DEFAULT) };
-    let limit = text.parse().ok().filter(|limit| (1..=FOUND_PAGE_MAX).contains(limit));
-    let why = || format!("limit must be a number from 1 to {FOUND_PAGE_MAX}.");
-    limit.ok_or_else(|| Refusal::malformed("invalid_limit", why()))
-}
-
 fn has(known: &Known, text: &str) -> bool {
     let Profile { display_name, description, .. } = known.state.profile();
     let said = [display_name, description].into_iter().flatten();
     known.handle.as_str().contains(text) || said.into_iter().any(|said| said.to_lowercase().contains(text))
 }
 
+type Asked = Result<Query<AgentsQuery>, QueryRejection>;
+
 async fn search(
     accounts: &Accounts,
     principal: Principal,
-    query: AgentsQuery,
+    query: Asked,
+    looked_at_max: usize,
 ) -> Result<FoundAgents, Refused> {
-    let (text, limit) = (searched_text(query.q.as_deref())?, limit(query.limit)?);
-    let place: Place = match query.cursor {
-        None => Place::default(),
-        Some(cursor) => cursor.parse().map_err(|()| {
-            Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
-        })?,
-    };
+    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
+    let text = searched_text(query.q.as_deref())?;
+    let most = (limit(query.limit.as_deref(), FOUND_DEFAULT, FOUND_PAGE_MAX)?, looked_at_max);
+    let place = cursor(query.cursor.as_deref())?.unwrap_or_default();
+    let _share = accounts.search_share(&principal.who)?;
     let viewer = viewer(accounts, principal).await?;
     let show = |known: &Known| (has(known, &text) && viewer.sees(known)).then(|| FoundAgent::from(known));
-    let (agents, next) = look_through(accounts, "", place, limit, |_| true, show).await?;
+    let (agents, next) = look_through(accounts, "", place, most, |_| true, show).await?;
     Ok(FoundAgents { agents, next_cursor: next.map(|place| place.to_string()) })
-}
-
-fn unreadable(_: QueryRejection) -> Refusal {
-    Refusal::malformed("invalid_query", "The query can't be read.")
 }
 
 async fn search_agents(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: Result<Query<AgentsQuery>, QueryRejection>,
+    query: Asked,
 ) -> Result<Json<FoundAgents>, Refused> {
-    let Query(query) = query.map_err(unreadable)?;
-    Ok(Json(search(&accounts, principal, query).await?))
+    Ok(Json(search(&accounts, principal, query, AGENTS_LOOKED_AT_MAX).await?))
 }
 
+/// Clients of other servers know no cursor here, so that more is looked at for the one answer that they ask for.
 async fn search_all(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: Result<Query<AllQuery>, QueryRejection>,
+    query: Asked,
 ) -> Result<Json<FoundAll>, Refused> {
-    let Query(AllQuery { q, limit }) = query.map_err(unreadable)?;
-    let FoundAgents { agents, .. } =
-        search(&accounts, principal, AgentsQuery { q, limit, cursor: None }).await?;
-    Ok(Json(FoundAll { agents, people: Vec::new(), organizations: Vec::new() }))
+    let FoundAgents { agents, next_cursor } =
+        search(&accounts, principal, query, AGENTS_SEARCHED_MAX).await?;
+    Ok(Json(FoundAll { agents, people: Vec::new(), organizations: Vec::new(), next_cursor }))
 }

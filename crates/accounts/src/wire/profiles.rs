@@ -169,4 +169,7 @@ pub struct FoundAll {
     pub people: Vec<String>,
     /// Always empty, likewise.
     pub organizations: Vec<String>,
+    /// The `cursor` of what follows; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
 }

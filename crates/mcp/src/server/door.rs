@@ -34,6 +34,8 @@ pub(super) struct Asking {
     pub(super) caller: Caller,
     /// What the resources were that a request subscribes to.
     pub(super) marks: Arc<HashMap<String, Mark>>,
+    /// Whose tools are listed.
+    pub(super) sets: Arc<[Toolset]>,
 }
 
 type Outcome<T> = Result<T, Box<Response>>;
@@ -84,7 +86,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let subscribed = envelope.as_ref().map(Envelope::subscribed).unwrap_or_default();
     let marks = follower.marks(subscribed.iter().map(String::as_str)).await;
     let lists = envelope.as_ref().is_some_and(Envelope::lists_tools);
-    let asking = Asking { caller, marks: Arc::new(marks) };
+    let asking = Asking { caller, marks: Arc::new(marks), sets: sets.clone() };
     // The token goes with the caller, and no further.
     parts.headers.remove(header::AUTHORIZATION);
     parts.extensions.insert(asking);

@@ -22,8 +22,13 @@ use tokio::{sync::Mutex, task::JoinSet};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{
-    FOLLOWED_MAX, LIST_TTL_MS, calls, changes::Follower, completing, door::Asking, fixture::Fixture,
-    listed::Lists, prompts, resources,
+    FOLLOWED_MAX, LIST_TTL_MS, calls,
+    changes::Follower,
+    completing,
+    door::Asking,
+    fixture::Fixture,
+    listed::{Lists, described},
+    prompts, resources,
 };
 use crate::{operations::Operations, tool::Tools};
 
@@ -150,8 +155,14 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         no_cursor(request.as_ref())?;
-        // What is listed follows from the query, and is the same for everybody: the door puts it there.
-        let mut listed = ListToolsResult::with_all_items(Lists::mark());
+        // What is listed follows from the query, and is the same for everybody: the door puts it into answers to single
+        // requests. Answers in a session are kept as they are made here.
+        let tools = if stands_alone(&context) {
+            Lists::mark()
+        } else {
+            described(&self.tools, self.fixture.as_deref(), &asking(&context)?.sets)
+        };
+        let mut listed = ListToolsResult::with_all_items(tools);
         (listed.ttl_ms, listed.cache_scope) = fresh(&context, LIST_TTL_MS, CacheScope::Public);
         Ok(listed)
     }

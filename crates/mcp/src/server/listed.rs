@@ -1,5 +1,6 @@
-//! The lists of tools. Each is written once, and its bytes are shared by all answers: the handler answers with a mark, and the
-//! list takes its place on the way out.
+//! The lists of tools. Each is written once for single requests, and its bytes are shared by all answers: the handler
+//! answers with a mark, and the list takes its place on the way out. An answer in a session has the list itself, because
+//! it is kept there for clients that read it again.
 //! Must not know: who asks, or how a message travels.
 
 use std::{collections::HashMap, convert::Infallible, sync::Arc};
@@ -66,12 +67,17 @@ impl Lists {
     }
 
     fn write(&self, sets: &[Toolset]) -> Bytes {
-        let with_results = sets.len() < Toolset::ALL.len();
-        let own = self.tools.of(sets).map(|tool| calls::described(tool, with_results));
-        let fixture = self.fixture.iter().flat_map(|fixture| fixture.tools());
-        let texts = own.chain(fixture).filter_map(|tool| serde_json::to_string(&tool).ok());
+        let tools = described(&self.tools, self.fixture.as_deref(), sets);
+        let texts = tools.iter().filter_map(|tool| serde_json::to_string(tool).ok());
         texts.collect::<Vec<_>>().join(",").into()
     }
+}
+
+/// The tools of these sets as clients are told of them.
+pub(super) fn described(tools: &Tools, fixture: Option<&Fixture>, sets: &[Toolset]) -> Vec<Described> {
+    let with_results = sets.len() < Toolset::ALL.len();
+    let own = tools.of(sets).map(|tool| calls::described(tool, with_results));
+    own.chain(fixture.into_iter().flat_map(Fixture::tools)).collect()
 }
 
 /// Where the mark stands. What a client sends cannot look like it: in a text of JSON its quotes are escaped.

@@ -10,20 +10,38 @@ use plenary_kernel::limits::BODY_OCTETS_MAX;
 
 use super::failure::Failure;
 
+/// What to do instead, where a text is too large to be sent.
+const SEND_ITS_ADDRESS: &str = "put it somewhere and send its address";
+/// The same for a token.
+const ONE_TOKEN: &str = "a token file contains one token";
+
 /// All of standard input, but for one line break at its end.
 pub(crate) fn standard() -> Result<String, Failure> {
-    bounded(io::stdin().lock(), "standard input")
+    bounded(io::stdin().lock(), "standard input", SEND_ITS_ADDRESS)
 }
 
 /// All of a file, but for one line break at its end.
 pub(crate) fn file(path: &Path) -> Result<String, Failure> {
+    from_file(path, SEND_ITS_ADDRESS)
+}
+
+/// The token in a file; `-` is standard input.
+pub(crate) fn token(path: &Path) -> Result<String, Failure> {
+    let text = match path.to_str() {
+        Some("-") => bounded(io::stdin().lock(), "standard input", ONE_TOKEN),
+        _ => from_file(path, ONE_TOKEN),
+    };
+    Ok(text?.trim().to_owned())
+}
+
+fn from_file(path: &Path, instead: &'static str) -> Result<String, Failure> {
     let name = path.display().to_string();
     let file =
         std::fs::File::open(path).map_err(|e| Failure::local(format!("{name} cannot be read: {e}")))?;
-    bounded(file, &name)
+    bounded(file, &name, instead)
 }
 
-fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
+fn bounded(source: impl Read, name: &str, instead: &'static str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let most = BODY_OCTETS_MAX as u64;
     source
@@ -31,10 +49,7 @@ fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
         .read_to_end(&mut bytes)
         .map_err(|e| Failure::local(format!("{name} cannot be read: {e}")))?;
     if bytes.len() > BODY_OCTETS_MAX {
-        return Err(Failure::usage(
-            format!("{name} is larger than a message may be (1 MiB)"),
-            "put it somewhere and send its address",
-        ));
+        return Err(Failure::usage(format!("{name} is larger than 1 MiB"), instead));
     }
     let mut text = String::from_utf8(bytes)
         .map_err(|_| Failure::usage(format!("{name} is not UTF-8 text"), "send text"))?;
@@ -49,10 +64,10 @@ mod tests {
 
     #[test]
     fn a_text_from_outside_is_bounded_and_loses_one_line_break() {
-        assert_eq!(bounded(&b"a\n\n"[..], "x").unwrap(), "a\n");
-        assert_eq!(bounded(&b"a\r\n"[..], "x").unwrap(), "a");
-        assert_eq!(bounded(&b"a"[..], "x").unwrap(), "a");
-        assert!(matches!(bounded(io::repeat(b'a'), "x"), Err(Failure::Usage { .. })));
-        assert!(matches!(bounded(&b"\xff"[..], "x"), Err(Failure::Usage { .. })));
+        assert_eq!(bounded(&b"a\n\n"[..], "x", "").unwrap(), "a\n");
+        assert_eq!(bounded(&b"a\r\n"[..], "x", "").unwrap(), "a");
+        assert_eq!(bounded(&b"a"[..], "x", "").unwrap(), "a");
+        assert!(matches!(bounded(io::repeat(b'a'), "x", ""), Err(Failure::Usage { .. })));
+        assert!(matches!(bounded(&b"\xff"[..], "x", ""), Err(Failure::Usage { .. })));
     }
 }

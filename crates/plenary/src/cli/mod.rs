@@ -110,8 +110,7 @@ impl Global {
     fn settle_token(&mut self, starts_programs: bool) -> Result<(), Failure> {
         let file = self.token_file.as_deref();
         if let Some(file) = file {
-            let text = if file == Path::new("-") { input::standard()? } else { input::file(file)? };
-            self.token = Some(text.trim().to_owned());
+            self.token = Some(input::token(file)?);
         }
         let token = self.token.as_deref();
         let flags = [
@@ -250,7 +249,15 @@ pub(crate) fn run_hook() -> ExitCode {
 pub(crate) fn run(mut global: Global, command: Command, out: Out) -> ExitCode {
     let settled = global.settle_token(command.is_host());
     let context = Context::new(global, out, Surroundings::of_process());
-    match settled.and_then(|()| dispatch(&context, command)) {
+    let done = match (settled, command) {
+        // A hook fails open, whatever is wrong with its token.
+        (Err(failure), Command::Hook(args)) => {
+            hook::failed(&context, &args, &failure);
+            Ok(())
+        }
+        (settled, command) => settled.and_then(|()| dispatch(&context, command)),
+    };
+    match done {
         Ok(()) => Exit::Done.into(),
         Err(failure) => explain::report(&context, &failure).into(),
     }

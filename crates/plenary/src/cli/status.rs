@@ -17,8 +17,8 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         (Ok(_) | Err(_), Ok(_) | Err(_)) => None,
     };
     let stored = match (&accepted, &speaker) {
-        (Some(Ok(_)), Ok(client)) => usage(client).await?,
-        _ => None,
+        (Some(Ok(_)), Ok(client)) => usage(client).await,
+        _ => Ok(None),
     };
     let source = context.used().map(|(_, credential)| credential.source.to_string());
     if context.out.is_json() {
@@ -32,7 +32,8 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             "agent_source": identity.as_ref().map(|identity| identity.source.to_string()),
             "token_source": source,
             "accepted_as": accepted.as_ref().and_then(|result| result.as_ref().ok()),
-            "usage": stored.as_ref().map(|usage| serde_json::from_str::<Value>(usage.json()).unwrap_or_default()),
+            "usage": stored.as_ref().ok().and_then(Option::as_ref)
+                .map(|usage| serde_json::from_str::<Value>(usage.json()).unwrap_or_default()),
         });
         context.out.line(&answer.to_string())?;
     } else {
@@ -61,8 +62,10 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             Some(source) => format!("token   {source}{verdict}"),
             None => "token   none".into(),
         })?;
-        if let Some(usage) = &stored {
-            out.line(&format!("stored  {}", in_words(&usage.value)))?;
+        match &stored {
+            Ok(Some(usage)) => out.line(&format!("stored  {}", in_words(&usage.value)))?,
+            Ok(None) => {}
+            Err(_) => out.line("stored  unknown")?,
         }
     }
     finish(context, health.err(), identity.is_some(), speaker.err(), accepted)
@@ -73,11 +76,11 @@ async fn who(client: &Client) -> Result<String, Error> {
 }
 
 /// What the agent's owner stores; none on a server that does not say.
-async fn usage(client: &Client) -> Result<Option<Reply<Usage>>, Failure> {
+async fn usage(client: &Client) -> Result<Option<Reply<Usage>>, Error> {
     match client.usage().await {
         Ok(usage) => Ok(Some(usage)),
         Err(Error::Refused(refused)) if refused.status == 404 => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 

@@ -90,6 +90,7 @@ impl Rooms {
         let Opening { log, operator, indexes } = opening;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let accounts = Accounts::new(log.clone(), clock.clone(), operator);
+        accounts.set_searches_per_owner_max(settings.quota.searches_per_owner_max());
         accounts.begin().await.context("reading where the log stands")?;
         let presence = Arc::new(Presence::default());
         accounts.set_presence(presence.clone());

@@ -306,7 +306,6 @@ impl Settings {
         plenary_sessions::Config {
             grace: self.grace,
             invitations_unanswered_max: self.quota.invitations_unanswered_max(),
-            searches_per_owner_max: self.quota.searches_per_owner_max(),
             file_bytes_max: self.files.bytes_max,
             file_unnamed_ms_max: self.files.unnamed_ms_max,
             uploads_per_owner_max: self.quota.uploads_per_owner_max(),

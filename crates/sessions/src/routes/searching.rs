@@ -7,7 +7,7 @@ use axum::{
     response::IntoResponse as _,
 };
 use http::Method;
-use plenary_accounts::{AgentCaller, searched_text};
+use plenary_accounts::{AgentCaller, Who, searched_text};
 use plenary_edge::{Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, Refusal, SessionId};
 use schemars::JsonSchema;
@@ -85,6 +85,6 @@ async fn search(
     query: Result<Query<MessagesQuery>, QueryRejection>,
 ) -> Answer {
     let search = read(query)?.search()?;
-    let _share = sessions.search_share(&handle)?;
+    let _share = sessions.accounts().search_share(&Who::Agent(handle.clone()))?;
     Ok(Json(sessions.search(&handle, &search).await?).into_response())
 }

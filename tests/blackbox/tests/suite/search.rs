@@ -220,9 +220,34 @@ async fn found_messages_come_in_pages() {
 async fn searches_have_a_share_per_owner() {
     let server = Server::builder().config("[quota]\nsearches_per_owner_max = 0\n").start().await;
     let alice = server.agent("@alice.bot").await;
-    let refused = alice.get("/search/messages?q=gnomes").await;
-    refused.refused(429, "too_many_searches");
-    assert!(refused.text().contains("searches_per_owner_max"), "{refused}");
-    assert!(refused.header("retry-after").is_some(), "{refused}");
-    alice.get("/search/agents?q=gnomes").await.ok(200);
+    for path in ["/search/messages", "/search/agents", "/search"] {
+        let refused = alice.get(&format!("{path}?q=gnomes")).await;
+        refused.refused(429, "too_many_searches");
+        assert!(refused.text().contains("searches_per_owner_max"), "{refused}");
+        assert!(refused.header("retry-after").is_some(), "{refused}");
+    }
+}
+
+/// `GET /search` finds the caller's own agents however many agents of others come before them.
+#[tokio::test]
+async fn a_search_for_everything_looks_past_the_first_thousand_agents() {
+    let server = Server::start().await;
+    let operator = server.operator();
+    for owners in (0..1_010).collect::<Vec<u32>>().chunks(50) {
+        let made = owners.iter().map(|nth| {
+            let body = json!({"handle": format!("@a{nth:04}.gnome"), "policy": "allowlist"});
+            let operator = operator.clone();
+            async move { operator.post("/_admin/agents", body).await.ok(201) }
+        });
+        futures_util::future::join_all(made).await;
+    }
+    let zoe = server.agent("@zoe.gnome").await;
+    let found = zoe.get("/search?q=gnome").await.ok(200);
+    assert_eq!((handles(&found), found.get("next_cursor")), (vec!["@zoe.gnome".to_owned()], None));
+    // What does not fit is behind the cursor, as with every list.
+    let first = operator.get("/search?q=gnome&limit=50").await.ok(200);
+    let next = first["next_cursor"].as_str().expect("there are more");
+    let second = operator.get(&format!("/search?q=gnome&limit=50&cursor={next}")).await.ok(200);
+    let (first, second) = (handles(&first), handles(&second));
+    assert_eq!((first[49].as_str(), second[0].as_str()), ("@a0049.gnome", "@a0050.gnome"));
 }

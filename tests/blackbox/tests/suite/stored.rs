@@ -186,6 +186,27 @@ async fn past_its_bytes_an_owner_stores_nothing_large_and_what_it_has_stays() {
     assert!(bytes <= MAX, "{bytes}");
 }
 
+/// Where the server cannot say what is stored, `plenary status` shows everything else.
+#[tokio::test]
+async fn what_is_stored_may_be_unknown() {
+    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let database = Database::create(&admin).await;
+    let server = Server::builder().database(database.url()).start().await;
+    let alice = server.agent("@alice.bot").await;
+    let (client, connection) =
+        tokio_postgres::connect(database.url(), NoTls).await.expect("the database is there");
+    tokio::spawn(connection);
+    client.batch_execute("ALTER TABLE plenary.usage RENAME TO gone").await.expect("the counters go");
+    eventually("it is not said", async || (alice.get("/usage").await.status >= 500).then_some(())).await;
+    let cli = Cli::of(&server, &alice, "s-1");
+    let said = cli.done(&["status"]).await;
+    assert!(said.contains("accepted as @alice.bot") && said.contains("stored  unknown"), "{said}");
+    let said: Value = serde_json::from_str(&cli.done(&["status", "--json"]).await).expect("JSON");
+    assert_eq!((&said["accepted_as"], &said["usage"]), (&json!("@alice.bot"), &Value::Null));
+    drop((client, server));
+    database.remove().await;
+}
+
 /// A request that was carried out is answered again, though nothing more fits.
 #[tokio::test]
 async fn a_repeated_request_is_answered_past_the_bound() {

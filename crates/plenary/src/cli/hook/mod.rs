@@ -75,6 +75,11 @@ pub(crate) fn run(context: &Context, args: &Hook) -> bool {
     })
 }
 
+/// Notes why a hook could not begin.
+pub(crate) fn failed(context: &Context, args: &Hook, why: &Failure) {
+    journal::note(&context.around, args.event.as_deref().unwrap_or("-"), &words(why));
+}
+
 /// Reads the event, for no longer than all of it may take.
 fn listen(context: &Context, args: &Hook, within: Duration) -> Result<Event, String> {
     let (sender, receiver) = mpsc::sync_channel(1);

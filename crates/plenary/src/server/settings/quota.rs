@@ -28,7 +28,7 @@ pub(crate) struct Quota {
     pub(crate) answer_bytes_per_owner_max: Option<usize>,
     /// Invitations of one owner's agents that wait for an answer of an agent that does not list them [default: 1000]
     pub(crate) invitations_unanswered_max: Option<usize>,
-    /// Searches of one owner at once, of messages and of context each [default: 4]
+    /// Searches of one owner at once, of agents and messages together, and of context [default: 4]
     pub(crate) searches_per_owner_max: Option<usize>,
     /// Uploads of one owner's agents at once [default: 4]
     pub(crate) uploads_per_owner_max: Option<usize>,
@@ -94,9 +94,9 @@ impl Quota {
         }
     }
 
-    /// Searches of one owner's messages at once.
+    /// Searches of one owner at once, for agents and messages.
     pub(crate) fn searches_per_owner_max(&self) -> usize {
-        self.searches_per_owner_max.unwrap_or(plenary_sessions::SEARCHES_PER_OWNER_MAX)
+        self.searches_per_owner_max.unwrap_or(plenary_accounts::limits::SEARCHES_PER_OWNER_MAX)
     }
 
     /// Uploads of one owner's agents at once.

@@ -66,6 +66,8 @@ async fn whatever_goes_wrong_nothing_is_printed_and_the_exit_is_zero() {
     let claude = Coding::begin(&home, "claude", "a").await;
     let program = claude.line("Stop");
     let program = program.split(" hook ").next().expect("a program");
+    std::fs::write(claude.directory.join("latin"), b"\xe9").expect("a file can be written");
+    std::fs::write(claude.directory.join("large"), "x".repeat(2 << 20)).expect("a file can be written");
     for (arguments, input) in [
         ("hook Stop --client claude", "{"),
         ("hook Stop --client claude", "[1]"),
@@ -75,6 +77,9 @@ async fn whatever_goes_wrong_nothing_is_printed_and_the_exit_is_zero() {
         ("hook --no-such-flag", "{}"),
         ("hook Stop Stop", "{}"),
         ("--url nonsense hook Stop", "{}"),
+        ("--token-file no-such-file hook Stop", "{}"),
+        ("--token-file latin hook Stop", "{}"),
+        ("--token-file large hook Stop", "{}"),
         ("hook", "{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{\"command\":\"secret\"}}"),
     ] {
         let ran = home.shell(&claude.directory, &format!("{program} {arguments}"), input).await;
@@ -82,6 +87,8 @@ async fn whatever_goes_wrong_nothing_is_printed_and_the_exit_is_zero() {
     }
     let said = journal(&home);
     assert!(said.contains("Unknown: ") && said.contains("is not the JSON of a hook"), "{said}");
+    assert!(said.contains("no-such-file cannot be read") && said.contains("latin is not UTF-8"), "{said}");
+    assert!(said.contains("large is larger than 1 MiB"), "{said}");
     assert!(!said.contains("secret"), "{said}");
 }
 

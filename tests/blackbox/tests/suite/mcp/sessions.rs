@@ -3,7 +3,7 @@
 use blackbox::{Asked, Database, Server};
 use serde_json::{Value, json};
 
-use super::said::{ACCEPT, Session, messages, result, send, served};
+use super::said::{ACCEPT, Coming, Session, messages, result, send, served};
 
 /// A client gets the revision that it asks for, and the newest with sessions when it asks for one that is not known.
 #[tokio::test]
@@ -55,6 +55,24 @@ async fn a_session_has_it_all() {
     let missing =
         session.ask("resources/read", json!({"uri": "plenary://nothing"})).await.pop().expect("an answer");
     assert_eq!(missing["error"]["code"], -32_002, "{missing}");
+}
+
+/// An answer that a client lost is kept for a while: by the id of an event before it, it is read again, and is the same.
+#[tokio::test]
+async fn a_list_of_tools_that_is_read_again_is_the_same() {
+    let server = served().await;
+    let agent = server.agent("@nick.bot").await;
+    let session = Session::open(&agent).await;
+    let answer = session.send(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list"})).await;
+    let listed = messages(&answer).pop().expect("an answer");
+    assert!(listed["result"]["tools"].as_array().is_some_and(|tools| tools.len() > 1), "{listed}");
+    let text = answer.text();
+    let before = text.lines().find_map(|line| line.strip_prefix("id:")).expect("events have ids").trim();
+    let [id, version] = session.headers();
+    let headers = [ACCEPT, id, version, ("Last-Event-ID", before)];
+    let request = agent.request("GET", "/mcp", &headers, None);
+    let mut again = Coming::open(&agent, &server, &request).await;
+    assert_eq!(again.next().await, Some(listed));
 }
 
 /// A session that was closed, or never was, is 404: the client begins anew.

@@ -1,0 +1,56 @@
+//! The searches that are under way, for agents and for messages: each owner has a share of them.
+//! Must not know: what a search reads.
+
+use plenary_kernel::{Class, Refusal, Share, Shares, SharesFull};
+
+use crate::{
+    Accounts, Who,
+    limits::{SEARCHES_AT_ONCE_MAX, SEARCHES_PER_OWNER_MAX},
+};
+
+/// How many of them are under way, by owner, and how many an owner may have.
+pub(crate) struct Searches {
+    under_way: Shares<String>,
+    per_owner_max: usize,
+}
+
+impl Searches {
+    fn new(per_owner_max: usize) -> Self {
+        Self { under_way: Shares::new(SEARCHES_AT_ONCE_MAX, per_owner_max), per_owner_max }
+    }
+}
+
+impl Accounts {
+    /// Says how many searches one owner may have under way; [`SEARCHES_PER_OWNER_MAX`] unless it is said before the
+    /// first one.
+    pub fn set_searches_per_owner_max(&self, most: usize) {
+        let _ = self.searches().set(Searches::new(most));
+    }
+
+    /// The share of a search of this one's owner, until it is dropped. The operator counts as an owner.
+    ///
+    /// # Errors
+    /// 429 `too_many_searches` past the owner's share, and 503 past that of all.
+    pub fn search_share(&self, who: &Who) -> Result<Share<String>, Refusal> {
+        let searches = self.searches().get_or_init(|| Searches::new(SEARCHES_PER_OWNER_MAX));
+        let owner = match who {
+            Who::Operator => String::new(),
+            Who::Owner(owner) => owner.to_string(),
+            Who::Agent(agent) => agent.owner().to_owned(),
+        };
+        searches.under_way.take(owner, 1).map_err(|full| match full {
+            SharesFull::Key => {
+                let most = searches.per_owner_max;
+                let text = format!(
+                    "Your owner's agents run {most} searches, the most that `searches_per_owner_max` allows; try again \
+                     when one ends."
+                );
+                Refusal::new(Class::TooMany, "too_many_searches", text)
+            }
+            SharesFull::Total => {
+                let text = "The server runs as many searches as it can. Retry.";
+                Refusal::new(Class::Unavailable, "overloaded", text)
+            }
+        })
+    }
+}
