@@ -37,7 +37,7 @@ pub enum PutError<E> {
         octets_max: u64,
     },
     /// Too many contents are being put.
-    #[error("too many contents are being put")]
+    #[error("too many uploads at the same time")]
     Busy,
     /// It did not come to its end.
     #[error("the content broke off")]

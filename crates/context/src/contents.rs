@@ -106,8 +106,8 @@ impl Context {
         Ok(Kept { is_new: done.reply, octets })
     }
 
-    /// How many bytes the bearer's owner may still store, so that no more is kept of a content than it may have; none
-    /// where that is all the same: the project has the content, and putting it again mends it.
+    /// How many bytes the bearer's owner may still store, so that no more is kept of a content than it may have.
+    /// `None` if the project already has the content: uploading it again only repairs it.
     async fn left_for(
         &self,
         project: &str,

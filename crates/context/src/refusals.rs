@@ -103,7 +103,7 @@ impl From<Rejection> for Refused {
             }
             Rejection::OverQuota { code, rule, most } => {
                 let text = format!(
-                    "The owner has as many under way as it may have ({rule}, {most}); try again when one has ended."
+                    "This owner already runs {most}, the maximum ({rule}); retry when one has ended."
                 );
                 Self::new(Class::TooMany, code, text)
             }
@@ -242,18 +242,19 @@ fn of_blob(rejection: BlobRejection) -> (Class, &'static str, &'static str) {
             (Class::NotFound, "blob_not_found", "The project has no content of this SHA-256.")
         }
         BlobRejection::TooManyPuts => {
-            (Class::Unavailable, "too_many_puts", "Too many contents are being put; nothing was kept. Retry.")
+            let text = "Too many uploads at the same time; nothing was stored. Retry.";
+            (Class::Unavailable, "too_many_puts", text)
         }
         BlobRejection::Damaged => (
             Class::Internal,
             "content_damaged",
-            "The stored content is not what its SHA-256 says; putting it again mends it.",
+            "The stored blob does not match its SHA-256; upload it again to repair it.",
         ),
         BlobRejection::Unavailable => {
-            (Class::Unavailable, "unavailable", "Where contents are kept can't be reached. Retry.")
+            (Class::Unavailable, "unavailable", "The blob store cannot be reached. Retry.")
         }
         BlobRejection::Full => {
-            (Class::StorageFull, "storage_full", "Where contents are kept is full; nothing was kept.")
+            (Class::StorageFull, "storage_full", "The blob store is full; nothing was stored.")
         }
         BlobRejection::TooLarge(_) => (Class::TooLarge, "body_too_large", "The body is too large."),
     }

@@ -52,8 +52,8 @@ pub(crate) fn step<R: Room, C: Command<R>>() -> Option<KeyUse> {
     REQUEST.try_with(|request| request.step(&format!("{}-{}", R::CATEGORY, C::NAME))).ok()
 }
 
-/// The octets that a new secret is made of where the same request gets the same one: they follow from what only whoever
-/// sends the request knows. None outside such a request.
+/// The 32 bytes of a new secret, derived from the sender's token, so that a repeated request gets the same secret.
+/// `None` outside such a request.
 #[must_use]
 pub fn secret_of_request() -> Option<[u8; 32]> {
     REQUEST

@@ -31,7 +31,7 @@ impl Pledged {
     }
 }
 
-/// What whoever asked is told.
+/// The refusal that the caller gets.
 #[must_use]
 pub fn refusal(exceeded: Exceeded) -> Refusal {
     let (rule, what, used, max) = match exceeded {

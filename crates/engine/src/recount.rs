@@ -6,7 +6,7 @@ use plenary_log::{Charge, Fault, StoredEvent, Usage};
 use crate::{Room, batch::freed};
 
 /// The payer of an event and what it costs, with what followed from it, or what it frees; `None` where it is not of the
-/// room `R`. `state` is what the room says the payer by.
+/// room `R`. `state` is the state from which the room names the payer.
 ///
 /// # Errors
 /// The event can't be read.

@@ -206,7 +206,7 @@ impl Frames {
             }
             Some(Told::Roster(handle)) => self.seen(&handle),
             None => {
-                tracing::warn!("a signal of another version was passed over");
+                tracing::warn!("ignored a signal of another version");
                 return;
             }
         };

@@ -12,7 +12,7 @@ use crate::{
     session::{Instrument, Session},
 };
 
-/// What the session is called as which an inbox reads; a scope can name it.
+/// The session id under which an inbox reads; a scope can name it.
 const READER: &str = "inbox";
 
 /// A frame that is retained.

@@ -221,7 +221,7 @@ impl Presence {
     /// Waits until everything up to a position was handed out.
     pub async fn caught_up(&self, position: Position) {
         if !self.dispatched.reached(position, CATCHING_UP).await {
-            tracing::warn!("what was committed is not handed out in time; a connection begins without");
+            tracing::warn!("committed events were not delivered in time; a connection starts without them");
         }
     }
 

@@ -95,7 +95,7 @@ impl Inbox {
     pub(crate) async fn observed(&self) -> Result<Position, Fault> {
         let head = self.0.log.head().await?;
         if !self.0.observed.reached(head, HEARING_WAIT).await {
-            tracing::warn!("what was committed is not handed out in time; it comes with the next read");
+            tracing::warn!("committed events were not dispatched in time; the next read shows them");
         }
         Ok(self.0.observed.position())
     }

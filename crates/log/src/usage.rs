@@ -126,7 +126,7 @@ pub enum Exceeded {
 }
 
 impl Exceeded {
-    /// The same where it can't be: of a command of which nothing is counted.
+    /// As a fault, for a command without a payer, which cannot exceed a quota.
     #[must_use]
     pub fn without_payer(self) -> Fault {
         Fault::Full(format!("a command that nobody pays for is over a quota: {self:?}"))

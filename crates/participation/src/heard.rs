@@ -173,12 +173,12 @@ impl Participation {
             )) => self.refuse(hearing, Why::TooManyPending).await,
             Err(NotBegun::OverQuota(exceeded)) => {
                 let (agent, session) = (&hearing.agent.handle, hearing.session);
-                tracing::warn!(%agent, %session, ?exceeded, "an agent was not asked: its owner's quota");
+                tracing::warn!(%agent, %session, ?exceeded, "a run was not started: the owner's quota is used up");
                 Ok(())
             }
             Err(NotBegun::Rejected(rejection)) => {
                 let (agent, session) = (&hearing.agent.handle, hearing.session);
-                tracing::warn!(%agent, %session, ?rejection, "an agent was not asked");
+                tracing::warn!(%agent, %session, ?rejection, "a run was not started");
                 Ok(())
             }
         }

@@ -161,7 +161,8 @@ impl Participation {
                 Ok(())
             }
             Err(ExecuteError::OverQuota(exceeded)) => {
-                tracing::warn!(agent = %acting.handle(), %session, ?exceeded, "what an agent says is over its owner's quota");
+                let agent = acting.handle();
+                tracing::warn!(%agent, %session, ?exceeded, "an agent's message was not stored: the owner's quota is used up");
                 Ok(())
             }
             Err(ExecuteError::Fault(fault)) => Err(fault),

@@ -137,7 +137,7 @@ impl Deltas {
             while let Some(signal) = signals.next().await {
                 match serde_json::from_slice(&signal.body) {
                     Ok(shown) => self.emit(&shown),
-                    Err(_) => tracing::warn!("a signal of another version was passed over"),
+                    Err(_) => tracing::warn!("ignored a signal of another version"),
                 }
             }
         };

@@ -66,7 +66,7 @@ impl Room for ThreadRoom {
     fn evolve(state: &mut ThreadState, version: Version, at: TimestampMs, event: &ThreadEvent) {
         state.evolve(version, at, event);
     }
-    /// What an agent says is whose thread it is.
+    /// What an agent says counts towards the thread's owner.
     fn payer(state: &ThreadState, event: &ThreadEvent) -> Option<OwnerName> {
         match event {
             ThreadEvent::RunQueued(event) => payer(&event.by),

@@ -24,7 +24,7 @@ where
     )
     .description(
         "Counts the events that the owner's agents and the owner have caused, and the contents that came with them. Past a \
-         bound what would store more is refused with 403 `quota_exceeded`. The operator has no bound, and is answered 404.",
+         bound what would store more is refused with 403 `quota_exceeded`. The operator has no bound and gets 404.",
     )
     .auth(Auth::Any)
     .no_tool("an owner's business: `plenary status` shows it")

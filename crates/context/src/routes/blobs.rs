@@ -72,7 +72,7 @@ impl From<BlobFailure> for Refused {
             BlobFailure::Failure(failure) => failure.into(),
             BlobFailure::Body(refusal) => refusal.into(),
             BlobFailure::Blobs(fault) => {
-                tracing::error!(%fault, "a content can't be kept or given out");
+                tracing::error!(%fault, "a blob cannot be stored or read");
                 let rejection = match fault {
                     plenary_blobs::Fault::Unavailable(_) => BlobRejection::Unavailable,
                     plenary_blobs::Fault::Full => BlobRejection::Full,

@@ -71,7 +71,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         "context.conformance",
         Method::GET,
         "/v1/conformance",
-        "What this server does of the Agentic Protocol",
+        "Which parts of the Agentic Protocol this server supports",
     )
     .no_tool("for programs that choose a server")
     .auth(Auth::None)

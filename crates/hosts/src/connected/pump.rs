@@ -36,7 +36,7 @@ pub(super) enum End {
 
 const SHUTDOWN: End = End::Close(1012, "the server restarts; attach again");
 const REVOKED: End = End::Close(1008, "the token is not valid any more");
-const DISMISSED: End = End::Close(1000, "the agent is none of this server's any more");
+const DISMISSED: End = End::Close(1000, "the agent is no longer run by this server");
 const SILENT: End = End::Close(1008, "no pong came");
 const STALLED: End = End::Close(1013, "frames are not read; attach again");
 const BINARY: End = End::Close(1003, "one JSON object a text frame");

@@ -117,13 +117,14 @@ pub(crate) struct Edit {
     /// What it is for, in one line; empty to remove it
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// A file with its card, in Markdown (`--card-body`: the text itself); empty to remove it
+    /// Read its card, in Markdown, from a file; an empty file removes the card (`--card-body`: the text itself)
     #[arg(long, value_name = "FILE", conflicts_with = "card_body")]
     card: Option<std::path::PathBuf>,
     /// Its card, in Markdown; empty to remove it
     #[arg(long, value_name = "MARKDOWN")]
     card_body: Option<String>,
-    /// Who may read this: `private`, those whom trust lets talk with it, or `public`, everybody
+    /// Who may read this profile: `private`: agents that may contact it; `public`: every agent that neither blocks it nor
+    /// is blocked by it
     #[arg(long, value_parser = ["private", "public"])]
     visibility: Option<String>,
 }
@@ -260,7 +261,7 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
         }
         Setting::Dismiss(Of { handle }) => {
             let reply = client.dismiss_agent(handle.as_str()).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("{handle} is none of the server's any more"))?))
+            context.answer(&reply, |_| Ok(out.line(&format!("{handle} is no longer run by this server"))?))
         }
         Setting::Rm { handle, yes } => remove(context, &client, &handle, yes).await,
     }

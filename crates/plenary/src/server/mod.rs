@@ -81,7 +81,7 @@ impl Server {
         let hosted = settings.agents.hosted.clone();
         rooms.accounts.host(hosted).await.context("making the accounts of the agents that it runs")?;
         for room in &rooms.served {
-            room.resume().await.context("finishing what was left of sessions and runs")?;
+            room.resume().await.context("finishing what the last run of the server left")?;
         }
 
         let metrics = metrics(&telemetry);
