@@ -156,7 +156,7 @@ impl ServerHandler for Handler {
     ) -> Result<ListToolsResult, ErrorData> {
         no_cursor(request.as_ref())?;
         // What is listed follows from the query, and is the same for everybody: the door puts it into answers to single
-        // requests. Answers in a session are kept as they are made here.
+        // requests. An answer in a session may leave by another request than the one that asked.
         let tools = if stands_alone(&context) {
             Lists::mark()
         } else {

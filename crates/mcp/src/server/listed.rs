@@ -1,6 +1,6 @@
 //! The lists of tools. Each is written once for single requests, and its bytes are shared by all answers: the handler
 //! answers with a mark, and the list takes its place on the way out. An answer in a session has the list itself, because
-//! it is kept there for clients that read it again.
+//! it may leave on the stream of another request, by which a client has reconnected.
 //! Must not know: who asks, or how a message travels.
 
 use std::{collections::HashMap, convert::Infallible, sync::Arc};
@@ -109,6 +109,9 @@ mod tests {
         assert_eq!((&answer["result"]["x"], &answer["id"]), (&json!(1), &marked["id"]));
         let first = lists.of(&[Toolset::Core]);
         assert_eq!(first.as_ptr(), lists.of(&[Toolset::Core]).as_ptr(), "the bytes are shared");
+        let own = serde_json::to_value(described(&lists.tools, lists.fixture.as_deref(), &[Toolset::Core]))
+            .unwrap();
+        assert_eq!(answer["result"]["tools"], own, "a session has the same list");
         let refused = json!({"id": 1, "error": {"message": MARK}});
         assert_eq!(put(&lists, &refused).await, refused);
     }
