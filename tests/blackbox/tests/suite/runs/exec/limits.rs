@@ -26,8 +26,8 @@ async fn sc_26_time_is_limited() {
     for script in ["hang", "deaf\nhang"] {
         // On a busy machine the time may be over before the program says its id.
         let pid = eventually("a program that was ended had said its id", || async {
-            let run = outcome(&nick, PUPPET, &format!("pid\n{script}"));
-            let events = in_time("a run past its time", run).await;
+            let script = format!("pid\n{script}");
+            let events = in_time("a run past its time", outcome(&nick, PUPPET, &script)).await;
             assert_eq!(finish(&events), "error", "{script}");
             said(&events).first().map(|pid| (*pid).to_owned())
         })
