@@ -129,7 +129,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("auth.ticket", "for browsers; the command line sets headers"),
     ("context.export_all", "`context export --all`, which stands beside context.export"),
     ("context.get", "`context pull ID`, which stands beside context.pull"),
-    ("file.upload", "`session send --file`, which names it in a message"),
+    ("file.upload", "`session send --attach`, which names it in a message"),
     ("inbox.wait", "`inbox --wait`, which stands beside inbox.read"),
     ("mcp.close", "`mcp`, which closes its session when its input ends"),
     ("mcp.listen", "`mcp`, which hears what the server says by itself"),

@@ -11,7 +11,9 @@ use std::{
 use plenary_accounts::Accounts;
 use plenary_engine::{Command, Done, ExecuteError, KeyUse, Room as _, Streams};
 use plenary_hub::{Cursors, Presence, TAIL_OCTETS_MAX, Tail};
-use plenary_kernel::{AgentHandle, Clock, Position, SessionId, Stamp, TimestampMs, limits::READ_ROWS_MAX};
+use plenary_kernel::{
+    AgentHandle, Clock, Position, SessionId, Shares, Stamp, TimestampMs, limits::READ_ROWS_MAX,
+};
 use plenary_log::{Fault, Log, Order};
 use quick_cache::sync::Cache;
 use tokio::sync::OnceCell;

@@ -47,7 +47,7 @@ struct Upload {
 pub(crate) fn operations() -> Vec<Operation<Sessions>> {
     let upload_doc = OperationDoc::new("file.upload", Method::POST, "/files", "Upload a file for a message")
         .room("sessions")
-        .no_tool("bytes of any kind; `plenary session send --file` sends them")
+        .no_tool("bytes of any kind; `plenary session send --attach` sends them")
         .description(
             "The body is multipart/form-data with one part, `file`, which has a file name. A message names the file by \
              `file_id` in a part of the type `file` or `image`. A file that no message names by `expires_at` is removed.",

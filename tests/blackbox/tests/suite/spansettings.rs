@@ -6,7 +6,7 @@ use blackbox::{Collector, Server, eventually};
 #[tokio::test]
 async fn headers_resource_and_endpoint_are_the_operators() {
     let collector = Collector::start().await;
-    let server = Server::builder()
+    let mut server = Server::builder()
         .env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &format!("{}/in?key=1", collector.url()))
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
         .env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")

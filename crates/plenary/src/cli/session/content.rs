@@ -19,7 +19,7 @@ type Object = Map<String, Value>;
 #[derive(Debug, Default, Args)]
 pub(crate) struct ContentArgs {
     /// The text; `-` reads it from standard input
-    #[arg(conflicts_with = "text_file")]
+    #[arg(conflicts_with = "file")]
     text: Option<String>,
     #[command(flatten)]
     rest: PartArgs,
@@ -29,7 +29,7 @@ pub(crate) struct ContentArgs {
 #[derive(Debug, Default, Args)]
 pub(crate) struct MessageArgs {
     /// Begin with this message; `-` reads it from standard input
-    #[arg(long, short, value_name = "TEXT", conflicts_with = "text_file")]
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "file")]
     message: Option<String>,
     #[command(flatten)]
     rest: PartArgs,
@@ -40,12 +40,9 @@ pub(crate) struct MessageArgs {
 struct PartArgs {
     /// Read the text from a file; one line break at its end is dropped, as it is from standard input
     #[arg(long, value_name = "FILE")]
-    text_file: Option<PathBuf>,
-    /// Upload a file and send it along; may be repeated
-    #[arg(long, value_name = "PATH")]
-    file: Vec<PathBuf>,
-    /// Attach a file by its address; may be repeated
-    #[arg(long, value_name = "URL")]
+    file: Option<PathBuf>,
+    /// Attach a file: a path is uploaded, a URL is sent as it is; may be repeated
+    #[arg(long, value_name = "PATH or URL")]
     attach: Vec<String>,
     /// Show an image by its address; may be repeated
     #[arg(long, value_name = "URL")]
@@ -69,7 +66,7 @@ fn object(text: &str) -> Result<Object, String> {
 pub(crate) fn nothing_to_say() -> Failure {
     Failure::usage(
         "the message is empty",
-        "give a text, `-` for standard input, --text-file, --file, --attach, --image or --data",
+        "give a text, `-` for standard input, --file, --attach, --image or --data",
     )
 }
 
@@ -99,14 +96,16 @@ impl PartArgs {
         text: Option<&str>,
         client: &Client,
     ) -> Result<Option<(Content, Option<Object>)>, Failure> {
-        let paths = self.file.clone();
-        let others = self.others(text)?;
+        let is_url = |attached: &String| attached.contains("://");
+        let (urls, paths): (Vec<String>, Vec<String>) = self.attach.iter().cloned().partition(is_url);
+        let others = self.others(text, urls)?;
+        let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
         Ok(others.with(uploaded(client, &paths).await?))
     }
 
-    /// All but the files.
-    fn others(self, text: Option<&str>) -> Result<Gathered, Failure> {
-        let text = match (text, &self.text_file) {
+    /// All but the files that are uploaded.
+    fn others(self, text: Option<&str>, urls: Vec<String>) -> Result<Gathered, Failure> {
+        let text = match (text, &self.file) {
             (Some("-"), _) => Some(input::standard()?),
             (_, Some(path)) => Some(input::file(path)?),
             (Some(text), None) => Some(text.to_owned()),
@@ -123,7 +122,7 @@ impl PartArgs {
             name: None,
             size: None,
         });
-        let files = self.attach.into_iter().map(|url| Part::File {
+        let files = urls.into_iter().map(|url| Part::File {
             url: Some(url),
             file_id: None,
             name: None,

@@ -153,8 +153,8 @@ async fn the_command_line_sends_and_gets_files() {
     std::fs::write(cli.dir().join("q3 final.pdf"), &content).expect("a file");
     std::fs::write(cli.dir().join("a.png"), b"png").expect("a file");
     std::fs::write(cli.dir().join("note.txt"), "From a file.\n").expect("a file");
-    cli.done(&["session", "send", &id, "See this.", "--file", "q3 final.pdf", "--file", "a.png"]).await;
-    cli.done(&["session", "send", &id, "--text-file", "note.txt"]).await;
+    cli.done(&["session", "send", &id, "See this.", "--attach", "q3 final.pdf", "--attach", "a.png"]).await;
+    cli.done(&["session", "send", &id, "--file", "note.txt"]).await;
     let log = bob.history(&id).await;
     let sent = &log[log.len() - 2]["payload"]["content"];
     assert_eq!(log[log.len() - 1]["payload"]["content"], "From a file.");
@@ -175,6 +175,6 @@ async fn the_command_line_sends_and_gets_files() {
     assert_eq!(other.done(&["session", "file", image]).await, "png");
     let none = other.run(&["session", "file", "file_01HW7AB12CDEFGHJKMNPQRSTVW", "-o", "none"]).await;
     assert!(none.code != 0 && !other.dir().join("none").exists(), "{none:?}");
-    let missing = cli.run(&["session", "send", &id, "x", "--file", "nowhere"]).await;
+    let missing = cli.run(&["session", "send", &id, "x", "--attach", "nowhere"]).await;
     assert!(missing.code == 2 && missing.err.contains("nowhere"), "{missing:?}");
 }
