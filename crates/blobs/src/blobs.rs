@@ -105,16 +105,21 @@ impl Blobs {
         self.shelves().join(shelf).join(rest)
     }
 
-    /// What every content stands below.
+    /// What every content stands below that is named by its SHA-256.
     pub(crate) fn shelves(&self) -> Key {
-        Key::from_iter(self.prefix.split('/').filter(|part| !part.is_empty()).chain(["sha256"]))
+        self.below("sha256")
+    }
+
+    /// A directory of the place.
+    pub(crate) fn below(&self, directory: &str) -> Key {
+        Key::from_iter(self.prefix.split('/').filter(|part| !part.is_empty()).chain([directory]))
     }
 
     pub(crate) fn store(&self) -> &dyn ObjectStore {
         &*self.store
     }
 
-    async fn turn<E>(&self) -> Result<OwnedSemaphorePermit, PutError<E>> {
+    pub(crate) async fn turn<E>(&self) -> Result<OwnedSemaphorePermit, PutError<E>> {
         match timeout(self.put_wait, self.turns.clone().acquire_owned()).await {
             Ok(Ok(turn)) => Ok(turn),
             _ => Err(PutError::Busy),
@@ -131,8 +136,27 @@ impl Blobs {
         S: Stream<Item = Result<Bytes, E>> + Send,
     {
         let _turn = self.turn().await?;
+        let writing = self.written(self.key(id), content, octets_max).await?;
+        let found = writing.id();
+        if found != *id {
+            writing.abort().await;
+            return Err(PutError::Mismatch(found));
+        }
+        Ok(writing.finish().await?)
+    }
+
+    /// A content that was read to its end, and still has to be given its name.
+    pub(crate) async fn written<S, E>(
+        &self,
+        key: Key,
+        content: S,
+        octets_max: u64,
+    ) -> Result<Writing<'_>, PutError<E>>
+    where
+        S: Stream<Item = Result<Bytes, E>> + Send,
+    {
         let mut content = std::pin::pin!(content);
-        let mut writing = Writing::new(&*self.store, self.key(id), self.part_octets);
+        let mut writing = Writing::new(&*self.store, key, self.part_octets);
         while let Some(piece) = content.next().await {
             let piece = piece.map_err(PutError::Content)?;
             if writing.octets() + piece.len() as u64 > octets_max {
@@ -141,12 +165,7 @@ impl Blobs {
             }
             writing.write(piece).await?;
         }
-        let found = writing.id();
-        if found != *id {
-            writing.abort().await;
-            return Err(PutError::Mismatch(found));
-        }
-        Ok(writing.finish().await?)
+        Ok(writing)
     }
 
     /// How large a content is; `None` where there is none.
@@ -168,7 +187,16 @@ impl Blobs {
     /// # Errors
     /// When the place fails, or the content is damaged.
     pub async fn get(&self, id: &BlobId, range: Option<Range<u64>>) -> Result<Option<Content>, Fault> {
-        let key = self.key(id);
+        self.get_at(self.key(id), id, range).await
+    }
+
+    /// The same of the content at a key.
+    pub(crate) async fn get_at(
+        &self,
+        key: Key,
+        id: &BlobId,
+        range: Option<Range<u64>>,
+    ) -> Result<Option<Content>, Fault> {
         let found = match self.store.get(&key).await {
             Ok(found) => found,
             Err(object_store::Error::NotFound { .. }) => return Ok(None),
@@ -194,11 +222,11 @@ impl Blobs {
             return Ok(Some(Content { octets, range, stream }));
         }
         // A part says nothing of the whole, which its name is the digest of: that is verified once as it stands there.
-        if !self.marks.has(id, &meta) {
+        if !self.marks.has(&key, &meta) {
             let _one = self.marks.verifying.lock().await;
-            if !self.marks.has(id, &meta) {
+            if !self.marks.has(&key, &meta) {
                 verify(whole, id).await?;
-                self.marks.add(id, &meta);
+                self.marks.add(&key, &meta);
             }
         }
         let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };

@@ -4,7 +4,7 @@
 use futures_util::TryStreamExt;
 use object_store::{local::LocalFileSystem, path::Path as Key};
 
-use crate::{BlobId, Blobs, Fault, OpenFault, Place, blobs::PART_OCTETS, verified::verify};
+use crate::{BlobId, Blobs, Fault, OpenFault, OwnName, Place, blobs::PART_OCTETS, verified::verify};
 
 /// What was looked at, and what is wrong with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,6 +55,37 @@ impl Blobs {
             }
         }
         Ok(checked)
+    }
+
+    /// Reads a content with a name of its own to its end; what is wrong with it, if something is. One that is not there is
+    /// wrong only if it `must_be` there: somebody may be removing it.
+    ///
+    /// # Errors
+    /// When the place fails.
+    pub async fn check_own(
+        &self,
+        name: &OwnName,
+        id: &BlobId,
+        must_be: bool,
+        checked: &mut Checked,
+    ) -> Result<(), Fault> {
+        let read = async {
+            let Some(content) = self.read(name, id, None).await? else { return Ok(None) };
+            let octets = content.octets;
+            content.stream.try_for_each(|_| std::future::ready(Ok(()))).await?;
+            Ok::<_, Fault>(Some(octets))
+        };
+        match read.await {
+            Ok(Some(octets)) => {
+                checked.contents += 1;
+                checked.bytes += octets;
+            }
+            Ok(None) if must_be => checked.damaged.push(format!("{name}: it is not there")),
+            Ok(None) => {}
+            Err(fault @ Fault::Damaged(_)) => checked.damaged.push(format!("{name}: {fault}")),
+            Err(fault) => return Err(fault),
+        }
+        Ok(())
     }
 
     async fn whole(&self, key: &Key, id: &BlobId) -> Result<(), Fault> {

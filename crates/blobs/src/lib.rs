@@ -1,4 +1,5 @@
-//! Contents kept by their SHA-256: put, got, verified both ways, in a directory, a bucket or memory.
+//! Contents kept by their SHA-256, or under a name of their own: put, got, verified both ways, in a directory, a bucket
+//! or memory.
 //! Must not know: whose a content is, what it holds, or HTTP.
 
 mod blobs;
@@ -6,6 +7,7 @@ mod checking;
 mod fault;
 mod id;
 mod marks;
+mod own;
 mod place;
 #[cfg(feature = "s3")]
 mod s3;
@@ -19,6 +21,7 @@ pub use blobs::{Blobs, Content};
 pub use checking::Checked;
 pub use fault::{Fault, OpenFault, PutError};
 pub use id::{BlobId, NotABlobId};
+pub use own::{NotAName, OwnName};
 pub use place::{NotAPlace, Place};
 pub use staging::STAGING_AGE_MIN;
 

@@ -4,10 +4,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use object_store::ObjectMeta;
+use object_store::{ObjectMeta, path::Path as Key};
 use parking_lot::{Mutex, MutexGuard};
-
-use crate::BlobId;
 
 /// Most contents that are remembered; past it all are forgotten, and verified when they are asked for again.
 const MARKS_MAX: usize = 65_536;
@@ -23,27 +21,27 @@ fn seen(meta: &ObjectMeta) -> Seen {
 /// The contents that were verified. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Marks {
-    known: Arc<Mutex<HashMap<BlobId, Seen>>>,
+    known: Arc<Mutex<HashMap<Key, Seen>>>,
     /// One content is verified at a time: who waits finds it done.
     pub(crate) verifying: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Marks {
-    fn known(&self) -> MutexGuard<'_, HashMap<BlobId, Seen>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<Key, Seen>> {
         self.known.lock()
     }
 
     /// Whether the content was verified as it stands there.
-    pub(crate) fn has(&self, id: &BlobId, meta: &ObjectMeta) -> bool {
-        self.known().get(id) == Some(&seen(meta))
+    pub(crate) fn has(&self, key: &Key, meta: &ObjectMeta) -> bool {
+        self.known().get(key) == Some(&seen(meta))
     }
 
     /// The content is right as it stands there.
-    pub(crate) fn add(&self, id: &BlobId, meta: &ObjectMeta) {
+    pub(crate) fn add(&self, key: &Key, meta: &ObjectMeta) {
         let mut known = self.known();
         if known.len() >= MARKS_MAX {
             known.clear();
         }
-        known.insert(*id, seen(meta));
+        known.insert(key.clone(), seen(meta));
     }
 }

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use crate::own::{self, OwnName};
+
 /// How old a part is before it counts as left behind in a directory that other processes write to as well; no put takes
 /// nearly as long.
 pub const STAGING_AGE_MIN: Duration = Duration::from_secs(3_600);
@@ -16,7 +18,12 @@ pub const STAGING_AGE_MIN: Duration = Duration::from_secs(3_600);
 /// Removes what was left behind; how many files it was. Where this process alone writes, everything that is there when
 /// it starts was left behind; elsewhere what is older than `age_min`.
 pub(crate) fn sweep(directory: &Path, age_min: Option<Duration>) -> io::Result<u64> {
-    let shelves = match fs::read_dir(directory.join("sha256")) {
+    Ok(sweep_shelves(&directory.join("sha256"), age_min)?
+        + sweep_shelves(&directory.join(own::DIRECTORY), age_min)?)
+}
+
+fn sweep_shelves(shelves: &Path, age_min: Option<Duration>) -> io::Result<u64> {
+    let shelves = match fs::read_dir(shelves) {
         Ok(shelves) => shelves,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(error),
@@ -48,8 +55,8 @@ fn is_staged(entry: &DirEntry) -> io::Result<bool> {
     let parts = name.to_str().and_then(|name| name.split_once('#'));
     let is_named = parts.is_some_and(|(content, number)| {
         let is_hex = |octet: u8| octet.is_ascii_digit() || (b'a'..=b'f').contains(&octet);
-        content.len() == 62
-            && content.bytes().all(is_hex)
+        let is_by_hash = content.len() == 62 && content.bytes().all(is_hex);
+        (is_by_hash || content.parse::<OwnName>().is_ok())
             && !number.is_empty()
             && number.bytes().all(|octet| octet.is_ascii_digit())
     });
@@ -73,18 +80,24 @@ mod tests {
         let shelf = directory.path().join("sha256/2c");
         fs::create_dir_all(&shelf).unwrap();
         let content = "f".repeat(62);
-        let kept = [content.clone(), format!("{content}#"), format!("{content}#x"), "notes#1".to_owned()];
+        let kept = [content.clone(), format!("{content}#"), format!("{content}#x"), "no tes#1".to_owned()];
         let parts = [format!("{content}#1"), format!("{content}#2")];
         for name in kept.iter().chain(&parts) {
             fs::write(shelf.join(name), "x").unwrap();
         }
         fs::write(directory.path().join("sha256/file"), "x").unwrap();
+        let own = directory.path().join("files/1A");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(own.join("file_1A"), "x").unwrap();
+        assert_eq!(sweep(directory.path(), Some(STAGING_AGE_MIN)).unwrap(), 0);
         assert_eq!(sweep(directory.path(), Some(STAGING_AGE_MIN)).unwrap(), 0, "others may be writing them");
         let long_ago = fs::File::options().write(true).open(shelf.join(&parts[0])).unwrap();
         let hour = long_ago.metadata().unwrap().modified().unwrap() - STAGING_AGE_MIN;
         long_ago.set_modified(hour).unwrap();
         assert_eq!(sweep(directory.path(), Some(STAGING_AGE_MIN)).unwrap(), 1);
-        assert_eq!(sweep(directory.path(), None).unwrap(), 1);
+        fs::write(own.join("file_1A#1"), "x").unwrap();
+        assert_eq!(sweep(directory.path(), None).unwrap(), 2);
+        assert!(own.join("file_1A").exists() && !own.join("file_1A#1").exists());
         let mut left: Vec<_> =
             fs::read_dir(&shelf).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();

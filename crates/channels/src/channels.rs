@@ -7,7 +7,7 @@ use plenary_accounts::{Accounts, Watchers};
 use plenary_engine::{Done, ExecuteError, KeyUse, Streams, recount};
 use plenary_hub::Tail;
 use plenary_kernel::{Clock, OwnerName, TimestampMs, Version};
-use plenary_log::{Fault, Log, StoredEvent, Usage};
+use plenary_log::{Charge, Fault, Log, StoredEvent};
 use plenary_telemetry::Spans;
 use quick_cache::sync::Cache;
 
@@ -113,7 +113,7 @@ impl Channels {
     ///
     /// # Errors
     /// The event can't be read.
-    pub fn recount(stored: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
+    pub fn recount(stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
         recount::<ChannelRoom>(&ChannelState::default(), stored)
     }
 

@@ -20,7 +20,7 @@ use crate::{
 
 /// The header by which a client names the agent its token must belong to (wire.md D.1).
 pub(crate) const AGENT_HEADER: HeaderName = HeaderName::from_static("x-asp-agent");
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// What stays as it is inside one segment of a path.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
@@ -246,11 +246,12 @@ impl Client {
     pub(crate) async fn upload(
         &self,
         path: &str,
-        media_type: &'static str,
+        media_type: &str,
+        headers: &[(HeaderName, HeaderValue)],
         pieces: Pieces,
     ) -> Result<RawReply> {
         let mut request = Request::builder().method(Method::POST).uri(self.base().http(path)?);
-        for (name, value) in self.credentials()? {
+        for (name, value) in self.credentials()?.iter().chain(headers) {
             request = request.header(name, value);
         }
         let request = request

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use plenary_accounts::{Accounts, TokenDigest, Watchers};
 use plenary_blobs::{BLOB_OCTETS_MAX, Blobs};
 use plenary_engine::{ExecuteError, Room, Streams, recount};
-use plenary_kernel::{Clock, OwnerName, limits::READ_ROWS_MAX};
-use plenary_log::{Exceeded, Fault, Log, StoredEvent, Usage};
+use plenary_kernel::{Clock, limits::READ_ROWS_MAX};
+use plenary_log::{Charge, Exceeded, Fault, Log, StoredEvent};
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::{
@@ -325,8 +325,8 @@ impl Context {
     ///
     /// # Errors
     /// The event can't be read.
-    pub fn recount(stored: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
-        fn of<R: Room>(stored: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
+    pub fn recount(stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        fn of<R: Room>(stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
             recount::<R>(&R::State::default(), stored)
         }
         match stored.stream.category() {

@@ -7,8 +7,8 @@ use axum::Router;
 use futures_util::future::{BoxFuture, ready};
 use plenary_edge::{Metrics, RegistryFault};
 use plenary_hub::Observer;
-use plenary_kernel::{AgentHandle, OwnerName, Version};
-use plenary_log::{Fault, StoredEvent, StreamName, Usage};
+use plenary_kernel::{AgentHandle, Version};
+use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
     About, Description, Example, Kind, Mount, News, NewsSource, Reference, Senders, ServedRoom, StreamOfNews,
     Task, Turn,
@@ -76,10 +76,7 @@ impl ServedRoom for Context {
         Some(Arc::new(self.clone()))
     }
 
-    fn recount<'a>(
-        &'a self,
-        event: &'a StoredEvent,
-    ) -> BoxFuture<'a, Result<Option<(OwnerName, Usage)>, Fault>> {
+    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
         Box::pin(ready(Context::recount(event)))
     }
 

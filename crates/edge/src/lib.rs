@@ -20,6 +20,7 @@ mod openapi;
 mod operation;
 mod origin;
 mod peer;
+pub mod ranges;
 mod rebinding;
 mod routes;
 mod serving;

@@ -2,7 +2,7 @@
 //! Must not know: what it is held to, or how much an owner may store.
 
 use bytes::Bytes;
-use plenary_kernel::{Stamp, Version};
+use plenary_kernel::{OwnerName, Stamp, Version};
 use plenary_log::{Batch, Charge, Fault, KeyClaim, NewEvent, StreamName, Usage};
 
 use crate::{Command, Decision, KeyUse, Room};
@@ -13,7 +13,11 @@ struct Bill(Option<Charge>);
 
 impl Bill {
     fn add(&mut self, account: impl FnOnce() -> String, more: Usage) {
-        let charge = self.0.get_or_insert_with(|| Charge { account: account(), usage: Usage::default() });
+        let charge = self.0.get_or_insert_with(|| Charge {
+            account: account(),
+            usage: Usage::default(),
+            freed: Usage::default(),
+        });
         charge.usage = charge.usage.plus(more);
     }
     fn add_events<'a>(&mut self, events: impl Iterator<Item = &'a NewEvent>) {
@@ -44,13 +48,19 @@ pub(crate) fn of<R: Room, C: Command<R>>(
             bill.add(|| owner.to_string(), content);
             bill.add_events([&encoded].into_iter().chain(followed.iter().map(|(_, event)| event)));
         }
+        if let Some((owner, bytes)) = R::frees(event) {
+            batch.charges.push(freed(&owner, bytes));
+        }
         follows.extend(followed);
         batch.index.extend(R::index(id, event));
         batch.events.push((stream.clone(), encoded));
     }
     let beside = command.beside(decision, stamp);
     bill.add_events(beside.events.iter().map(|(_, event)| event));
-    batch.charges.extend(bill.0);
+    // What is pledged comes first.
+    if let Some(charge) = bill.0 {
+        batch.charges.insert(0, charge);
+    }
     batch.events.extend(beside.events);
     batch.events.extend(follows);
     batch.index.extend(beside.index);
@@ -66,4 +76,10 @@ pub(crate) fn of<R: Room, C: Command<R>>(
         });
     }
     Ok(batch)
+}
+
+/// What its owner uses less.
+pub(crate) fn freed(owner: &OwnerName, bytes: u64) -> Charge {
+    let freed = Usage { bytes, events: 0 };
+    Charge { account: owner.to_string(), usage: Usage::default(), freed }
 }

@@ -45,6 +45,10 @@ pub trait Room: Send + Sync + 'static {
     fn content_bytes(_event: &Self::Event) -> u64 {
         0
     }
+    /// Pure: bytes that are not kept any more because of an event, and the owner whose use they counted towards.
+    fn frees(_event: &Self::Event) -> Option<(OwnerName, u64)> {
+        None
+    }
     /// The stream of one thing.
     fn stream(id: &str) -> StreamName {
         StreamName::new(Self::CATEGORY, id)

@@ -93,6 +93,11 @@ id!(
     "evt_"
 );
 id!(
+    /// A file that was uploaded, `file_…`.
+    FileId,
+    "file_"
+);
+id!(
     /// A contact request, `req_…`.
     ContactId,
     "req_"

@@ -17,7 +17,7 @@ pub mod text;
 
 pub use clock::Clock;
 pub use handle::{AgentHandle, AllowEntry, Malformed, OwnerName, SovereignHandle};
-pub use id::{ContactId, EventId, MessageId, SessionId};
+pub use id::{ContactId, EventId, FileId, MessageId, SessionId};
 pub use place::{Position, Version};
 pub use refusal::{Class, Refusal};
 pub use shares::{Share, Shares, SharesFull};

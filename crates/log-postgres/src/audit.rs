@@ -2,14 +2,14 @@
 //! is older than they are. Must not know: what is wrong with a log; `plenary_log::Walk` does.
 
 use plenary_kernel::{Position, limits::READ_ROWS_MAX};
-use plenary_log::{Audit, Digest, StreamName, Walk};
+use plenary_log::{Audit, Change, Digest, Looks, StreamName, Usage, Walk};
 use tokio_postgres::{Client, Row as Record, types::ToSql};
 
 use crate::{
     Options, migrate,
     reads::unchecked,
     target::{ANSWER_MS_MAX, OpenError, Purpose, Target, place, stored, within},
-    text::plain,
+    text::{plain, stored as kept},
     trouble::Trouble,
     write::known::{key_as_stored, row_as_stored},
 };
@@ -22,6 +22,9 @@ const INDEXES: &str =
 const ROWS: &str = "SELECT name, revision, value, sum FROM rows WHERE name > $1 ORDER BY name LIMIT $2";
 const KEYS: &str = "SELECT scope, key, digest, outcome, sum FROM keys WHERE (scope, key) > ($1, $2) \
     ORDER BY scope, key LIMIT $3";
+const USAGE: &str = "SELECT account, GREATEST(0, bytes), GREATEST(0, events) FROM usage";
+const RECOUNT: &str = "INSERT INTO usage AS u (account, bytes, events) VALUES ($1, $2, $3) ON CONFLICT (account) \
+    DO UPDATE SET bytes = GREATEST(0, u.bytes + excluded.bytes), events = GREATEST(0, u.events + excluded.events)";
 const EVENT: &str = "UPDATE events SET sum = $2 WHERE position = $1 AND sum IS NULL";
 const INDEX: &str = "UPDATE idx SET sum = $4 WHERE name = $1 AND key = $2 AND value = $3 AND sum IS NULL";
 const ROW: &str = "UPDATE rows SET sum = $3 WHERE name = $1 AND revision = $2 AND sum IS NULL";
@@ -29,24 +32,62 @@ const KEY: &str = "UPDATE keys SET sum = $3 WHERE scope = $1 AND key = $2 AND su
 
 /// Looks through the store at `url`. With `add`, what has no checksum gets one, and is taken as it is; how many that were.
 pub async fn audit(url: &str, options: &Options, add: bool) -> Result<(Audit, u64), OpenError> {
+    audit_with(url, options, add, &mut ()).await
+}
+
+/// The same for somebody who looks along.
+pub async fn audit_with(
+    url: &str,
+    options: &Options,
+    add: bool,
+    looks: &mut (dyn Looks + Send),
+) -> Result<(Audit, u64), OpenError> {
     let target = Target::new(url, options)?;
     let client = target.connect(Purpose::Looking).await?;
+    // What accounts use is what the log had at its head then.
+    within(ANSWER_MS_MAX, client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")).await?;
     let meta = within(ANSWER_MS_MAX, client.query_one("SELECT version, last FROM meta, head", &[])).await?;
     let (found, head): (i32, i64) =
         (meta.try_get(0).map_err(Trouble::from)?, meta.try_get(1).map_err(Trouble::from)?);
     if migrate::known(found)? < migrate::known_here() {
         return Err(OpenError::Older { found, known: migrate::known_here() });
     }
+    for record in within(ANSWER_MS_MAX, client.query(USAGE, &[])).await? {
+        let (account, usage) = used(&record)?;
+        looks.usage(&account, usage);
+    }
+    within(ANSWER_MS_MAX, client.batch_execute("COMMIT")).await?;
     let mut looking = Looking { client, audit: Audit::default(), add, added: 0 };
-    let walked = looking.log(Position(place(head)?)).await;
+    let walked = looking.log(Position(place(head)?), looks).await;
     looking.survived(walked)?;
     let walked = looking.indexes().await;
     looking.survived(walked)?;
-    let walked = looking.rows().await;
+    let walked = looking.rows(looks).await;
     looking.survived(walked)?;
     let walked = looking.keys().await;
     looking.survived(walked)?;
     Ok((looking.audit, looking.added))
+}
+
+/// Changes what accounts are counted to use; servers may count meanwhile.
+///
+/// # Errors
+/// When the store can't be reached.
+pub async fn recount(url: &str, options: &Options, changes: &[(String, Change)]) -> Result<(), OpenError> {
+    let client = Target::new(url, options)?.connect(Purpose::Looking).await?;
+    within(ANSWER_MS_MAX, client.batch_execute("BEGIN")).await?;
+    for (account, change) in changes {
+        let account = kept(account);
+        within(ANSWER_MS_MAX, client.execute(RECOUNT, &[&account, &change.bytes, &change.events])).await?;
+    }
+    within(ANSWER_MS_MAX, client.batch_execute("COMMIT")).await?;
+    Ok(())
+}
+
+fn used(record: &Record) -> Result<(String, Usage), Trouble> {
+    let account: &str = record.try_get(0)?;
+    let usage = Usage { bytes: place(record.try_get(1)?)?, events: place(record.try_get(2)?)? };
+    Ok((plain(account).into_owned(), usage))
 }
 
 struct Looking {
@@ -86,7 +127,7 @@ impl Looking {
         Ok(())
     }
 
-    async fn log(&mut self, head: Position) -> Result<(), Trouble> {
+    async fn log(&mut self, head: Position, looks: &mut (dyn Looks + Send)) -> Result<(), Trouble> {
         let mut walk = Walk::default();
         loop {
             let page = [stored(walk.last.0), stored(head.0)];
@@ -97,6 +138,7 @@ impl Looking {
                     Ok(stream) => {
                         let event = unchecked(record, stream)?;
                         walk.event(&event, sum, &mut self.audit);
+                        looks.event(&event);
                         let digest = Digest::event(&event).stored();
                         self.complete(sum, EVENT, &[&position, &digest]).await?;
                     }
@@ -133,7 +175,7 @@ impl Looking {
         }
     }
 
-    async fn rows(&mut self) -> Result<(), Trouble> {
+    async fn rows(&mut self, looks: &mut (dyn Looks + Send)) -> Result<(), Trouble> {
         let mut after = String::new();
         loop {
             let records = self.query(ROWS, &[&after, &limit()]).await?;
@@ -142,6 +184,7 @@ impl Looking {
                 let row = row_as_stored(record, 1)?;
                 let digest = Digest::row(&plain(name), &row);
                 self.audit.rows += 1;
+                looks.row(&plain(name));
                 self.audit.check(digest, sum, None, || format!("the row {name}"));
                 let revision = stored(row.revision);
                 self.complete(sum, ROW, &[&name, &revision, &digest.stored()]).await?;

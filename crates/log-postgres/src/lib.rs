@@ -29,7 +29,10 @@ use plenary_kernel::Position;
 use plenary_log::{HighWater, Opened};
 use tokio::sync::mpsc;
 
-pub use self::{audit::audit, target::OpenError};
+pub use self::{
+    audit::{audit, audit_with, recount},
+    target::OpenError,
+};
 use self::{
     pool::Pool,
     reads::Postgres,

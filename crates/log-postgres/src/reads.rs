@@ -43,7 +43,7 @@ statements! {
     Rows = "SELECT name, revision, value, sum FROM rows WHERE name >= $1 AND name < $2 ORDER BY name LIMIT $3";
     RowsAll = "SELECT name, revision, value, sum FROM rows WHERE name >= $1 ORDER BY name LIMIT $2";
     Key = "SELECT digest, outcome, sum FROM keys WHERE scope = $1 AND key = $2";
-    Usage = "SELECT bytes, events FROM usage WHERE account = $1";
+    Usage = "SELECT GREATEST(0, bytes), GREATEST(0, events) FROM usage WHERE account = $1";
     Between = "SELECT s.name, min(e.version), min(e.position) FROM events e JOIN streams s ON s.id = e.stream \
         WHERE e.position > $1 AND e.position <= $2 AND starts_with(s.name, $3) GROUP BY s.name";
     // From the last event back in steps that double until one is not past the position, then by halves: between `low`,

@@ -6,11 +6,12 @@ use std::{collections::HashMap, path::Path};
 
 use bytes::Bytes;
 use plenary_kernel::Position;
-use plenary_log::{Audit, Digest, KeyRecord, Row, Walk};
+use plenary_log::{Audit, Change, Digest, KeyRecord, Looks, Row, Usage, Walk};
 use rusqlite::{Connection, Error, Row as Found, params, params_from_iter, types::Value};
 
 use crate::{
     DATABASE_FILE, OpenError, Options, checks,
+    commit::CHARGE,
     error::ReadError,
     events::{self, event_columns},
     schema,
@@ -34,14 +35,19 @@ impl From<ReadError> for OpenError {
 /// Looks through the store in a data directory. It sees one moment; while it looks, the write-ahead log of a server
 /// that runs on it is not cut.
 pub fn audit(directory: &Path) -> Result<Audit, OpenError> {
+    audit_with(directory, &mut ())
+}
+
+/// The same for somebody who looks along.
+pub fn audit_with(directory: &Path, looks: &mut dyn Looks) -> Result<Audit, OpenError> {
     checks::library()?;
     let connection = schema::looking(&directory.join(DATABASE_FILE))?;
     connection.execute_batch("BEGIN")?;
     let mut audit = Audit::default();
     complaints(&connection, &mut audit)?;
     // A damaged page ends a walk early. What the others find is worth having.
-    for walk in [log, positions, indexes, rows, keys] {
-        if let Err(error) = walk(&connection, &mut audit) {
+    for walk in [log, positions, indexes, rows, keys, usage] {
+        if let Err(error) = walk(&connection, &mut audit, looks) {
             audit.find("database", None, OpenError::from(error).to_string());
         }
     }
@@ -60,7 +66,7 @@ fn complaints(connection: &Connection, audit: &mut Audit) -> Result<(), Error> {
     Ok(())
 }
 
-fn log(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
+fn log(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Result<(), ReadError> {
     let (mut walk, mut names, mut kinds) = (Walk::default(), HashMap::new(), Vec::new());
     let mut statement = connection.prepare(events::ALL)?;
     let mut rows = statement.query([])?;
@@ -69,7 +75,10 @@ fn log(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
         let event = crate::streams::name(connection, &mut names, row.get_ref(1)?.as_i64()?)
             .and_then(|stream| Ok((events::unchecked(row, stream, &mut kinds)?, row.get(events::SUM)?)));
         match event {
-            Ok((event, sum)) => walk.event(&event, sum, audit),
+            Ok((event, sum)) => {
+                walk.event(&event, sum, audit);
+                looks.event(&event);
+            }
             Err(ReadError::Corrupt(text)) => {
                 audit.find("damaged", Some(position), format!("position {position}: {text}"));
                 walk.last = position;
@@ -81,7 +90,7 @@ fn log(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
 }
 
 /// The index of streams says where each event is that it covers.
-fn positions(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
+fn positions(connection: &Connection, audit: &mut Audit, _: &mut dyn Looks) -> Result<(), ReadError> {
     let mut statement = connection.prepare(
         "SELECT e.position, e.stream, e.version FROM events e LEFT JOIN stream_index i ON i.slot = e.stream << 32 | e.version
          WHERE e.position <= (SELECT value FROM meta WHERE name = 'events_indexed') AND i.position IS NOT e.position",
@@ -108,7 +117,7 @@ fn positions(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError
     Ok(())
 }
 
-fn indexes(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
+fn indexes(connection: &Connection, audit: &mut Audit, _: &mut dyn Looks) -> Result<(), ReadError> {
     for table in ["idx", "index_log"] {
         let sql = format!("SELECT name, key, value, sum FROM {table} WHERE value IS NOT NULL");
         each(connection, &sql, |row| {
@@ -122,16 +131,17 @@ fn indexes(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> 
     Ok(())
 }
 
-fn rows(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
+fn rows(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Result<(), ReadError> {
     each(connection, "SELECT name, revision, value, sum FROM rows", |row| {
         audit.rows += 1;
         let name = row.get_ref(0)?.as_str()?;
+        looks.row(name);
         audit.check(digest_of_row(row)?, row.get(3)?, None, || format!("the row {name}"));
         Ok(())
     })
 }
 
-fn keys(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
+fn keys(connection: &Connection, audit: &mut Audit, _: &mut dyn Looks) -> Result<(), ReadError> {
     let salt: Vec<u8> =
         connection.query_row("SELECT value FROM meta WHERE name = 'salt'", [], |row| row.get(0))?;
     let salt = Salt::of(&salt).ok_or_else(|| ReadError::Corrupt("the salt has another length".to_owned()))?;
@@ -148,6 +158,27 @@ fn keys(connection: &Connection, audit: &mut Audit) -> Result<(), ReadError> {
         }
         Ok(())
     })
+}
+
+fn usage(connection: &Connection, _: &mut Audit, looks: &mut dyn Looks) -> Result<(), ReadError> {
+    each(connection, "SELECT account, max(0, bytes), max(0, events) FROM usage", |row| {
+        let count = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
+        looks.usage(row.get_ref(0)?.as_str()?, Usage { bytes: count(1)?, events: count(2)? });
+        Ok(())
+    })
+}
+
+/// Changes what accounts are counted to use. Nobody else may have the store open.
+pub fn recount(directory: &Path, changes: &[(String, Change)]) -> Result<(), OpenError> {
+    checks::library()?;
+    let _lock = checks::directory(directory)?;
+    let mut connection = schema::writer(&directory.join(DATABASE_FILE), Options::default())?;
+    let transaction = connection.transaction()?;
+    for (account, change) in changes {
+        transaction.execute(CHARGE, params![account, change.bytes, change.events])?;
+    }
+    transaction.commit()?;
+    Ok(())
 }
 
 fn each(

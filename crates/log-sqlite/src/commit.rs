@@ -83,9 +83,9 @@ struct Statements<'c> {
     delete: Statement<'c>,
 }
 
-/// Adds to the use of an account.
-const CHARGE: &str = "INSERT INTO usage VALUES(?1, ?2, ?3) ON CONFLICT(account) \
-    DO UPDATE SET bytes = bytes + excluded.bytes, events = events + excluded.events";
+/// Changes the use of an account; nobody uses less than nothing.
+pub(crate) const CHARGE: &str = "INSERT INTO usage VALUES(?1, ?2, ?3) ON CONFLICT(account) \
+    DO UPDATE SET bytes = max(0, bytes + excluded.bytes), events = max(0, events + excluded.events)";
 
 impl<'c> Statements<'c> {
     fn of(connection: &'c Connection) -> Result<Self, Error> {
@@ -221,9 +221,8 @@ impl<'c> Committer<'c> {
                 None => self.statements.delete_row.execute([name])?,
             };
         }
-        for (account, more) in &writes.charges {
-            let more = (more.bytes.cast_signed(), more.events.cast_signed());
-            self.statements.charge.execute(params![account, more.0, more.1])?;
+        for (account, change) in &writes.charges {
+            self.statements.charge.execute(params![account, change.bytes, change.events])?;
         }
         Ok((streams, place))
     }

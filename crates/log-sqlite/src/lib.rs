@@ -23,7 +23,7 @@ use std::{path::Path, sync::Arc};
 use plenary_log::{Opened, channel};
 use tokio::sync::oneshot;
 
-pub use audit::{add_digests, audit};
+pub use audit::{add_digests, audit, audit_with, recount};
 pub use error::OpenError;
 
 /// The database, within the data directory.

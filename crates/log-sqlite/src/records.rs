@@ -148,7 +148,8 @@ pub(crate) fn rows(
 
 /// What an account uses.
 pub(crate) fn usage(connection: &Connection, account: &str) -> Result<Usage, ReadError> {
-    let mut statement = connection.prepare_cached("SELECT bytes, events FROM usage WHERE account = ?1")?;
+    let mut statement =
+        connection.prepare_cached("SELECT max(0, bytes), max(0, events) FROM usage WHERE account = ?1")?;
     let mut found = statement.query([account])?;
     let Some(row) = found.next()? else { return Ok(Usage::default()) };
     let count = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);

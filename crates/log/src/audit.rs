@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use plenary_kernel::{Position, Version};
 
-use crate::{Digest, StoredEvent, StreamName};
+use crate::{Digest, StoredEvent, StreamName, Usage};
 
 /// Most findings that are kept; the others are counted.
 pub const FINDINGS_MAX: usize = 1_000;
@@ -67,6 +67,23 @@ impl Audit {
             self.find("damaged", position, what() + " is damaged");
         }
     }
+}
+
+/// Whoever looks along while a store is walked: what it is shown is as it was at one moment.
+pub trait Looks {
+    /// The next event of the log.
+    fn event(&mut self, event: &StoredEvent);
+    /// A row.
+    fn row(&mut self, name: &str);
+    /// What an account is counted to use.
+    fn usage(&mut self, account: &str, usage: Usage);
+}
+
+/// Nobody.
+impl Looks for () {
+    fn event(&mut self, _: &StoredEvent) {}
+    fn row(&mut self, _: &str) {}
+    fn usage(&mut self, _: &str, _: Usage) {}
 }
 
 /// The events of a log, one after the other.

@@ -20,7 +20,7 @@ pub mod rigged;
 pub mod signals;
 mod usage;
 
-pub use audit::{Audit, FINDINGS_MAX, Finding, Walk};
+pub use audit::{Audit, FINDINGS_MAX, Finding, Looks, Walk};
 pub use batch::{Appended, Batch, Condition, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp};
 pub use chain::Chain;
 pub use digest::Digest;
@@ -33,7 +33,7 @@ pub use page::PageSize;
 pub use plan::{Decided, Lookup, Writes, plan};
 pub use reads::{IndexRow, Order, Read, Reads, StreamNews};
 pub use signals::Signals;
-pub use usage::{Charge, Exceeded, Ledger, Pledge, USAGE_AGE_MAX, Usage, UsageMax};
+pub use usage::{Change, Charge, Exceeded, Ledger, Pledge, USAGE_AGE_MAX, Usage, UsageMax};
 
 /// Most jobs that wait for the writer; past it a caller waits in `Log::reserve`.
 pub const JOBS_WAITING_MAX: usize = 4_096;

@@ -109,9 +109,9 @@ impl State {
             let record = KeyRecord { digest: claim.digest, outcome: claim.outcome };
             self.keys.insert((claim.scope, claim.key), record);
         }
-        for (account, more) in writes.charges {
+        for (account, change) in writes.charges {
             let usage = self.usage.entry(account).or_default();
-            *usage = usage.plus(more);
+            *usage = change.applied(*usage);
         }
         committed
     }

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use plenary_kernel::{Position, Version};
 
 use crate::{
-    Appended, Batch, Chain, Fault, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp, StoredEvent,
-    StreamName, Usage,
+    Appended, Batch, Chain, Change, Fault, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp, StoredEvent,
+    StreamName,
 };
 
 /// What a backend has committed, as the writer sees it under its write lock.
@@ -31,8 +31,8 @@ pub struct Writes {
     pub rows: HashMap<String, Option<Row>>,
     /// New keys.
     pub keys: Vec<KeyClaim>,
-    /// What each account uses more.
-    pub charges: HashMap<String, Usage>,
+    /// How the use of each account changes.
+    pub charges: HashMap<String, Change>,
 }
 
 impl Writes {
@@ -119,8 +119,8 @@ impl<L: Lookup> Plan<'_, L> {
             self.writes.keys.push(claim);
         }
         for charge in batch.charges {
-            let sum = self.writes.charges.entry(charge.account).or_default();
-            *sum = sum.plus(charge.usage);
+            let sum = self.writes.charges.entry(charge.account.clone()).or_default();
+            *sum = sum.plus(&charge);
         }
         Ok(Outcome::Appended(Appended { first, last: self.head }))
     }

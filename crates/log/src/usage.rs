@@ -56,13 +56,45 @@ impl Usage {
     }
 }
 
-/// What a batch adds to the use of an account, if it is written.
+/// What a batch adds to the use of an account and takes from it, if it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Charge {
     /// The account.
     pub account: String,
-    /// How much.
+    /// How much it uses more.
     pub usage: Usage,
+    /// How much it uses less: of what is removed.
+    pub freed: Usage,
+}
+
+/// How the use of an account changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Bytes more, or less.
+    pub bytes: i64,
+    /// Events more, or less.
+    pub events: i64,
+}
+
+impl Change {
+    /// With a charge.
+    #[must_use]
+    pub fn plus(self, charge: &Charge) -> Self {
+        let change =
+            |now: i64, more: u64, less: u64| now.saturating_add_unsigned(more).saturating_sub_unsigned(less);
+        Self {
+            bytes: change(self.bytes, charge.usage.bytes, charge.freed.bytes),
+            events: change(self.events, charge.usage.events, charge.freed.events),
+        }
+    }
+    /// A use after it; nobody uses less than nothing.
+    #[must_use]
+    pub fn applied(self, usage: Usage) -> Usage {
+        Usage {
+            bytes: usage.bytes.saturating_add_signed(self.bytes),
+            events: usage.events.saturating_add_signed(self.events),
+        }
+    }
 }
 
 /// How much an account may use.
@@ -133,6 +165,8 @@ struct Known {
 pub struct Pledge {
     account: Arc<Account>,
     usage: Usage,
+    /// Whether something is removed with it: how much is used then is asked of the store.
+    frees: bool,
     reading: u64,
     /// Whether it was written; unknown until its batch is answered.
     is_written: Option<bool>,
@@ -170,7 +204,8 @@ impl Ledger {
         known.under_way = known.under_way.plus(charge.usage);
         let reading = known.reading;
         drop(known);
-        Ok(Ok(Pledge { account, usage: charge.usage, reading, is_written: None }))
+        let frees = charge.freed != Usage::default();
+        Ok(Ok(Pledge { account, usage: charge.usage, frees, reading, is_written: None }))
     }
 
     /// See `Log::bytes_left`.
@@ -259,7 +294,7 @@ impl Drop for Pledge {
         known.added = known.added.plus(self.usage);
         known.written = known.written.map(|written| written.plus(self.usage));
         // An answer that came meanwhile may have it in it; and a batch without an answer may not be written.
-        known.is_doubtful |= self.is_written.is_none() || known.reading != self.reading;
+        known.is_doubtful |= self.frees || self.is_written.is_none() || known.reading != self.reading;
     }
 }
 
@@ -285,7 +320,7 @@ mod tests {
     const MAX: UsageMax = UsageMax { bytes: 100, events: 10 };
 
     fn charge(bytes: u64) -> Charge {
-        Charge { account: "nick".to_owned(), usage: Usage { bytes, events: 1 } }
+        Charge { account: "nick".to_owned(), usage: Usage { bytes, events: 1 }, freed: Usage::default() }
     }
 
     async fn written(log: &Log, bytes: u64) {
@@ -342,7 +377,8 @@ mod tests {
     fn what_is_written_while_the_store_is_asked_is_counted_at_least_once() {
         let account = Arc::new(Account::default());
         let (usage, appended) = (charge(10).usage, Appended { first: Position(1), last: Position(1) });
-        let pledge = |reading| Pledge { account: account.clone(), usage, reading, is_written: None };
+        let pledge =
+            |reading| Pledge { account: account.clone(), usage, frees: false, reading, is_written: None };
         let asked = account.0.lock().is_old(false).unwrap();
         pledge(0).settle(&Ok(Outcome::Appended(appended)));
         let late = pledge(0);

@@ -84,7 +84,7 @@ impl Said {
             "data" => Some(part["data"].to_string()),
             kind => {
                 let name = member(part, "name").unwrap_or_default();
-                let place = member(part, "url").unwrap_or_default();
+                let place = member(part, "url").or_else(|| member(part, "file_id")).unwrap_or_default();
                 Some(format!("[{}]", [kind, &name, &place].join(" ").trim_end()))
             }
         });

@@ -1,12 +1,12 @@
-//! `plenary fsck`: a look through a whole store, which changes nothing unless it is asked to add checksums.
-//! Must not know: what is looked for in a log, or in contents.
+//! `plenary fsck`: a look through a whole store, which changes nothing unless it is asked to add checksums or to set what
+//! is counted. Must not know: what is looked for in a log, or in contents.
 
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::Args;
 use plenary_blobs::{Blobs, Checked, Place};
-use plenary_log::{Audit, Finding};
+use plenary_log::{Audit, Change, Finding, Usage};
 use serde_json::{Value, json};
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     out::{Out, clean},
     paths, secrets,
     serve::DATABASE,
+    server::{Miscount, Recount},
 };
 
 /// Nothing is wrong.
@@ -48,17 +49,32 @@ pub(crate) struct FsckArgs {
     /// stopped for it
     #[arg(long)]
     add_digests: bool,
+    /// Set what each owner is counted to store to what is there, if nothing else is wrong; a server on --data must be
+    /// stopped for it
+    #[arg(long)]
+    recount: bool,
 }
 
 /// What was found.
 struct Looked {
     audit: Audit,
     blobs: Option<Checked>,
+    /// Counters of owners that are wrong.
+    miscounts: Vec<Miscount>,
+    /// Whether they were set right.
+    is_recounted: bool,
     added: Option<u64>,
 }
 
 impl Looked {
     fn is_sound(&self) -> bool {
+        let is_counted = self.miscounts.is_empty() || self.is_recounted;
+        let are_whole = self.blobs.as_ref().is_none_or(|blobs| blobs.damaged.is_empty());
+        self.audit.is_sound() && is_counted && are_whole
+    }
+
+    /// Whether nothing but counters is wrong.
+    fn is_only_miscounted(&self) -> bool {
         self.audit.is_sound() && self.blobs.as_ref().is_none_or(|blobs| blobs.damaged.is_empty())
     }
 }
@@ -99,46 +115,78 @@ async fn look(args: &FsckArgs) -> anyhow::Result<Looked> {
         }
         (None, _, _) => None,
     };
-    let blobs = match blobs {
+    let mut checked = match &blobs {
         Some(blobs) => Some(blobs.check().await.context("looking at the contents of deliverables")?),
         None => None,
     };
-    let (audit, added) = match (&database, directory) {
+    let (audit, recount, added) = match (&database, &directory) {
         (Some(url), _) => in_postgres(url, args.add_digests).await?,
         (None, Some(directory)) => {
-            let add = args.add_digests;
+            let (add, directory) = (args.add_digests, directory.clone());
             tokio::task::spawn_blocking(move || in_sqlite(&directory, add)).await??
         }
         (None, None) => anyhow::bail!("say where the data is with --data DIR"),
     };
-    Ok(Looked { audit, blobs, added })
+    if let (Some(blobs), Some(checked)) = (&blobs, &mut checked) {
+        recount.check_files(blobs, checked).await.context("looking at the files of messages")?;
+    }
+    let miscounts = recount.miscounts();
+    let is_recounted = args.recount && audit.is_sound();
+    if is_recounted && !miscounts.is_empty() {
+        let changes = miscounts.iter().map(|one| (one.account.clone(), one.change())).collect();
+        set_counts(database, directory, changes).await.context("setting what is counted")?;
+    }
+    Ok(Looked { audit, blobs: checked, miscounts, is_recounted, added })
 }
 
-async fn in_postgres(url: &str, add: bool) -> anyhow::Result<(Audit, Option<u64>)> {
+async fn set_counts(
+    database: Option<String>,
+    directory: Option<PathBuf>,
+    changes: Vec<(String, Change)>,
+) -> anyhow::Result<()> {
+    match (database, directory) {
+        (Some(url), _) => {
+            Ok(plenary_log_postgres::recount(&url, &plenary_log_postgres::Options::default(), &changes)
+                .await?)
+        }
+        (None, Some(directory)) => {
+            let recount = move || plenary_log_sqlite::recount(&directory, &changes);
+            Ok(tokio::task::spawn_blocking(recount).await??)
+        }
+        (None, None) => anyhow::bail!("say where the data is with --data DIR"),
+    }
+}
+
+/// What was found, what its owners store, and how many checksums were added.
+type Found = (Audit, Recount, Option<u64>);
+
+async fn in_postgres(url: &str, add: bool) -> anyhow::Result<Found> {
     let options = plenary_log_postgres::Options::default();
-    let (audit, _) = plenary_log_postgres::audit(url, &options, false).await?;
+    let mut recount = Recount::default();
+    let (audit, _) = plenary_log_postgres::audit_with(url, &options, false, &mut recount).await?;
     if !add || !audit.is_sound() {
-        return Ok((audit, None));
+        return Ok((audit, recount, None));
     }
     let (_, added) = plenary_log_postgres::audit(url, &options, true).await.context("adding checksums")?;
-    Ok((audit, Some(added)))
+    Ok((audit, recount, Some(added)))
 }
 
-fn in_sqlite(directory: &std::path::Path, add: bool) -> anyhow::Result<(Audit, Option<u64>)> {
-    let audit = plenary_log_sqlite::audit(directory)
+fn in_sqlite(directory: &std::path::Path, add: bool) -> anyhow::Result<Found> {
+    let mut recount = Recount::default();
+    let audit = plenary_log_sqlite::audit_with(directory, &mut recount)
         .with_context(|| format!("looking at the store in {}", directory.display()))?;
     if !add || !audit.is_sound() {
-        return Ok((audit, None));
+        return Ok((audit, recount, None));
     }
     let added = plenary_log_sqlite::add_digests(directory).context("adding checksums")?;
-    Ok((audit, Some(added)))
+    Ok((audit, recount, Some(added)))
 }
 
 fn tell(looked: &Looked, out: &Out) -> std::io::Result<()> {
     if out.is_json() {
         return out.line(&as_json(looked).to_string());
     }
-    let Looked { audit, blobs, added } = looked;
+    let Looked { audit, blobs, miscounts, is_recounted, added } = looked;
     for Finding { kind, text, .. } in &audit.findings {
         out.line(&format!("{kind}: {}", clean(text)))?;
     }
@@ -147,6 +195,23 @@ fn tell(looked: &Looked, out: &Out) -> std::io::Result<()> {
     }
     for text in blobs.iter().flat_map(|blobs| &blobs.damaged) {
         out.line(&format!("damaged: content {}", clean(text)))?;
+    }
+    for Miscount { account, counted, stored } in miscounts {
+        out.line(&format!(
+            "miscounted: {} stores {} bytes in {} events and is counted {} bytes in {} events",
+            clean(account),
+            stored.bytes,
+            stored.events,
+            counted.bytes,
+            counted.events
+        ))?;
+    }
+    if !miscounts.is_empty() {
+        out.line(if *is_recounted {
+            "these counts are right now"
+        } else {
+            "`plenary fsck --recount` sets these counts to what is there, if nothing else is wrong"
+        })?;
     }
     let Audit { events, index_rows, rows, keys, unchecked, .. } = audit;
     out.line(&format!("{events} events, {index_rows} index rows, {rows} rows, {keys} keys"))?;
@@ -160,11 +225,15 @@ fn tell(looked: &Looked, out: &Out) -> std::io::Result<()> {
         }
         None => {}
     }
-    out.line(if looked.is_sound() { "nothing is wrong" } else { "the store is damaged" })
+    out.line(match looked.is_sound() {
+        true => "nothing is wrong",
+        false if looked.is_only_miscounted() => "only the counts are wrong",
+        false => "the store is damaged",
+    })
 }
 
 fn as_json(looked: &Looked) -> Value {
-    let Looked { audit, blobs, added } = looked;
+    let Looked { audit, blobs, miscounts, is_recounted, added } = looked;
     let finding = |found: &Finding| {
         let position = found.position.map(|position| position.0);
         json!({"kind": found.kind, "position": position, "text": found.text})
@@ -172,6 +241,8 @@ fn as_json(looked: &Looked) -> Value {
     let blobs = blobs
         .as_ref()
         .map(|blobs| json!({"contents": blobs.contents, "bytes": blobs.bytes, "damaged": blobs.damaged}));
+    let usage = |usage: &Usage| json!({"bytes": usage.bytes, "events": usage.events});
+    let miscount = |one: &Miscount| json!({"owner": one.account, "counted": usage(&one.counted), "stored": usage(&one.stored)});
     json!({
         "ok": looked.is_sound(),
         "events": audit.events,
@@ -183,5 +254,7 @@ fn as_json(looked: &Looked) -> Value {
         "findings": audit.findings.iter().map(finding).collect::<Vec<_>>(),
         "more": audit.more,
         "blobs": blobs,
+        "miscounts": miscounts.iter().map(miscount).collect::<Vec<_>>(),
+        "recounted": is_recounted,
     })
 }

@@ -8,8 +8,7 @@ use axum::Router;
 use futures_util::future::{BoxFuture, ready};
 use plenary_edge::{Metrics, Operation, OperationDoc, Origin, RegistryFault};
 use plenary_hub::Observer;
-use plenary_kernel::OwnerName;
-use plenary_log::{Fault, StoredEvent, Usage};
+use plenary_log::{Charge, Fault, StoredEvent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -125,10 +124,7 @@ pub trait ServedRoom: Send + Sync + 'static {
 
     /// Whose storage a stored event counts for, and how much; `None` for events that count for nobody or are not its own.
     /// For a store from before that was counted.
-    fn recount<'a>(
-        &'a self,
-        _event: &'a StoredEvent,
-    ) -> BoxFuture<'a, Result<Option<(OwnerName, Usage)>, Fault>> {
+    fn recount<'a>(&'a self, _event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
         Box::pin(ready(Ok(None)))
     }
 

@@ -2,14 +2,14 @@
 //! something of that room, through the same deciders as everybody.
 //! Must not know: what a thread is bound to.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use plenary_accounts::Acting;
 use plenary_engine::{Done, ExecuteError, KeyUse, Room as _, recount};
-use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
-use plenary_log::{Exceeded, Fault, PageSize, StoredEvent, Usage};
+use plenary_kernel::{AgentHandle, TimestampMs, Version};
+use plenary_log::{Charge, Exceeded, Fault, PageSize, StoredEvent};
 
 use crate::{
     EventKind, Runs,
@@ -65,6 +65,34 @@ fn caller(acting: &Acting, agent: &Agent, sender: &AgentHandle) -> Caller {
     }
 }
 
+/// Counts the events of runs one after the other, as they stand in the log. It has the same idea of a thread's payer as
+/// an append, without a store to ask.
+#[derive(Debug, Default)]
+pub struct Recount {
+    /// The threads that were opened, with nothing but that.
+    threads: HashMap<String, ThreadState>,
+}
+
+impl Recount {
+    /// Whom the next event counts towards, and how much.
+    ///
+    /// # Errors
+    /// The event can't be read.
+    pub fn next(&mut self, stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        if stored.stream.category() != ThreadRoom::CATEGORY {
+            return recount::<ConfigurationRoom>(&Configuration::default(), stored);
+        }
+        let thread = self.threads.entry(stored.stream.id().to_owned()).or_default();
+        let counted = recount::<ThreadRoom>(thread, stored);
+        if stored.kind == "RunQueued" && thread.opened.is_none() {
+            let mut opened = ThreadState::default();
+            opened.evolve(stored.version, stored.at, &ThreadRoom::decode(stored)?);
+            *thread = ThreadState { opened: opened.opened, ..ThreadState::default() };
+        }
+        counted
+    }
+}
+
 impl Runs {
     /// The category of the streams on which threads stand.
     pub const CATEGORY: &'static str = ThreadRoom::CATEGORY;
@@ -89,7 +117,7 @@ impl Runs {
     ///
     /// # Errors
     /// When the store fails, or the event can't be read.
-    pub async fn recount(&self, stored: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
+    pub async fn recount(&self, stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
         match stored.stream.category() {
             ThreadRoom::CATEGORY => {
                 let (state, _) = self.0.threads.state(stored.stream.id()).await?;

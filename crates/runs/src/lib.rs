@@ -43,7 +43,7 @@ pub mod wire;
 
 pub use echo::Echo;
 pub use enlisted::Introduction;
-pub use inside::{NotBegun, RunOutput, stops};
+pub use inside::{NotBegun, Recount, RunOutput, stops};
 pub use refusals::{Refused, refused_response};
 pub use registry::{Agent, Registry, RegistryError, RunLimits, handle_of};
 pub use routes::{operations, routes};

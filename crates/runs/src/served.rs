@@ -9,8 +9,8 @@ use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::{Metrics, RegistryFault};
 use plenary_hub::Observer;
-use plenary_kernel::{AgentHandle, OwnerName, Version};
-use plenary_log::{Fault, StoredEvent, StreamName, Usage};
+use plenary_kernel::{AgentHandle, Version};
+use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
     About, Description, Example, Kind, Mount, News, NewsSource, Reference, Senders, ServedRoom, StreamOfNews,
     Task, Turn,
@@ -58,10 +58,7 @@ impl ServedRoom for Runs {
         Some(Arc::new(self.clone()))
     }
 
-    fn recount<'a>(
-        &'a self,
-        event: &'a StoredEvent,
-    ) -> BoxFuture<'a, Result<Option<(OwnerName, Usage)>, Fault>> {
+    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
         Box::pin(Runs::recount(self, event))
     }
 

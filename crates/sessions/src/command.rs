@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::TokenDigest;
-use plenary_kernel::{AgentHandle, Refusal, Version};
+use plenary_kernel::{AgentHandle, FileId, Refusal, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,8 @@ pub struct Draft {
     pub members: Bytes,
     /// See [`crate::event::MessageSent::origin`].
     pub origin: Option<Origin>,
+    /// The files that its content names, each once.
+    pub files: Vec<FileId>,
 }
 
 /// `POST /sessions`.

@@ -1,15 +1,19 @@
-//! Message content (ASP-37, ASP-38): a string, or typed parts whose objects are closed.
+//! Message content (ASP-37, ASP-38): a string, or typed parts whose objects are closed. A file or an image may be one
+//! that was uploaded here: then `file_id` names it.
 
+use plenary_kernel::FileId;
 use serde_json::{Map, Value, value::RawValue};
+
+use crate::files::FILES_PER_MESSAGE_MAX;
 
 /// Most parts of one message; past it 400.
 pub(crate) const PARTS_MAX: usize = 256;
 
-/// Checks content; the error says what is wrong, for people.
-pub(crate) fn check(raw: &RawValue) -> Result<(), String> {
+/// Checks content, and answers the files that it names, each once; the error says what is wrong, for people.
+pub(crate) fn check(raw: &RawValue) -> Result<Vec<FileId>, String> {
     let text = raw.get();
     if text.starts_with('"') {
-        return if text == "\"\"" { Err("content must not be empty".into()) } else { Ok(()) };
+        return if text == "\"\"" { Err("content must not be empty".into()) } else { Ok(Vec::new()) };
     }
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let Value::Array(parts) = value else {
@@ -18,46 +22,60 @@ pub(crate) fn check(raw: &RawValue) -> Result<(), String> {
     if parts.is_empty() || parts.len() > PARTS_MAX {
         return Err(format!("content must have 1 to {PARTS_MAX} parts"));
     }
-    parts
-        .iter()
-        .enumerate()
-        .try_for_each(|(nth, part)| check_part(part).map_err(|why| format!("content[{nth}]: {why}")))
+    let mut files = Vec::new();
+    for (nth, part) in parts.iter().enumerate() {
+        let named = check_part(part).map_err(|why| format!("content[{nth}]: {why}"))?;
+        files.extend(named.filter(|id| !files.contains(id)));
+    }
+    if files.len() > FILES_PER_MESSAGE_MAX {
+        return Err(format!("content must name at most {FILES_PER_MESSAGE_MAX} files"));
+    }
+    Ok(files)
 }
 
-fn check_part(part: &Value) -> Result<(), String> {
+/// The file that a part names, if it names one.
+fn check_part(part: &Value) -> Result<Option<FileId>, String> {
     let Value::Object(part) = part else { return Err("a part must be an object".into()) };
     let kind = part.get("type").and_then(Value::as_str).ok_or("a part must have a `type`")?;
     match kind {
         "text" => {
             closed(part, &["type", "text"])?;
-            text(part, "text", true).map(drop)
+            text(part, "text", true).map(|_| None)
         }
         "image" => {
-            closed(part, &["type", "url", "data_uri", "hash", "mime_type", "name"])?;
+            closed(part, &["type", "url", "data_uri", "file_id", "hash", "mime_type", "name", "size"])?;
             let (url, data_uri) = (text(part, "url", false)?, text(part, "data_uri", false)?);
-            if url.is_some() == data_uri.is_some() {
-                return Err("an image has either `url` or `data_uri`".into());
+            let file = file_id(part)?;
+            if [url.is_some(), data_uri.is_some(), file.is_some()].iter().filter(|has| **has).count() != 1 {
+                return Err("an image has either `url` or `data_uri` or `file_id`".into());
             }
+            if part.contains_key("size") && file.is_none() {
+                return Err("`size` goes with `file_id` only".into());
+            }
+            size(part)?;
             if data_uri.is_some_and(|uri| !uri.starts_with("data:")) {
                 return Err("`data_uri` must begin with `data:`".into());
             }
             if part.contains_key("hash") && url.is_none() {
                 return Err("`hash` goes with `url` only".into());
             }
-            optional_texts(part, &["hash", "mime_type", "name"])
+            optional_texts(part, &["hash", "mime_type", "name"])?;
+            Ok(file)
         }
         "file" => {
-            closed(part, &["type", "url", "name", "mime_type", "size"])?;
-            text(part, "url", true)?;
-            if part.get("size").is_some_and(|size| size.as_u64().is_none()) {
-                return Err("`size` must be an integer of at least 0".into());
+            closed(part, &["type", "url", "file_id", "name", "mime_type", "size"])?;
+            let (url, file) = (text(part, "url", false)?, file_id(part)?);
+            if url.is_some() == file.is_some() {
+                return Err("a file has either `url` or `file_id`".into());
             }
-            optional_texts(part, &["name", "mime_type"])
+            size(part)?;
+            optional_texts(part, &["name", "mime_type"])?;
+            Ok(file)
         }
         "data" => {
             closed(part, &["type", "data"])?;
             match part.get("data") {
-                Some(Value::Object(_)) => Ok(()),
+                Some(Value::Object(_)) => Ok(None),
                 _ => Err("`data` must be an object".into()),
             }
         }
@@ -77,6 +95,18 @@ fn text<'a>(part: &'a Map<String, Value>, member: &str, required: bool) -> Resul
         None if !required => Ok(None),
         Some(Value::String(text)) if !text.is_empty() => Ok(Some(text)),
         _ => Err(format!("`{member}` must be a string of at least 1 character")),
+    }
+}
+
+fn file_id(part: &Map<String, Value>) -> Result<Option<FileId>, String> {
+    let named = text(part, "file_id", false)?;
+    named.map(str::parse).transpose().map_err(|_| "`file_id` must be the id of a file, `file_…`".to_owned())
+}
+
+fn size(part: &Map<String, Value>) -> Result<(), String> {
+    match part.get("size") {
+        Some(size) if size.as_u64().is_none() => Err("`size` must be an integer of at least 0".into()),
+        _ => Ok(()),
     }
 }
 
@@ -111,6 +141,8 @@ mod tests {
             r#"[{"type":"image","data_uri":"data:image/png;base64,AA=="}]"#,
             r#"[{"type":"file","url":"https://a/q3.pdf","name":"q3.pdf","size":0}]"#,
             r#"[{"type":"data","data":{"a":{"b":[1,2]}}},{"type":"text","text":"x"}]"#,
+            r#"[{"type":"file","file_id":"file_01A","name":"a","mime_type":"text/plain","size":1}]"#,
+            r#"[{"type":"image","file_id":"file_01A","name":"a","mime_type":"image/png","size":1}]"#,
         ] {
             assert!(accepts(good), "{good}");
         }
@@ -136,6 +168,11 @@ mod tests {
             r#"[{"type":"file","url":"https://a","size":"1"}]"#,
             r#"[{"type":"file","url":"https://a","name":null}]"#,
             r#"[{"type":"file","url":"https://a","data":"aGk="}]"#,
+            r#"[{"type":"file","file_id":"file_01A","url":"https://a"}]"#,
+            r#"[{"type":"file","file_id":"01A"}]"#,
+            r#"[{"type":"file","file_id":"file_../a"}]"#,
+            r#"[{"type":"image","file_id":"file_01A","data_uri":"data:,a"}]"#,
+            r#"[{"type":"image","file_id":"file_01A","hash":"sha256:00"}]"#,
             r#"[{"type":"data"}]"#,
             r#"[{"type":"data","data":"x"}]"#,
             r#"[{"type":"data","data":null}]"#,
@@ -145,5 +182,17 @@ mod tests {
         ] {
             assert!(!accepts(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn the_files_that_content_names_are_each_named_once_and_are_not_too_many() {
+        let parts = |count: usize| {
+            let part = |n: usize| format!(r#"{{"type":"file","file_id":"file_{n}"}}"#);
+            let parts: Vec<String> = (0..count).chain([0]).map(part).collect();
+            check(&RawValue::from_string(format!("[{}]", parts.join(","))).unwrap())
+        };
+        assert_eq!(parts(FILES_PER_MESSAGE_MAX).unwrap().len(), FILES_PER_MESSAGE_MAX);
+        parts(FILES_PER_MESSAGE_MAX + 1).unwrap_err();
+        assert!(check(&RawValue::from_string(r#""file_1""#.to_owned()).unwrap()).unwrap().is_empty());
     }
 }

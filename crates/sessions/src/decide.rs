@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plenary_accounts::{Known, TrustTier, may_contact, trust_tier};
 use plenary_engine::Decision;
-use plenary_kernel::{AgentHandle, MessageId, Refusal, SessionId, Stamp, Version};
+use plenary_kernel::{AgentHandle, FileId, MessageId, Refusal, SessionId, Stamp, Version};
 
 use crate::{
     PARTICIPANTS_MAX,
@@ -15,9 +15,10 @@ use crate::{
         SendMessage, SessionOpened,
     },
     event::{
-        AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, SessionCreated, SessionEnded,
-        SessionEvent, SessionReopened, sequence,
+        AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, NamedFile, Names, Pending,
+        SessionCreated, SessionEnded, SessionEvent, SessionReopened, sequence,
     },
+    files::{SESSIONS_PER_FILE_MAX, named_too_often, unknown_file},
     state::{Participant, Phase, SessionState, Standing},
 };
 
@@ -53,6 +54,22 @@ pub struct People {
     pub others: BTreeMap<AgentHandle, Known>,
     /// Those of them that take no more invitations of the caller's owner until they have answered some.
     pub crowded: BTreeSet<AgentHandle>,
+    /// The files that the message names, those that the caller may read.
+    pub files: BTreeMap<FileId, Naming>,
+}
+
+/// How a file stands that a message names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Naming {
+    /// An earlier message of the session names it.
+    Again,
+    /// None does yet.
+    First {
+        /// Who uploaded it, and when it is removed if no message names it; absent where one of another session does.
+        pending: Option<Pending>,
+        /// How many sessions have messages that name it.
+        sessions: u32,
+    },
 }
 
 /// Whether nothing but its open gate lets an agent be contacted by another one.
@@ -140,8 +157,34 @@ fn joined(state: &SessionState, participant: &Participant) -> Result<(), Rejecti
     Ok(())
 }
 
-fn message(ids: &mut Ids<'_>, sender: &AgentHandle, draft: Draft) -> MessageSent {
-    MessageSent { id: ids.next(), sender: sender.clone(), origin: draft.origin, members: draft.members }
+/// The message that is to stand at a version. It names only files that its sender may read, and that are still there.
+fn message(
+    ids: &mut Ids<'_>,
+    people: &People,
+    at: Version,
+    draft: Draft,
+    stamp: &Stamp,
+) -> Result<MessageSent, Rejection> {
+    let mut files = Vec::new();
+    for id in draft.files {
+        match people.files.get(&id) {
+            Some(Naming::Again) => {}
+            Some(Naming::First { sessions, .. }) if *sessions >= SESSIONS_PER_FILE_MAX => {
+                return Err(Rejection::Body(named_too_often()));
+            }
+            Some(Naming::First { pending, .. }) if pending.as_ref().is_none_or(|p| stamp.now.0 < p.until) => {
+                files.push(NamedFile { id, pending: pending.clone() });
+            }
+            Some(Naming::First { .. }) | None => return Err(Rejection::Body(unknown_file())),
+        }
+    }
+    Ok(MessageSent {
+        id: ids.next(),
+        sender: people.caller.handle.clone(),
+        origin: draft.origin,
+        names: (!files.is_empty()).then(|| Box::new(Names { at, files })),
+        members: draft.members,
+    })
 }
 
 fn moved(ids: &mut Ids<'_>, agent: &AgentHandle) -> AgentMoved {
@@ -173,7 +216,8 @@ pub fn create(
     }
     let mut ids = Ids(stamp, 0);
     let mut events = vec![SessionEvent::SessionCreated(SessionCreated { creator: creator.clone(), topic })];
-    let first = initial_message.map(|draft| message(&mut ids, creator, draft));
+    let first =
+        initial_message.map(|draft| message(&mut ids, people, Version(2), draft, stamp)).transpose()?;
     let has_message = first.is_some();
     events.extend(first.map(SessionEvent::MessageSent));
     let invitation = |invitee| people.invitation(&mut ids, &nobody, invitee, end_after_send);
@@ -217,7 +261,7 @@ pub fn send(
     let me = participant(state, &command.caller)?;
     let draft = command.draft.clone().map_err(Rejection::Body)?;
     joined(state, me)?;
-    let message = message(&mut Ids(stamp, 0), &command.caller.handle, draft);
+    let message = message(&mut Ids(stamp, 0), people, at.next(), draft, stamp)?;
     let reply = MessageAccepted { message_id: message_id(&message.id), sequence: sequence(at.next()) };
     Ok(Decision::new(vec![SessionEvent::MessageSent(message)], reply))
 }
@@ -302,7 +346,13 @@ pub fn end(state: &SessionState, command: &EndSession, people: &People, stamp: &
 }
 
 /// Reopens (ASP-24, ASP-62, ASP-69): whom trust denies is left out in silence.
-pub fn reopen(state: &SessionState, command: &ReopenSession, people: &People, stamp: &Stamp) -> Answer<Done> {
+pub fn reopen(
+    state: &SessionState,
+    at: Version,
+    command: &ReopenSession,
+    people: &People,
+    stamp: &Stamp,
+) -> Answer<Done> {
     let caller = &command.caller.handle;
     people.checked(&command.caller)?;
     let me = participant(state, &command.caller)?;
@@ -338,7 +388,8 @@ pub fn reopen(state: &SessionState, command: &ReopenSession, people: &People, st
     let reopened = SessionReopened { id: ids.next(), by: caller.clone(), returning };
     let mut events = vec![SessionEvent::SessionReopened(reopened)];
     if let Some(draft) = body.initial_message {
-        events.push(SessionEvent::MessageSent(message(&mut ids, caller, draft)));
+        let message = message(&mut ids, people, at.next().next(), draft, stamp)?;
+        events.push(SessionEvent::MessageSent(message));
     }
     events.extend(invited.into_iter().map(|invitee| people.invitation(&mut ids, state, invitee, false)));
     Ok(Decision::new(events, Done { ok: true }))

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use plenary_engine::stored::{read, unknown, written, written_with};
-use plenary_kernel::{AgentHandle, Version};
+use plenary_kernel::{AgentHandle, FileId, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -73,10 +73,41 @@ pub struct MessageSent {
     /// Of a message that this server sent for an agent that it runs; never what a peer says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// The files that it is the first message of the session to name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Box<Names>>,
     /// The members `content`, `idempotency_key`, `metadata` as JSON, without the braces around them: each value
     /// is the bytes that the sender sent.
     #[serde(skip)]
     pub members: Bytes,
+}
+
+/// Files that no earlier message of a session names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Names {
+    /// Where the message stands.
+    pub at: Version,
+    /// The files.
+    pub files: Vec<NamedFile>,
+}
+
+/// A file that a message names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedFile {
+    /// The file.
+    pub id: FileId,
+    /// Of a file that no message of any session has named: who uploaded it, and until when it would have stayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<Pending>,
+}
+
+/// Of a file that no message has named.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// Who uploaded it.
+    pub by: AgentHandle,
+    /// When it would have been removed, in epoch milliseconds.
+    pub until: u64,
 }
 
 /// Where a message comes from that this server sent for an agent that it runs.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use plenary_accounts::Acting;
 use plenary_engine::{Done, ExecuteError, KeyUse, Room as _, recount};
-use plenary_kernel::{AgentHandle, OwnerName, SessionId, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, Order, StoredEvent, Usage};
+use plenary_kernel::{AgentHandle, SessionId, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Charge, Fault, Order, StoredEvent};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
     command::{Caller, CreateBody, Draft, JoinSession, MessageAccepted, Ok as Okay, ReopenBody, SendMessage},
     decide::Rejection,
     event::Origin,
+    files::{FileRoom, state::FileState},
     room::SessionRoom,
     state::{Phase, SessionState, Standing},
 };
@@ -35,7 +36,7 @@ impl Message {
     fn draft(&self) -> Draft {
         let metadata = Value::Object(self.metadata.clone());
         let members = format!(r#""content":{},"metadata":{metadata}"#, self.content);
-        Draft { members: Bytes::from(members), origin: Some(self.origin) }
+        Draft { members: Bytes::from(members), origin: Some(self.origin), files: Vec::new() }
     }
 }
 
@@ -89,8 +90,11 @@ impl Sessions {
     ///
     /// # Errors
     /// The event can't be read.
-    pub fn recount(stored: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
-        recount::<SessionRoom>(&SessionState::default(), stored)
+    pub fn recount(stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        match stored.stream.category() {
+            FileRoom::CATEGORY => recount::<FileRoom>(&FileState::default(), stored),
+            _ => recount::<SessionRoom>(&SessionState::default(), stored),
+        }
     }
 
     /// An agent that this server runs joins.

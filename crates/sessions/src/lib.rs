@@ -6,6 +6,7 @@ mod connect;
 mod content;
 pub mod decide;
 pub mod event;
+pub mod files;
 mod inside;
 pub mod news;
 mod pump;

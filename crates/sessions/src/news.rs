@@ -112,19 +112,24 @@ impl Sessions {
         let mut found = self.log().streams_between(SessionRoom::CATEGORY, after, until).await?;
         found.sort_by(|a, b| a.stream.id().cmp(b.stream.id()));
         let ids: Vec<&str> = found.iter().map(|news| news.stream.id()).collect();
-        let own = self.own_of(me, &ids).await?;
+        let own = self.own_of(BY_AGENT, me, &ids).await?;
         found.retain(|news| own.contains(news.stream.id()));
         Ok(found)
     }
 
-    /// Which of these sessions, in order, are an agent's. A read of the index answers for as many as it passes.
-    async fn own_of(&self, me: &AgentHandle, ids: &[&str]) -> Result<BTreeSet<String>, Fault> {
+    /// Which of these sessions, in order, an index has as an agent's. A read of the index answers for as many as it passes.
+    pub(crate) async fn own_of(
+        &self,
+        index: &str,
+        me: &AgentHandle,
+        ids: &[&str],
+    ) -> Result<BTreeSet<String>, Fault> {
         let (mut own, mut rest) = (BTreeSet::new(), ids);
         while let Some(first) = rest.first() {
             // Just before the first: reads go on behind a key.
             let before = &first[..first.len().saturating_sub(1)];
             let max = READ_ROWS_MAX.min(rest.len() + 1);
-            let rows = self.ids(BY_AGENT, me, Some(before), Order::Ascending, max).await?;
+            let rows = self.ids(index, me, Some(before), Order::Ascending, max).await?;
             let passed = match rows.last() {
                 Some(last) if rows.len() == max => rest.partition_point(|id| *id <= last.as_str()).max(1),
                 _ => rest.len(),
@@ -352,8 +357,11 @@ fn part(part: &Value) -> String {
         Some("text") => member("text").unwrap_or_default().to_owned(),
         Some("data") => part.get("data").map(Value::to_string).unwrap_or_default(),
         Some(kind) => {
-            let name = member("name").or_else(|| member("url")).unwrap_or("inline");
-            format!("[{kind}: {name}]")
+            let file = member("file_id");
+            let name = member("name").or_else(|| member("url")).or(file).unwrap_or("inline");
+            let size = file.and_then(|_| part.get("size")?.as_u64()).map(|size| format!(", {size} bytes"));
+            let id = file.map(|id| format!(", {id}"));
+            format!("[{kind}: {name}{}{}]", size.unwrap_or_default(), id.unwrap_or_default())
         }
         None => String::new(),
     }

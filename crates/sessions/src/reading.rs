@@ -115,6 +115,7 @@ mod tests {
                 id,
                 sender: other,
                 origin: None,
+                names: None,
                 members: bytes::Bytes::new(),
             }),
             'i' => SessionEvent::AgentInvited(AgentInvited {

@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use plenary_kernel::{AgentHandle, Refusal, json, text::check_line};
+use http::{HeaderMap, HeaderName};
+use plenary_kernel::{AgentHandle, FileId, Refusal, json, text::check_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
@@ -17,6 +18,25 @@ use crate::{
 
 /// Longest idempotency key, in characters.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
+/// Where a request has its key.
+pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// The key in the head of a request whose body has none.
+pub(crate) fn header_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    let mut sent = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(first) = sent.next() else { return Ok(None) };
+    let key = first.to_str().ok().filter(|_| sent.next().is_none());
+    let is_key = |key: &&str| (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len());
+    match key.filter(is_key) {
+        Some(key) => Ok(Some(key.to_owned())),
+        None => {
+            let text = format!(
+                "`Idempotency-Key` must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters, once."
+            );
+            Err(Refusal::malformed("invalid_idempotency_key", text))
+        }
+    }
+}
 
 /// What `POST /sessions` takes.
 #[derive(Debug, JsonSchema)]
@@ -77,23 +97,29 @@ pub enum Part {
         /// The text.
         text: String,
     },
-    /// By reference or inline: `url` or `data_uri`.
+    /// By reference or inline: `url`, `data_uri` or `file_id`.
     Image {
         /// Where it is.
         url: Option<String>,
         /// The image itself, `data:…`.
         data_uri: Option<String>,
+        /// One that was uploaded with `POST /files`.
+        file_id: Option<FileId>,
         /// With `url`: the hash of what is there.
         hash: Option<String>,
         /// Its media type.
         mime_type: Option<String>,
         /// Its name.
         name: Option<String>,
+        /// With `file_id`: its size in octets.
+        size: Option<u64>,
     },
-    /// Always by reference.
+    /// Always by reference: `url` or `file_id`.
     File {
         /// Where it is.
-        url: String,
+        url: Option<String>,
+        /// One that was uploaded with `POST /files`.
+        file_id: Option<FileId>,
         /// Its name.
         name: Option<String>,
         /// Its media type.
@@ -192,8 +218,8 @@ impl<'a> Fields<'a> {
     pub(crate) fn message(&self, key: Option<&str>) -> Result<Draft, Refusal> {
         let refused = |why: String| Refusal::malformed("invalid_content", format!("{why}."));
         let content = self.content.ok_or_else(|| refused("`content` is missing".into()))?;
-        content::check(content).map_err(refused)?;
-        draft(content, key, self.metadata)
+        let files = content::check(content).map_err(refused)?;
+        draft(content, files, key, self.metadata)
     }
 
     /// `POST /sessions/{id}/invite`.
@@ -229,8 +255,8 @@ impl<'a> Fields<'a> {
         let fields: Fields<'_> =
             serde_json::from_str(raw.get()).map_err(|_| refused("must be an object".into()))?;
         let content = fields.content.ok_or_else(|| refused("`content` is missing".into()))?;
-        content::check(content).map_err(refused)?;
-        draft(content, None, fields.metadata).map(Some)
+        let files = content::check(content).map_err(refused)?;
+        draft(content, files, None, fields.metadata).map(Some)
     }
 }
 
@@ -267,7 +293,12 @@ fn invitees(raw: &RawValue) -> Result<Vec<AgentHandle>, Refusal> {
     Ok(named.into_iter().filter(|handle| seen.insert(handle.clone())).collect())
 }
 
-fn draft(content: &RawValue, key: Option<&str>, metadata: Option<&RawValue>) -> Result<Draft, Refusal> {
+fn draft(
+    content: &RawValue,
+    files: Vec<FileId>,
+    key: Option<&str>,
+    metadata: Option<&RawValue>,
+) -> Result<Draft, Refusal> {
     let mut members = Vec::with_capacity(content.get().len() + 64);
     members.extend(b"\"content\":");
     members.extend(content.get().as_bytes());
@@ -282,7 +313,7 @@ fn draft(content: &RawValue, key: Option<&str>, metadata: Option<&RawValue>) -> 
         members.extend(b",\"metadata\":");
         members.extend(metadata.get().as_bytes());
     }
-    Ok(Draft { members: Bytes::from(members), origin: None })
+    Ok(Draft { members: Bytes::from(members), origin: None, files })
 }
 
 #[cfg(test)]

@@ -6,17 +6,25 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use plenary_accounts::{Accounts, Known, may_contact};
 use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{AgentHandle, OwnerName, SessionId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, IndexOp, Log, NewEvent, Order, StoredEvent};
+use plenary_kernel::{
+    AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX,
+};
+use plenary_log::{Condition, Fault, IndexOp, Log, NewEvent, Order, StoredEvent, StreamName};
 
 use crate::{
+    Sessions,
     command::{
-        Caller, CreateSession, EndSession, EvictAgent, ExpireGrace, InviteAgents, Invited, JoinSession,
-        LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect, Ok as Done, ReopenSession, SendMessage,
-        SessionOpened,
+        Caller, CreateSession, Draft, EndSession, EvictAgent, ExpireGrace, InviteAgents, Invited,
+        JoinSession, LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect, Ok as Done, ReopenSession,
+        SendMessage, SessionOpened,
     },
-    decide::{self, People, Rejection},
-    event::SessionEvent,
+    decide::{self, Naming, People, Rejection},
+    event::{MessageSent, NamedFile, Names, Pending, SessionEvent},
+    files::{
+        self, FileRoom,
+        event::{FileEvent, FileNamed},
+        state::FileState,
+    },
     state::SessionState,
 };
 
@@ -68,6 +76,18 @@ impl Room for SessionRoom {
             | SessionEvent::SessionEnded(_) => None,
         }
     }
+    /// Each file that a message is the first of its session to name learns of it.
+    fn follow(id: &str, _: Version, event: &SessionEvent) -> Vec<(StreamName, NewEvent)> {
+        let SessionEvent::MessageSent(MessageSent { names: Some(names), .. }) = event else {
+            return Vec::new();
+        };
+        let Ok(session) = id.parse::<SessionId>() else { return Vec::new() };
+        let told = |file: &NamedFile| {
+            let event = FileEvent::FileNamed(FileNamed { session: session.clone() });
+            (FileRoom::stream(file.id.as_str()), FileRoom::encode(&event))
+        };
+        names.files.iter().map(told).collect()
+    }
     fn index(id: &str, event: &SessionEvent) -> Vec<IndexOp> {
         let key = |handle: &AgentHandle| format!("{handle}/{id}");
         let put = |name, handle| IndexOp::Put { name, key: key(handle), value: Bytes::new() };
@@ -76,7 +96,9 @@ impl Room for SessionRoom {
             SessionEvent::SessionCreated(event) => {
                 vec![put(BY_AGENT, &event.creator), put(JOINED, &event.creator)]
             }
-            SessionEvent::MessageSent(_) => vec![],
+            SessionEvent::MessageSent(event) => {
+                event.names.iter().flat_map(|names| named(id, names)).collect()
+            }
             SessionEvent::AgentInvited(event) if event.offered => {
                 let by = |owner| offer(&event.invitee, owner, id);
                 let earlier = event.settles.iter();
@@ -107,6 +129,25 @@ impl Room for SessionRoom {
     }
 }
 
+/// A message is the first of its session that names these files, and of some of them the first of all.
+fn named<'a>(id: &'a str, names: &'a Names) -> impl Iterator<Item = IndexOp> + 'a {
+    names.files.iter().flat_map(move |file| {
+        let key = files::named_key(&file.id, id, names.at);
+        let put = IndexOp::Put { name: files::NAMED, key, value: Bytes::new() };
+        let pending = file.pending.iter().flat_map(move |pending| {
+            let (by_time, by_agent) = (
+                files::unnamed_key(pending.until, file.id.as_str()),
+                files::unnamed_of_key(&pending.by, file.id.as_str()),
+            );
+            [
+                IndexOp::Delete { name: files::UNNAMED, key: by_time },
+                IndexOp::Delete { name: files::UNNAMED_OF, key: by_agent },
+            ]
+        });
+        [put].into_iter().chain(pending)
+    })
+}
+
 fn offer(invitee: &AgentHandle, owner: &str, id: &str) -> String {
     format!("{invitee}/{owner}/{id}")
 }
@@ -130,6 +171,8 @@ pub(crate) trait OfAgent {
     fn caller(&self) -> &Caller;
     /// Whether everyone that it named was reached, or it named nobody.
     fn reached_all(&self, reply: &Self::Reply) -> bool;
+    /// The files that its message names.
+    fn files(&self) -> &[FileId];
 }
 
 /// A command with what it needs to learn about the agents it touches.
@@ -140,6 +183,10 @@ pub(crate) struct Asked<C> {
     pub(crate) command: C,
     /// Who was named, and whether the store had to be asked for them the first time.
     pub(crate) named: Mutex<Vec<(Known, bool)>>,
+    /// Where files are looked up.
+    pub(crate) sessions: Sessions,
+    /// The files that its message names, those that the caller may read: who may once, always may.
+    pub(crate) readable: BTreeSet<FileId>,
 }
 
 /// How many offers of strangers wait for an agent, and how many may.
@@ -185,7 +232,9 @@ impl<C> Asked<C> {
             named.push((known.clone(), asked));
         }
     }
+}
 
+impl<C: OfAgent + Sync> Asked<C> {
     /// The caller, everyone named, and for a contact attempt everyone present; each version is a condition of
     /// the append, so that trust is decided inside it (ASP-17).
     async fn people<'a>(
@@ -212,7 +261,34 @@ impl<C> Asked<C> {
                 others.insert(handle.clone(), other);
             }
         }
-        Ok(Facts { value: People { caller: known, others, crowded }, conditions })
+        let files = self.naming(&mut conditions).await?;
+        Ok(Facts { value: People { caller: known, others, crowded, files }, conditions })
+    }
+
+    /// How the files stand that the message names. One that it is the first to name stays as it is until the append, so
+    /// that none is removed that a message names.
+    async fn naming(&self, conditions: &mut Vec<Condition>) -> Result<BTreeMap<FileId, Naming>, Fault> {
+        let mut naming = BTreeMap::new();
+        for id in self.command.files().iter().filter(|id| self.readable.contains(id)) {
+            let named = format!("{id}/{}/", self.id);
+            let rows =
+                self.sessions.log().read_index(files::NAMED, &named, None, 1, Order::Ascending).await?;
+            if !rows.is_empty() {
+                naming.insert(id.clone(), Naming::Again);
+                continue;
+            }
+            let found = self.sessions.0.files.streams.look_up(id.as_str()).await?;
+            conditions.push(Condition {
+                stream: FileRoom::stream(id.as_str()),
+                expected: found.version,
+                upon: found.upon,
+            });
+            if let FileState::Kept { by, until, sessions, .. } = &*found.state {
+                let pending = (*sessions == 0).then(|| Pending { by: by.clone(), until: *until });
+                naming.insert(id.clone(), Naming::First { pending, sessions: *sessions });
+            }
+        }
+        Ok(naming)
     }
 }
 
@@ -264,7 +340,7 @@ asked!("reopen_session", ReopenSession => Done,
         let everyone = named.is_none().then_some(state.participants.keys()).into_iter().flatten();
         this.people(&this.command.caller, named.unwrap_or_default(), everyone)
     },
-    |s, _at, c, _id, people, stamp| decide::reopen(s, c, people, stamp));
+    |s, at, c, _id, people, stamp| decide::reopen(s, at, c, people, stamp));
 asked!("send_message", SendMessage => MessageAccepted,
     |this, _state| this.people(&this.command.caller, &[], nobody()),
     |s, at, c, _id, people, stamp| decide::send(s, at, c, people, stamp));
@@ -283,6 +359,10 @@ macro_rules! of_agent {
         of_agent!($command => $reply, $caller, |_command, _reply| true);
     };
     ($command:ty => $reply:ty, $caller:tt, |$this:ident, $answer:ident| $reached:expr) => {
+        of_agent!($command => $reply, $caller, |$this, $answer| $reached, |_command| None::<&Draft>);
+    };
+    ($command:ty => $reply:ty, $caller:tt, |$this:ident, $answer:ident| $reached:expr,
+        |$that:ident| $draft:expr) => {
         impl OfAgent for $command {
             type Reply = $reply;
             fn caller(&self) -> &Caller {
@@ -292,17 +372,24 @@ macro_rules! of_agent {
                 let $this = self;
                 $reached
             }
+            fn files(&self) -> &[FileId] {
+                let $that = self;
+                $draft.map_or(&[][..], |draft: &Draft| &draft.files[..])
+            }
         }
     };
 }
 
-of_agent!(CreateSession => SessionOpened, caller);
+of_agent!(CreateSession => SessionOpened, caller, |_command, _reply| true,
+    |this| this.body.as_ref().ok().and_then(|body| body.initial_message.as_ref()));
 of_agent!(InviteAgents => Invited, caller,
     |this, reply| this.invite.as_ref().is_ok_and(|named| named.len() == reply.invited.len()));
 // Whom it left out, it says to nobody.
 of_agent!(ReopenSession => Done, caller,
-    |this, _reply| this.body.as_ref().is_ok_and(|body| body.invite.is_none()));
-of_agent!(SendMessage => MessageAccepted, caller);
+    |this, _reply| this.body.as_ref().is_ok_and(|body| body.invite.is_none()),
+    |this| this.body.as_ref().ok().and_then(|body| body.initial_message.as_ref()));
+of_agent!(SendMessage => MessageAccepted, caller, |_command, _reply| true,
+    |this| this.draft.as_ref().ok());
 of_agent!(JoinSession => Done, 0);
 of_agent!(LeaveSession => Done, 0);
 of_agent!(EndSession => Done, 0);

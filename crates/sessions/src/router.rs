@@ -7,7 +7,7 @@ use plenary_engine::Room;
 use plenary_hub::Observer;
 use plenary_log::StoredEvent;
 
-use crate::{Sessions, room::SessionRoom};
+use crate::{Sessions, files::FileRoom, room::SessionRoom};
 
 impl Observer for Sessions {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
@@ -18,6 +18,7 @@ impl Observer for Sessions {
             for run in by_stream.chunk_by(|a, b| a.stream == b.stream) {
                 match run[0].stream.category() {
                     SessionRoom::CATEGORY => self.session_grew(run).await,
+                    FileRoom::CATEGORY => run.iter().for_each(|event| self.0.files.streams.observe(event)),
                     INBOX => self.inbox_grew(run[0]),
                     _ => self.accounts_changed(run),
                 }

@@ -18,8 +18,9 @@ use crate::{
         Caller, CreateSession, EndSession, InviteAgents, Invited, JoinSession, LeaveSession, MessageAccepted,
         Ok as Okay, ReopenSession, SendMessage, SessionOpened,
     },
+    files,
     refusals::Refused,
-    request::{CreateRequest, Fields, InviteRequest, MessageRequest, ReopenRequest, digest},
+    request::{CreateRequest, Fields, IDEMPOTENCY_KEY, InviteRequest, MessageRequest, ReopenRequest, digest},
 };
 
 mod reading;
@@ -32,7 +33,6 @@ impl FromRef<Sessions> for Accounts {
 }
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 type Answer = Result<Response, Refused>;
 
@@ -44,10 +44,17 @@ pub fn routes(sessions: Sessions, metrics: &Metrics) -> Result<Router, RegistryF
 /// The operations of this room.
 #[must_use]
 pub fn operations() -> Vec<Operation<Sessions>> {
-    [beginning(), reading::operations(), searching::operations(), taking_part(), ending()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        beginning(),
+        reading::operations(),
+        searching::operations(),
+        taking_part(),
+        ending(),
+        files::routes::operations(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn of_session(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
@@ -74,13 +81,14 @@ fn beginning() -> Vec<Operation<Sessions>> {
                 "invalid_topic",
                 "invalid_initial_message",
                 "invalid_metadata",
+                "unknown_file",
                 "invalid_end_after_send",
                 "end_after_send_requires_initial_message",
                 "invalid_idempotency_key",
             ],
         )
         .errors(Class::NotFound, &["not_found"])
-        .errors(Class::Conflict, &["idempotency_key_reused"])
+        .errors(Class::Conflict, &["idempotency_key_reused", "file_named_too_often"])
         .errors(Class::TooMany, &["too_many_invitations"]);
     let reopen_doc =
         of_session("session.reopen", Method::POST, "/sessions/{id}/reopen", "Reopen an ended session")
@@ -89,9 +97,18 @@ fn beginning() -> Vec<Operation<Sessions>> {
             .reply::<Okay>()
             .errors(
                 Class::Malformed,
-                &["invalid_json", "invalid_body", "invalid_invite", "invalid_initial_message"],
+                &[
+                    "invalid_json",
+                    "invalid_body",
+                    "invalid_invite",
+                    "invalid_initial_message",
+                    "unknown_file",
+                ],
             )
-            .errors(Class::Conflict, &["session_active", "not_reopenable", "session_full"]);
+            .errors(
+                Class::Conflict,
+                &["session_active", "not_reopenable", "session_full", "file_named_too_often"],
+            );
     vec![Operation::new(create_doc, create), Operation::new(reopen_doc, reopen)]
 }
 
@@ -121,10 +138,14 @@ fn taking_part() -> Vec<Operation<Sessions>> {
                 "invalid_body",
                 "invalid_content",
                 "invalid_metadata",
+                "unknown_file",
                 "invalid_idempotency_key",
             ],
         )
-        .errors(Class::Conflict, &["not_joined", "session_ended", "idempotency_key_reused"]);
+        .errors(
+            Class::Conflict,
+            &["not_joined", "session_ended", "idempotency_key_reused", "file_named_too_often"],
+        );
     vec![Operation::new(join_doc, join), Operation::new(invite_doc, invite), Operation::new(send_doc, send)]
 }
 
@@ -185,7 +206,7 @@ fn key(
     Ok(Some(KeyUse { scope: operation, key, digest }))
 }
 
-fn answer<T: Serialize>(status: StatusCode, done: Done<T>) -> Response {
+pub(crate) fn answer<T: Serialize>(status: StatusCode, done: Done<T>) -> Response {
     let mut response = (status, Json(done.reply)).into_response();
     if done.replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));

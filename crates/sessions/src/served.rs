@@ -9,8 +9,8 @@ use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
 use plenary_hub::Observer;
-use plenary_kernel::{AgentHandle, OwnerName, Version};
-use plenary_log::{Fault, StoredEvent, StreamName, Usage};
+use plenary_kernel::{AgentHandle, Version};
+use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
     About, Description, Example, Kind, Mount, News, NewsSource, Reference, Senders, ServedRoom, StreamOfNews,
     Turn, house_error,
@@ -28,6 +28,8 @@ use crate::{
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
 /// How often agents are taken over whose process died.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// How often files are removed whose time is over.
+const FILES_SWEPT_EVERY: Duration = Duration::from_secs(60);
 
 /// A body of each operation that takes one.
 const EXAMPLES: &[Example] = &[
@@ -40,6 +42,7 @@ const EXAMPLES: &[Example] = &[
     }),
     ("session.invite", || json!({"invite": ["@maria.phone"]})),
     ("session.send", || json!({"content": "It does now.", "idempotency_key": "answer-1"})),
+    ("file.upload", || json!({"file": "the content itself"})),
     ("session.reopen", || json!({"invite": ["@acme.helper"]})),
 ];
 
@@ -50,6 +53,8 @@ const ONCE: AnsweredOnce = AnsweredOnce {
         // They have a key in their bodies too.
         (Method::POST, "/sessions"),
         (Method::POST, "/sessions/{id}/messages"),
+        // What it sends is larger than what a key is looked up with.
+        (Method::POST, "/files"),
     ],
     secret: &[],
 };
@@ -72,19 +77,19 @@ impl ServedRoom for Sessions {
         Some(Arc::new(self.clone()))
     }
 
-    fn recount<'a>(
-        &'a self,
-        event: &'a StoredEvent,
-    ) -> BoxFuture<'a, Result<Option<(OwnerName, Usage)>, Fault>> {
+    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
         Box::pin(ready(Sessions::recount(event)))
     }
 
     fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(self.resume_grace())
+        Box::pin(async move {
+            self.resume_grace().await?;
+            self.give_up_uploads().await
+        })
     }
 
     fn turns(&self) -> Vec<Turn> {
-        let (flushing, adopting) = (self.clone(), self.clone());
+        let (flushing, adopting, sweeping) = (self.clone(), self.clone(), self.clone());
         let flush = move || {
             let sessions = flushing.clone();
             async move { sessions.flush_reads().await }
@@ -93,7 +98,12 @@ impl ServedRoom for Sessions {
             let sessions = adopting.clone();
             async move { sessions.adopt_orphans().await }
         };
+        let sweep = move || {
+            let sessions = sweeping.clone();
+            async move { sessions.sweep_files().await }
+        };
         vec![
+            Turn::new(FILES_SWEPT_EVERY, "files whose time is over were not removed", sweep),
             Turn::new(FLUSH_EVERY, "read positions were not written", flush),
             Turn::new(SWEEP_EVERY, "agents of a dead process were not taken over", adopt).where_shared(),
         ]

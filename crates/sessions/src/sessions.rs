@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -22,6 +22,7 @@ use crate::{
     INVITATIONS_UNANSWERED_MAX, SEARCHES_AT_ONCE_MAX, SEARCHES_PER_OWNER_MAX,
     command::EvictAgent,
     decide::Rejection,
+    files::{FILE_BYTES_MAX, FILE_UNNAMED_MS_MAX, Files, UPLOADS_AT_ONCE_MAX, UPLOADS_PER_OWNER_MAX},
     reads::Reads,
     room::{Asked, BY_AGENT, OFFERED, OfAgent, Offers, SessionRoom},
     transport::Transport,
@@ -43,6 +44,12 @@ pub struct Config {
     pub invitations_unanswered_max: usize,
     /// How many searches of one owner's agents may be under way; past it 429 `too_many_searches`.
     pub searches_per_owner_max: usize,
+    /// Largest file, in bytes; past it 413 `body_too_large`.
+    pub file_bytes_max: u64,
+    /// How long a file stays that no message names, in milliseconds.
+    pub file_unnamed_ms_max: u64,
+    /// How many uploads of one owner's agents may be under way; past it 429 `too_many_uploads`.
+    pub uploads_per_owner_max: usize,
 }
 
 /// After how long an invitation into a session counts no more among the unanswered, from the session's creation on.
@@ -54,6 +61,9 @@ impl Default for Config {
             grace: Duration::from_secs(30),
             invitations_unanswered_max: INVITATIONS_UNANSWERED_MAX,
             searches_per_owner_max: SEARCHES_PER_OWNER_MAX,
+            file_bytes_max: FILE_BYTES_MAX,
+            file_unnamed_ms_max: FILE_UNNAMED_MS_MAX,
+            uploads_per_owner_max: UPLOADS_PER_OWNER_MAX,
         }
     }
 }
@@ -73,6 +83,7 @@ pub(crate) struct Inner {
     pub(crate) reads: Reads,
     /// The searches that are under way, by owner.
     pub(crate) searches: Shares<String>,
+    pub(crate) files: Files,
     /// The time in the newest id of a session.
     newest: OnceCell<AtomicU64>,
     /// Who is known to take or have taken part in what.
@@ -90,8 +101,14 @@ impl Sessions {
         cursors: Arc<Cursors>,
         config: Config,
     ) -> Self {
+        let files = Files {
+            streams: Streams::new(log.clone(), clock.clone()),
+            blobs: OnceLock::new(),
+            uploads: Shares::new(UPLOADS_AT_ONCE_MAX, config.uploads_per_owner_max),
+        };
         Self(Arc::new(Inner {
             streams: Streams::new(log, clock),
+            files,
             accounts,
             presence,
             cursors,
@@ -159,7 +176,10 @@ impl Sessions {
         Asked<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
         let named = parking_lot::Mutex::default();
+        let readable = self.readable(&command.caller().handle, command.files()).await?;
         let asked = Asked {
+            sessions: self.clone(),
+            readable,
             accounts: self.0.accounts.clone(),
             offers: self.offers(),
             id: id.clone(),
@@ -276,6 +296,9 @@ impl plenary_accounts::Consequences for Sessions {
         Box::pin(self.evict(blocked, Some(blocker)))
     }
     fn removed<'a>(&'a self, agent: &'a AgentHandle) -> plenary_accounts::Following<'a> {
-        Box::pin(self.evict(agent, None))
+        Box::pin(async move {
+            self.evict(agent, None).await?;
+            self.remove_unnamed_of(agent).await
+        })
     }
 }

@@ -51,7 +51,7 @@ impl Caller {
         if let Some(bearer) = &bearer {
             headers.push(("Authorization", bearer.as_str()));
         }
-        if body.is_some() {
+        if body.is_some() && !extra.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
             headers.push(("Content-Type", "application/json"));
         }
         headers.extend_from_slice(extra);

@@ -28,6 +28,7 @@ mod server;
 mod socket;
 mod stream;
 mod temp;
+mod upload;
 pub mod wsframe;
 
 use std::time::Duration;
@@ -54,6 +55,7 @@ pub use server::{Builder, Server};
 pub use socket::{Frame, Pongs, Socket};
 pub use stream::{Delivery, Heard, Stream};
 pub use temp::TempDir;
+pub use upload::{BOUNDARY, MULTIPART, multipart};
 pub use wsframe::{FrameReader, encode};
 
 /// How long a test waits for something that must happen. Generous, because the machine may be busy building.

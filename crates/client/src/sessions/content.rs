@@ -1,6 +1,7 @@
 //! What a message says: text, or parts (ASP-37, ASP-38).
 //! Must not know: who may say it.
 
+use plenary_kernel::FileId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -37,17 +38,27 @@ pub enum Part {
         /// The image itself, `data:…`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data_uri: Option<String>,
+        /// One that was uploaded to the server.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file_id: Option<FileId>,
         /// Its media type.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mime_type: Option<String>,
         /// Its name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
+        /// Of one that was uploaded: its size in octets.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<u64>,
     },
     /// A file, always by reference (ASP-38, ASP-96).
     File {
         /// Where it is.
-        url: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        url: Option<String>,
+        /// One that was uploaded to the server.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file_id: Option<FileId>,
         /// Its name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
@@ -78,6 +89,7 @@ mod tests {
             r#""hi""#,
             r#"[{"type":"text","text":"hi"}]"#,
             r#"[{"type":"image","url":"https://x/y.png"},{"type":"file","url":"u","name":"n","size":3}]"#,
+            r#"[{"type":"file","file_id":"file_01A","name":"n"},{"type":"image","file_id":"file_01B","size":3}]"#,
             r#"[{"type":"data","data":{"a":[1,null]}}]"#,
             r#"[{"type":"sound","hz":440}]"#,
         ] {

@@ -3,10 +3,12 @@
 
 mod calls;
 mod content;
+mod files;
 mod shapes;
 
 pub use calls::{EventsQuery, SessionsQuery};
 pub use content::{Content, Part};
+pub use files::{FileContent, LocalFile, UploadedFile};
 pub use shapes::{
     CreateSession, Created, Done, EventPage, InitialMessage, Invited, Message, Participant,
     ParticipantStatus, ReopenSession, SendMessage, Sent, Session, SessionList, SessionState,

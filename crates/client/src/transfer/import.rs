@@ -49,7 +49,7 @@ pub(super) async fn send(
         Error::from(NetworkFault { kind: FaultKind::TimedOut, server, detail })
     };
     let (tx, rx) = mpsc::channel(PIECES_WAITING_MAX);
-    let mut request = pin!(client.upload(&path, "application/x-ndjson", rx));
+    let mut request = pin!(client.upload(&path, "application/x-ndjson", &[], rx));
     loop {
         // A refusal may come before everything is sent.
         let permit = tokio::select! {

@@ -9,12 +9,16 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use plenary_blobs::BlobId;
-use plenary_edge::{Operation, OperationDoc, read_stream};
+use plenary_edge::{
+    Operation, OperationDoc,
+    ranges::{Asked, asked, is_known},
+    read_stream,
+};
 use plenary_kernel::Class;
 
-use super::{Bearer, Path, in_project, is_known};
+use super::{Bearer, Path, in_project};
 use crate::{
     Context,
     contents::BlobFailure,
@@ -99,35 +103,6 @@ async fn put(
     Ok((status, Json(Blob { hash: format!("sha256:{id}"), size_bytes: kept.octets })))
 }
 
-/// What a range asks for (RFC 9110, 14.1.2).
-#[derive(Debug, PartialEq, Eq)]
-enum Asked {
-    Whole,
-    Part(Range<u64>),
-    /// Nothing that is there.
-    Nothing,
-}
-
-/// Several ranges, other units, and what is no range are passed over: the answer is then the whole.
-fn asked(headers: &HeaderMap, etag: &str, octets: u64) -> Asked {
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    // A range of another content is of no use to whoever has the beginning of this one.
-    if text(header::IF_RANGE).is_some_and(|tag| tag != etag) {
-        return Asked::Whole;
-    }
-    let range = text(header::RANGE).and_then(|range| range.strip_prefix("bytes="));
-    let Some((from, until)) = range.and_then(|range| range.split_once('-')) else { return Asked::Whole };
-    let number =
-        |text: &str| text.bytes().all(|octet| octet.is_ascii_digit()).then(|| text.parse().ok()).flatten();
-    let part = match (number(from), number(until)) {
-        (None, Some(last)) if from.is_empty() => octets.saturating_sub(last)..octets,
-        (Some(from), None) if until.is_empty() => from..octets,
-        (Some(from), Some(until)) if from <= until => from..octets.min(until.saturating_add(1)),
-        _ => return Asked::Whole,
-    };
-    if part.start < part.end { Asked::Part(part) } else { Asked::Nothing }
-}
-
 /// What every answer about a content says.
 fn headers(etag: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
@@ -185,39 +160,4 @@ async fn get(
         headers.insert(header::CONTENT_RANGE, number(format!("bytes {start}-{}/{octets}", end - 1)));
     }
     Ok((status, headers, Body::from_stream(content.stream)).into_response())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_is_read_as_http_has_it() {
-        let of = |range: &str| {
-            let headers = HeaderMap::from_iter([(header::RANGE, range.parse().unwrap())]);
-            asked(&headers, "\"a\"", 10)
-        };
-        for (range, part) in [
-            ("bytes=0-0", 0..1),
-            ("bytes=3-5", 3..6),
-            ("bytes=3-99", 3..10),
-            ("bytes=9-", 9..10),
-            ("bytes=-3", 7..10),
-            ("bytes=-99", 0..10),
-            ("bytes=0-18446744073709551615", 0..10),
-        ] {
-            assert_eq!(of(range), Asked::Part(part), "{range}");
-        }
-        for range in ["bytes=10-", "bytes=10-12", "bytes=-0"] {
-            assert_eq!(of(range), Asked::Nothing, "{range}");
-        }
-        for range in
-            ["bytes=5-3", "bytes=-", "bytes=0-1,3-4", "items=0-1", "bytes=a-b", "bytes=+1-2", "bytes=1"]
-        {
-            assert_eq!(of(range), Asked::Whole, "{range}");
-        }
-        let mut headers = HeaderMap::from_iter([(header::RANGE, HeaderValue::from_static("bytes=0-0"))]);
-        headers.insert(header::IF_RANGE, HeaderValue::from_static("\"b\""));
-        assert_eq!(asked(&headers, "\"a\"", 10), Asked::Whole, "another content");
-    }
 }

@@ -16,7 +16,7 @@ use axum::{
     extract::{FromRef, FromRequestParts},
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use http::{HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{Accounts, AnsweredOnce, Authority, Credentials, identify, once};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
 use plenary_kernel::{Class, Refusal};
@@ -140,11 +140,4 @@ fn list(name: &str, items: &[String], next_cursor: Option<&str>) -> Response {
     let next = next_cursor
         .map_or(String::new(), |cursor| format!(",\"next_cursor\":{}", crate::members::quoted(cursor)));
     json(StatusCode::OK, format!("{{\"{name}\":[{}]{next}}}", items.join(",")))
-}
-
-/// Whether the client has what this tag is of (`If-None-Match`, RFC 9110, 13.1.2, compared weakly).
-fn is_known(sent: &HeaderMap, etag: &str) -> bool {
-    let is_it = |tag: &str| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag;
-    let lists = sent.get_all(header::IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
-    lists.flat_map(|tags| tags.split(',')).any(|tag| is_it(tag.trim()))
 }

@@ -2,11 +2,11 @@
 
 use axum::{Json, body::Body, extract::State, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use plenary_edge::{Operation, OperationDoc, Received};
+use plenary_edge::{Operation, OperationDoc, Received, ranges::is_known};
 use plenary_kernel::Class;
 
 use super::described::{AwaitingQuery, ContextPackage, Flag, ListQuery, OfProject, Packages, Review};
-use super::{Bearer, Path, doc, in_project, is_known, json, list, relevant, text, value, writing};
+use super::{Bearer, Path, doc, in_project, json, list, relevant, text, value, writing};
 use crate::{
     Context,
     cursor::is_by_time,

@@ -121,6 +121,7 @@ async fn a_recount_counts_the_events_of_the_room() {
     let events = halls.log().read_stream(&Hall::stream(ID), Version::ZERO, 10).await.unwrap();
     let counted: Vec<_> =
         events.iter().filter_map(|event| recount::<Hall>(&Default::default(), event).unwrap()).collect();
-    let (owner, own) = (&counted[0].0, counted[0].1);
-    assert_eq!((counted.len(), owner.as_str(), own), (1, "ann", Usage { bytes: 3, events: 1 }));
+    let own = &counted[0];
+    assert_eq!((counted.len(), own.account.as_str()), (1, "ann"));
+    assert_eq!(own.usage, Usage { bytes: 3, events: 1 });
 }

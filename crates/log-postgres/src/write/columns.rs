@@ -76,10 +76,10 @@ impl<'a> Columns<'a> {
             let sum = Digest::parts_of_key(&claim.scope, &claim.key, &claim.digest, &claim.outcome);
             columns.keys.4.push(sum.stored());
         }
-        for (account, more) in &writes.charges {
+        for (account, change) in &writes.charges {
             columns.charges.0.push(text::stored(account));
-            columns.charges.1.push(target::stored(more.bytes));
-            columns.charges.2.push(target::stored(more.events));
+            columns.charges.1.push(change.bytes);
+            columns.charges.2.push(change.events);
         }
         columns
     }

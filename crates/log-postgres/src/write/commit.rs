@@ -84,7 +84,8 @@ fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 9] {
             !charges.0.is_empty(),
             "INSERT INTO usage AS u (account, bytes, events) \
              SELECT unnest(?::text[]), unnest(?::bigint[]), unnest(?::bigint[]) ON CONFLICT (account) \
-             DO UPDATE SET bytes = u.bytes + excluded.bytes, events = u.events + excluded.events",
+             DO UPDATE SET bytes = GREATEST(0, u.bytes + excluded.bytes), \
+             events = GREATEST(0, u.events + excluded.events)",
             vec![&charges.0, &charges.1, &charges.2],
         ),
         (

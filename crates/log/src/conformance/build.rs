@@ -32,6 +32,7 @@ pub(super) trait Say {
     fn row(self, name: &str, expected: Option<u64>, value: Option<&str>) -> Self;
     fn key(self, key: &str, digest: u8, outcome: &str) -> Self;
     fn charge(self, account: &str, bytes: u64, events: u64) -> Self;
+    fn free(self, account: &str, bytes: u64) -> Self;
 }
 
 pub(super) fn batch() -> Batch {
@@ -71,7 +72,13 @@ impl Say for Batch {
         self
     }
     fn charge(mut self, account: &str, bytes: u64, events: u64) -> Self {
-        self.charges.push(Charge { account: account.to_owned(), usage: Usage { bytes, events } });
+        let usage = Usage { bytes, events };
+        self.charges.push(Charge { account: account.to_owned(), usage, freed: Usage::default() });
+        self
+    }
+    fn free(mut self, account: &str, bytes: u64) -> Self {
+        let freed = Usage { bytes, events: 0 };
+        self.charges.push(Charge { account: account.to_owned(), usage: Usage::default(), freed });
         self
     }
 }

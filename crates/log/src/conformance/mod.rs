@@ -87,7 +87,8 @@ macro_rules! conformance {
         $crate::conformance!(@tests $store, feeds: the_feed_has_everything_once_and_in_order,
             the_feed_has_whole_groups, a_dropped_feed_stops_nothing, a_tailing_reader_never_sees_a_hole);
         $crate::conformance!(@tests $store, usage: a_charge_is_counted_with_its_batch,
-            charges_add_up_within_one_group, a_refused_batch_charges_nothing);
+            what_is_freed_is_taken_off, charges_add_up_within_one_group,
+            a_refused_batch_charges_nothing);
         $crate::conformance!(@tests $store, random: a_store_does_what_the_model_does);
         $crate::conformance!(@tests $store, signals: numbers_rise_by_one_from_the_clock,
             a_signal_comes_back_as_it_was, signals_arrive_in_the_order_of_their_numbers,

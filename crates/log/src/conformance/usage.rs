@@ -25,6 +25,20 @@ pub async fn a_charge_is_counted_with_its_batch<S: Store>() {
     assert_eq!(used(&log, "nic").await, (0, 0));
 }
 
+/// What is freed is taken off, in one group with what is added, and nobody uses less than nothing.
+pub async fn what_is_freed_is_taken_off<S: Store>() {
+    let (_store, log, _tail) = fresh::<S>().await;
+    let a = stream("a");
+    accepted(&log, batch().add(&a, "x").charge("nick", 10, 1)).await;
+    accepted(&log, batch().add(&a, "x").free("nick", 4)).await;
+    assert_eq!(used(&log, "nick").await, (6, 1));
+    let batches = vec![batch().add(&a, "x").charge("nick", 5, 1), batch().add(&a, "x").free("nick", 3)];
+    assert!(pipelined(&log, batches).await.iter().all(is_appended));
+    assert_eq!(used(&log, "nick").await, (8, 2));
+    accepted(&log, batch().add(&a, "x").free("nick", 9).free("ann", 1)).await;
+    assert_eq!((used(&log, "nick").await, used(&log, "ann").await), ((0, 2), (0, 0)));
+}
+
 /// Batches of one commit, in one batch an account more than once.
 pub async fn charges_add_up_within_one_group<S: Store>() {
     const COUNT: u64 = 100;

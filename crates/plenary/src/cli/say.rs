@@ -93,15 +93,21 @@ fn content(content: &Content) -> String {
 fn part(part: &Part) -> String {
     let or =
         |text: &Option<String>| text.as_deref().map(|text| format!(" {}", clean(text))).unwrap_or_default();
+    let bytes = |size: Option<u64>| size.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
     match part {
         Part::Text { text } => clean_block(text, INDENT),
+        Part::Image { file_id: Some(id), name, size, .. } => {
+            format!("[image{}{}, plenary session file {id}]", or(name), bytes(*size))
+        }
         Part::Image { url: Some(url), name, .. } => format!("[image{} {}]", or(name), clean(url)),
         Part::Image { url: None, name, mime_type, .. } => {
             format!("[image{}{}, inline]", or(name), or(mime_type))
         }
+        Part::File { file_id: Some(id), name, size, .. } => {
+            format!("[file{}{}, plenary session file {id}]", or(name), bytes(*size))
+        }
         Part::File { url, name, size, .. } => {
-            let size = size.map(|octets| format!(", {octets} bytes")).unwrap_or_default();
-            format!("[file{} {}{size}]", or(name), clean(url))
+            format!("[file{}{}{}]", or(name), or(url), bytes(*size))
         }
         Part::Data { data } => {
             let json = serde_json::to_string(data).unwrap_or_default();

@@ -8,6 +8,7 @@ mod operator;
 mod privacy;
 mod private_file;
 mod probe;
+mod recount;
 mod rooms;
 mod settings;
 mod store;
@@ -28,6 +29,7 @@ use plenary_telemetry::Telemetry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use operator::OperatorToken;
+pub(crate) use recount::{Miscount, Recount};
 use rooms::{Opening, Rooms};
 pub(crate) use settings::{Listen, ListenSource, MEMORY, Settings};
 #[cfg(test)]

@@ -95,6 +95,7 @@ impl Rooms {
         accounts.set_presence(presence.clone());
         presence.begin(log.head().await.context("reading where the log stands")?);
         let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
+        let blobs = blobs(settings)?;
         let sessions = Sessions::new(
             log.clone(),
             clock.clone(),
@@ -102,13 +103,13 @@ impl Rooms {
             presence.clone(),
             cursors.clone(),
             settings.sessions(),
-        );
+        )
+        .with_files(blobs.clone());
         accounts.set_consequences(Arc::new(sessions.clone()));
         let frames =
             Frames::new(log.clone(), log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
         let spans = telemetry.spans();
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
-        let blobs = blobs(settings)?;
         let (l, c, a, kept) = (log.clone(), clock.clone(), accounts.clone(), blobs.clone());
         let context = Context::new(l, c, a, indexes, kept, settings.context);
         let Agents { registry, quotas, parts: how, limits, part, hosted: _ } = settings.agents.clone();

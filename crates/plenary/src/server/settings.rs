@@ -1,5 +1,6 @@
 //! Settings: flag over environment over the configuration file over default (wire.md D.1).
 
+mod files;
 mod listen;
 mod quota;
 mod source;
@@ -18,6 +19,7 @@ use plenary_edge::{Origin, TrustedNet};
 use plenary_hosts::{Around, Attaching, Launcher};
 use serde::Deserialize;
 
+use self::files::{Files, FilesTable};
 pub(crate) use self::quota::Quota;
 use super::{
     OwnTools,
@@ -50,6 +52,8 @@ pub(crate) struct Settings {
     pub(crate) seed: Option<PathBuf>,
     pub(crate) grace: Duration,
     pub(crate) quota: Quota,
+    /// How large files are, and how long they stay.
+    pub(crate) files: Files,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) public_url: Option<String>,
     pub(crate) connections_max: Option<usize>,
@@ -94,6 +98,7 @@ struct File {
     connections_per_address_max: Option<usize>,
     trusted_proxies: Vec<String>,
     quota: Quota,
+    files: FilesTable,
     metrics: MetricsTable,
     channels: ChannelsTable,
     frames: FramesTable,
@@ -217,6 +222,7 @@ impl Settings {
             seed: None,
             grace: plenary_sessions::Config::default().grace,
             quota: Quota::default(),
+            files: Files::default(),
             tls: None,
             public_url: None,
             connections_max: None,
@@ -275,6 +281,7 @@ impl Settings {
             seed: args.seed.clone().or(file.seed),
             grace: args.grace.or(grace).unwrap_or(plenary_sessions::Config::default().grace),
             quota: file.quota.checked()?,
+            files: file.files.checked()?,
             tls,
             public_url: args.public_url.clone().or(file.public_url),
             connections_max: file.connections_max,
@@ -300,6 +307,9 @@ impl Settings {
             grace: self.grace,
             invitations_unanswered_max: self.quota.invitations_unanswered_max(),
             searches_per_owner_max: self.quota.searches_per_owner_max(),
+            file_bytes_max: self.files.bytes_max,
+            file_unnamed_ms_max: self.files.unnamed_ms_max,
+            uploads_per_owner_max: self.quota.uploads_per_owner_max(),
         }
     }
 

@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use anyhow::Context as _;
-use plenary_kernel::{OwnerName, Position};
-use plenary_log::{Batch, Charge, Fault, Log, PageSize, RowOp, StoredEvent, Usage};
+use plenary_kernel::Position;
+use plenary_log::{Batch, Change, Charge, Fault, Log, PageSize, RowOp, StoredEvent, Usage};
 
 use super::rooms::Rooms;
 
 /// The row that says that a store is counted.
-const COUNTED: &str = "usage/counted";
+pub(super) const COUNTED: &str = "usage/counted";
 
 /// Counts what is stored, unless that was done. Processes that start together may all count; one of them writes it.
 pub(super) async fn count(rooms: &Rooms) -> anyhow::Result<()> {
@@ -22,7 +22,10 @@ pub(super) async fn count(rooms: &Rooms) -> anyhow::Result<()> {
     let accounts = counted.len();
     // With the row: of several processes the others are refused by it, and nothing is counted twice.
     let row = RowOp { name: COUNTED.to_owned(), expected: Some(0), value: Some("1".into()) };
-    let charges = counted.into_iter().map(|(owner, usage)| Charge { account: owner.to_string(), usage });
+    let charges = counted.into_iter().map(|(account, change)| {
+        let (usage, freed) = (change.applied(Usage::default()), Usage::default());
+        Charge { account, usage, freed }
+    });
     let batch = Batch { rows: vec![row], charges: charges.collect(), ..Batch::default() };
     log.append(batch).await?;
     if accounts > 0 {
@@ -31,8 +34,8 @@ pub(super) async fn count(rooms: &Rooms) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn counted(rooms: &Rooms) -> Result<HashMap<OwnerName, Usage>, Fault> {
-    let (log, mut sums): (&Log, HashMap<OwnerName, Usage>) = (&rooms.log, HashMap::new());
+async fn counted(rooms: &Rooms) -> Result<HashMap<String, Change>, Fault> {
+    let (log, mut sums): (&Log, HashMap<String, Change>) = (&rooms.log, HashMap::new());
     let (mut after, mut page) = (Position::ZERO, PageSize::default());
     loop {
         let (events, until) = log.read_past_damage(after, page.events()).await?;
@@ -43,15 +46,15 @@ async fn counted(rooms: &Rooms) -> Result<HashMap<OwnerName, Usage>, Fault> {
         after = until;
         for event in &events {
             let counted = Fault::past_damage(of(rooms, event).await, "a damaged event is not counted")?;
-            if let Some((owner, usage)) = counted.flatten() {
-                let sum = sums.entry(owner).or_default();
-                *sum = sum.plus(usage);
+            if let Some(charge) = counted.flatten() {
+                let sum = sums.entry(charge.account.clone()).or_default();
+                *sum = sum.plus(&charge);
             }
         }
     }
 }
 
-async fn of(rooms: &Rooms, event: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
+async fn of(rooms: &Rooms, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
     for room in &rooms.served {
         if let Some(counted) = room.recount(event).await? {
             return Ok(Some(counted));

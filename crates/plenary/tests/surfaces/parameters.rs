@@ -43,6 +43,7 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("context.session", "session_id", "[SESSION]"),
     ("context.start_session", "actor_id", "--human"),
     ("context.start_session", "actor_type", "--human"),
+    ("file.get", "id", "<FILE_ID>"),
     ("frame.stream", "retained", "--recent"),
     ("frame.stream", "session_id", "--session"),
     ("frame.submit", "provenance_basis", "--basis"),

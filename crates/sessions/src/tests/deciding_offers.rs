@@ -47,7 +47,7 @@ impl Story {
         let of = |who: &str| known(who, if who == LISTED { &["@x.*"] } else { &[] });
         let others = everyone.into_iter().filter(|other| *other != handle);
         let others = others.map(|other| (other.parse::<AgentHandle>().unwrap(), of(other))).collect();
-        People { caller: of(handle), others, crowded: BTreeSet::new() }
+        People { caller: of(handle), others, crowded: BTreeSet::new(), files: BTreeMap::new() }
     }
 
     fn add(&mut self, events: Vec<SessionEvent>) {

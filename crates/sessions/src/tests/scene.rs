@@ -98,7 +98,7 @@ impl Trust {
         let others = others.iter().filter(|other| **other != who);
         let others = others.map(|other| (handle(other), self.known(other))).collect();
         let crowded = self.crowded.iter().map(|who| handle(who)).collect();
-        People { caller: self.known(who), others, crowded }
+        People { caller: self.known(who), others, crowded, files: BTreeMap::new() }
     }
 }
 
@@ -222,7 +222,7 @@ impl Scene {
             }
             "reopens" => {
                 let command = ReopenSession { caller, body: body.reopen() };
-                plain(decide::reopen(state, &command, people, stamp)?)
+                plain(decide::reopen(state, self.head(), &command, people, stamp)?)
             }
             _ => panic!("who can do `{what}`?"),
         })

@@ -22,7 +22,7 @@ pub(super) fn name(handle: &AgentHandle) -> &str {
 }
 
 pub(super) fn draft(text: &str) -> Draft {
-    Draft { members: Bytes::from(format!(r#""content":"{text}""#)), origin: None }
+    Draft { members: Bytes::from(format!(r#""content":"{text}""#)), origin: None, files: Vec::new() }
 }
 
 /// Says an event as a sentence.
@@ -92,6 +92,7 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
             id,
             sender: agent,
             origin: None,
+            names: None,
             members: draft(text).members,
         }),
         ["invites", invitee, inline @ ..] => SessionEvent::AgentInvited(AgentInvited {

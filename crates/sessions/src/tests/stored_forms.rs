@@ -6,8 +6,8 @@ use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
 
 use super::sentences::handle;
 use crate::event::{
-    AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, Origin, SessionCreated, SessionEnded,
-    SessionEvent, SessionReopened,
+    AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, NamedFile, Names, Origin, Pending,
+    SessionCreated, SessionEnded, SessionEvent, SessionReopened,
 };
 
 const ID: &str = "01JZ0000000000000000000001";
@@ -30,14 +30,21 @@ pub(super) fn stored(version: u64, event: NewEvent) -> StoredEvent {
 fn messages() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     let members = r#""content":"caf\u00e9","idempotency_key":"k","metadata":{ "b" : 1.0 }"#;
     let origin = |hops, notice| Some(Origin { hops, notice });
+    let pending = Pending { by: handle("ann"), until: 9 };
+    let file = |id: &str, pending| NamedFile { id: id.parse().unwrap(), pending };
+    let files = vec![file("file_1", Some(pending)), file("file_2", None)];
+    let names = Box::new(Names { at: Version(3), files });
+    let named =
+        r#","names":{"at":3,"files":[{"id":"file_1","pending":{"by":"@o.ann","until":9}},{"id":"file_2"}]}"#;
     [
-        (None, ""),
-        (origin(2, false), r#","origin":{"hops":2}"#),
-        (origin(1, true), r#","origin":{"hops":1,"notice":true}"#),
+        (None, None, ""),
+        (origin(2, false), None, r#","origin":{"hops":2}"#),
+        (origin(1, true), None, r#","origin":{"hops":1,"notice":true}"#),
+        (None, Some(names), named),
     ]
-    .map(|(origin, stored)| {
+    .map(|(origin, names, stored)| {
         let (id, members_sent) = (ID.into(), Bytes::from_static(members.as_bytes()));
-        let sent = MessageSent { id, sender: handle("ann"), origin, members: members_sent };
+        let sent = MessageSent { id, sender: handle("ann"), origin, names, members: members_sent };
         let envelope = format!(r#"{{"id":"{ID}","sender":"@o.ann"{stored}}}"#);
         (SessionEvent::MessageSent(sent), "MessageSent", envelope, members)
     })

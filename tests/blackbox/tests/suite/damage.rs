@@ -158,6 +158,21 @@ async fn contents_are_looked_at_and_what_is_not_there_is_said() {
     std::fs::write(shelf.join("c".repeat(62)), "not what its name says").expect("a file can be written");
     let (code, report) = fsck(&["--data", &data]).await;
     assert_eq!((code, report["blobs"]["damaged"].as_array().map(Vec::len)), (1, Some(1)), "{report}");
+    std::fs::remove_dir_all(&shelf).expect("it can be removed");
+
+    // The files of messages too: one that is changed, and one that a message names and that is gone.
+    let nick = server.agent("@nick.two").await;
+    let (changed, gone) = (nick.uploaded("a", b"content").await, nick.uploaded("b", b"content").await);
+    let id = nick.create(&[]).await;
+    nick.say(&id, json!([{"type": "file", "file_id": gone}])).await;
+    assert_eq!(fsck(&["--data", &data]).await.0, 0);
+    let place = |file: &str| server.data().join("blobs/files").join(&file[file.len() - 2..]).join(file);
+    std::fs::write(place(&changed), "contend").expect("the file is there");
+    std::fs::remove_file(place(&gone)).expect("the file is there");
+    let (code, report) = fsck(&["--data", &data]).await;
+    let damaged = report["blobs"]["damaged"].to_string();
+    assert!(code == 1 && damaged.contains(&changed) && damaged.contains(&gone), "{report}");
+    nick.get(&format!("/files/{changed}")).await.refused(500, "content_damaged");
     let none = Cli::new(&[]).run(&["fsck", "--data", "/nowhere/at/all"]).await;
     assert_eq!(none.code, 2, "{none:?}");
     assert!(!none.err.is_empty(), "{none:?}");

@@ -18,6 +18,7 @@ mod damage;
 mod delivery;
 mod edge;
 mod ending;
+mod files;
 mod formerly;
 mod frames;
 mod frames_cli;

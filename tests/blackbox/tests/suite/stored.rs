@@ -281,3 +281,91 @@ async fn two_processes_agree_on_what_is_stored() {
     drop((a, b));
     database.remove().await;
 }
+
+/// What `fsck` says of counters, and its exit code.
+async fn fsck(args: &[&str]) -> (i32, Value) {
+    let ran = Cli::new(&[]).run(&[&["fsck", "--json"], args].concat()).await;
+    (ran.code, serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}")))
+}
+
+/// Files, and one whose time is over among them, beside everything else that is counted.
+async fn filled_with_files(server: &Server) -> (Agent, Agent) {
+    let (alice, bob, session) = filled(server).await;
+    let file = alice.uploaded("a", &[7; 10_000]).await;
+    let parts = json!([{"type": "file", "file_id": file}]);
+    alice.say(&session, parts).await;
+    let gone = server.agent("@alice.gone").await;
+    let open = server.owner("alice").await;
+    let lost = gone.uploaded("b", &[7; 5_000]).await;
+    let (before, _) = usage(&alice).await;
+    open.delete("/_admin/agents/@alice.gone").await;
+    eventually("what is removed does not count", async || (usage(&alice).await.0 < before).then_some(()))
+        .await;
+    open.get(&format!("/files/{lost}")).await.refused(404, "not_found");
+    (alice, bob)
+}
+
+/// A counter that says something else than the log is named with both numbers, and set right when that is asked for.
+#[tokio::test]
+async fn a_counter_that_is_wrong_is_named_and_set_right() {
+    let mut server = limited("stored_events_max = 1000").await;
+    let (alice, _bob) = filled_with_files(&server).await;
+    let counted = usage(&alice).await;
+    let data = server.data().display().to_string();
+    let (code, report) = fsck(&["--data", &data]).await;
+    assert_eq!((code, &report["miscounts"]), (0, &json!([])), "while the server runs: {report}");
+    server.stop().await;
+    let database = rusqlite::Connection::open(server.data().join("plenary.db")).expect("the file is there");
+    let damage = "UPDATE usage SET bytes = bytes + 5, events = events - 1 WHERE account = 'alice'; \
+        DELETE FROM usage WHERE account = 'bob'";
+    database.execute_batch(damage).expect("the counters are changed");
+    drop(database);
+    let (code, report) = fsck(&["--data", &data]).await;
+    assert_eq!((code, &report["ok"], &report["findings"]), (1, &json!(false), &json!([])), "{report}");
+    let miscounts = report["miscounts"].as_array().expect("a list");
+    let owners: Vec<_> = miscounts.iter().map(|one| one["owner"].clone()).collect();
+    assert_eq!(owners, ["alice", "bob"], "{report}");
+    let (bytes, events) = counted;
+    assert_eq!(miscounts[0]["counted"], json!({"bytes": bytes + 5, "events": events - 1}));
+    assert_eq!(miscounts[0]["stored"], json!({"bytes": bytes, "events": events}));
+    assert_eq!(miscounts[1]["counted"], json!({"bytes": 0, "events": 0}));
+    let said = Cli::new(&[]).run(&["fsck", "--data", &data]).await;
+    assert!(
+        said.code == 1 && said.out.contains("miscounted: alice") && said.out.contains("--recount"),
+        "{said:?}"
+    );
+    let (code, report) = fsck(&["--data", &data, "--recount"]).await;
+    assert_eq!((code, &report["recounted"]), (0, &json!(true)), "{report}");
+    let (code, report) = fsck(&["--data", &data]).await;
+    assert_eq!((code, &report["miscounts"]), (0, &json!([])), "{report}");
+    server.start_again().await;
+    assert_eq!(usage(&alice.at(&server)).await, counted);
+}
+
+#[tokio::test]
+async fn a_counter_in_postgres_that_is_wrong_is_named_and_set_right() {
+    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let database = Database::create(&admin).await;
+    let kept = TempDir::new();
+    let place = format!("file://{}", kept.path().display());
+    let builder = Server::builder().database(database.url()).config(PARROT).arg("--blobs").arg(&place);
+    let server = builder.start().await;
+    let (alice, _bob) = filled_with_files(&server).await;
+    let counted = usage(&alice).await;
+    let look = ["--database", database.url()];
+    let (code, report) = fsck(&look).await;
+    assert_eq!((code, &report["miscounts"]), (0, &json!([])), "{report}");
+    let (client, connection) =
+        tokio_postgres::connect(database.url(), NoTls).await.expect("the database is there");
+    tokio::spawn(connection);
+    let damage = "UPDATE plenary.usage SET bytes = bytes - 5 WHERE account = 'alice'";
+    client.batch_execute(damage).await.expect("the counter is changed");
+    let (code, report) = fsck(&look).await;
+    assert_eq!(code, 1, "{report}");
+    assert_eq!(report["miscounts"][0]["owner"], "alice", "{report}");
+    let (code, report) = fsck(&[&look[..], &["--recount"]].concat()).await;
+    assert_eq!((code, &report["recounted"]), (0, &json!(true)), "{report}");
+    assert_eq!(usage(&alice).await, counted, "while the server runs");
+    drop((client, server));
+    database.remove().await;
+}

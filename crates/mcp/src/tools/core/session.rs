@@ -226,8 +226,17 @@ pub(super) fn text(content: &Value) -> String {
     }
 }
 
-/// What else a message has.
+/// What else a message has; of a file that was uploaded, also how one gets it.
 fn parts(content: &Value) -> Vec<Value> {
     let parts = content.as_array().map(Vec::as_slice).unwrap_or_default();
-    parts.iter().filter(|part| part["type"] != "text").cloned().collect()
+    let others = parts.iter().filter(|part| part["type"] != "text");
+    others
+        .map(|part| {
+            let mut told = part.clone();
+            if let Some(id) = part["file_id"].as_str() {
+                told["get"] = format!("plenary session file {id} -o PATH, or GET /files/{id}").into();
+            }
+            told
+        })
+        .collect()
 }

@@ -4,9 +4,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use plenary_client::sessions::{Content, InitialMessage, Part};
+use plenary_client::{
+    Client,
+    sessions::{Content, InitialMessage, Part},
+};
 use serde_json::{Map, Value};
 
+use super::file::uploaded;
 use crate::cli::{failure::Failure, input};
 
 type Object = Map<String, Value>;
@@ -15,7 +19,7 @@ type Object = Map<String, Value>;
 #[derive(Debug, Default, Args)]
 pub(crate) struct ContentArgs {
     /// The text; `-` reads it from standard input
-    #[arg(conflicts_with = "file")]
+    #[arg(conflicts_with = "text_file")]
     text: Option<String>,
     #[command(flatten)]
     rest: PartArgs,
@@ -25,7 +29,7 @@ pub(crate) struct ContentArgs {
 #[derive(Debug, Default, Args)]
 pub(crate) struct MessageArgs {
     /// Begin with this message; `-` reads it from standard input
-    #[arg(long, short, value_name = "TEXT", conflicts_with = "file")]
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "text_file")]
     message: Option<String>,
     #[command(flatten)]
     rest: PartArgs,
@@ -36,7 +40,10 @@ pub(crate) struct MessageArgs {
 struct PartArgs {
     /// Read the text from a file; one line break at its end is dropped, as it is from standard input
     #[arg(long, value_name = "FILE")]
-    file: Option<PathBuf>,
+    text_file: Option<PathBuf>,
+    /// Upload a file and send it along; may be repeated
+    #[arg(long, value_name = "PATH")]
+    file: Vec<PathBuf>,
     /// Attach a file by its address; may be repeated
     #[arg(long, value_name = "URL")]
     attach: Vec<String>,
@@ -62,22 +69,22 @@ fn object(text: &str) -> Result<Object, String> {
 pub(crate) fn nothing_to_say() -> Failure {
     Failure::usage(
         "the message is empty",
-        "give a text, `-` for standard input, --file, --attach, --image or --data",
+        "give a text, `-` for standard input, --text-file, --file, --attach, --image or --data",
     )
 }
 
 impl ContentArgs {
     /// The content and its metadata; nothing when there is neither text nor part.
-    pub(crate) fn read(self) -> Result<Option<(Content, Option<Object>)>, Failure> {
-        self.rest.read(self.text.as_deref())
+    pub(crate) async fn read(self, client: &Client) -> Result<Option<(Content, Option<Object>)>, Failure> {
+        self.rest.read(self.text.as_deref(), client).await
     }
 }
 
 impl MessageArgs {
     /// The first message of a session, where one was given.
-    pub(crate) fn read(self) -> Result<Option<InitialMessage>, Failure> {
+    pub(crate) async fn read(self, client: &Client) -> Result<Option<InitialMessage>, Failure> {
         let had_metadata = self.rest.metadata.is_some();
-        match self.rest.read(self.message.as_deref())? {
+        match self.rest.read(self.message.as_deref(), client).await? {
             Some((content, metadata)) => Ok(Some(InitialMessage { content, metadata })),
             None if had_metadata => Err(nothing_to_say()),
             None => Ok(None),
@@ -86,8 +93,20 @@ impl MessageArgs {
 }
 
 impl PartArgs {
-    fn read(self, text: Option<&str>) -> Result<Option<(Content, Option<Object>)>, Failure> {
-        let text = match (text, &self.file) {
+    /// Files are uploaded once everything else is as it should be.
+    async fn read(
+        self,
+        text: Option<&str>,
+        client: &Client,
+    ) -> Result<Option<(Content, Option<Object>)>, Failure> {
+        let paths = self.file.clone();
+        let others = self.others(text)?;
+        Ok(others.with(uploaded(client, &paths).await?))
+    }
+
+    /// All but the files.
+    fn others(self, text: Option<&str>) -> Result<Gathered, Failure> {
+        let text = match (text, &self.text_file) {
             (Some("-"), _) => Some(input::standard()?),
             (_, Some(path)) => Some(input::file(path)?),
             (Some(text), None) => Some(text.to_owned()),
@@ -99,15 +118,39 @@ impl PartArgs {
         let images = self.image.into_iter().map(|url| Part::Image {
             url: Some(url),
             data_uri: None,
+            file_id: None,
             mime_type: None,
             name: None,
+            size: None,
         });
-        let files =
-            self.attach.into_iter().map(|url| Part::File { url, name: None, mime_type: None, size: None });
+        let files = self.attach.into_iter().map(|url| Part::File {
+            url: Some(url),
+            file_id: None,
+            name: None,
+            mime_type: None,
+            size: None,
+        });
         let data = self.data.into_iter().map(|data| Part::Data { data });
-        let mut parts: Vec<Part> = images.chain(files).chain(data).collect();
+        let (before, behind) = (images.chain(files).collect(), data.collect());
+        Ok(Gathered { text, before, behind, metadata: self.metadata })
+    }
+}
+
+/// What a message says, but for the files that are uploaded for it.
+struct Gathered {
+    text: Option<String>,
+    before: Vec<Part>,
+    behind: Vec<Part>,
+    metadata: Option<Object>,
+}
+
+impl Gathered {
+    /// The content and its metadata; nothing when there is neither text nor part.
+    fn with(self, uploaded: Vec<Part>) -> Option<(Content, Option<Object>)> {
+        let Self { text, before, behind, metadata } = self;
+        let mut parts: Vec<Part> = before.into_iter().chain(uploaded).chain(behind).collect();
         let content = match (text, parts.is_empty()) {
-            (None, true) => return Ok(None),
+            (None, true) => return None,
             (Some(text), true) => Content::Text(text),
             (text, false) => {
                 if let Some(text) = text {
@@ -116,7 +159,7 @@ impl PartArgs {
                 Content::Parts(parts)
             }
         };
-        Ok(Some((content, self.metadata)))
+        Some((content, metadata))
     }
 }
 
@@ -125,8 +168,8 @@ mod tests {
     use super::*;
 
     fn read(text: Option<&str>, rest: PartArgs) -> Value {
-        let args = ContentArgs { text: text.map(str::to_owned), rest };
-        serde_json::to_value(args.read().unwrap().unwrap().0).unwrap()
+        let gathered = rest.others(text).unwrap();
+        serde_json::to_value(gathered.with(Vec::new()).unwrap().0).unwrap()
     }
 
     #[test]
@@ -146,9 +189,8 @@ mod tests {
 
     #[test]
     fn nothing_is_nothing_and_an_empty_text_is_a_mistake() {
-        assert!(ContentArgs::default().read().unwrap().is_none());
-        let empty = ContentArgs { text: Some(String::new()), ..ContentArgs::default() };
-        assert!(matches!(empty.read(), Err(Failure::Usage { .. })));
+        assert!(PartArgs::default().others(None).unwrap().with(Vec::new()).is_none());
+        assert!(matches!(PartArgs::default().others(Some("")), Err(Failure::Usage { .. })));
         assert!(object("[1]").is_err() && object("{").is_err());
     }
 }

@@ -3,6 +3,7 @@
 
 mod content;
 mod events;
+mod file;
 mod open;
 
 use clap::Subcommand;
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     },
     /// Send a message
     Send(Send),
+    /// Get a file that a message names
+    File(file::Get),
     /// Leave a session; coming back needs a fresh invitation
     Leave(Id),
     /// End a session for everyone
@@ -83,6 +86,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         Command::Reopen(args) => open::reopen(context, args).await,
         Command::Events(args) => events::run(context, args).await,
         Command::Send(args) => send(context, args).await,
+        Command::File(args) => file::get(context, args).await,
         Command::List(List { before, limit }) => {
             let query = SessionsQuery { before: before.map(|id| id.to_string()), limit };
             let reply = context.agent_client()?.sessions(&query).await?;
@@ -118,7 +122,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
 
 async fn send(context: &Context, args: Send) -> Result<(), Failure> {
     let client = context.agent_client()?;
-    let (content, metadata) = args.content.read()?.ok_or_else(content::nothing_to_say)?;
+    let (content, metadata) = args.content.read(&client).await?.ok_or_else(content::nothing_to_say)?;
     let key = args.key.map_or_else(IdempotencyKey::random, IdempotencyKey::new);
     let message = SendMessage { content, metadata, idempotency_key: Some(key) };
     let reply = client.send(&args.id.id, &message).await?;

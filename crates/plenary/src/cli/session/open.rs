@@ -45,7 +45,7 @@ pub(crate) struct Reopen {
 
 pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failure> {
     let client = context.agent_client()?;
-    let initial_message = args.message.read()?;
+    let initial_message = args.message.read(&client).await?;
     if args.end_after_send && initial_message.is_none() {
         return Err(Failure::usage("--end-after-send needs a message to send", "add --message TEXT"));
     }
@@ -64,7 +64,7 @@ pub(crate) async fn reopen(context: &Context, args: Reopen) -> Result<(), Failur
     let client = context.agent_client()?;
     let body = ReopenSession {
         invite: Some(args.invite).filter(|invite| !invite.is_empty()),
-        initial_message: args.message.read()?,
+        initial_message: args.message.read(&client).await?,
     };
     let reply = client.reopen_session(&args.id, &body).await?;
     context.answer(&reply, |_| Ok(context.out.line(&format!("reopened {}", args.id))?))

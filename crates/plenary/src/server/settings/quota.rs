@@ -30,6 +30,8 @@ pub(crate) struct Quota {
     pub(crate) invitations_unanswered_max: Option<usize>,
     /// Searches of one owner at once, of messages and of context each [default: 4]
     pub(crate) searches_per_owner_max: Option<usize>,
+    /// Uploads of one owner's agents at once [default: 4]
+    pub(crate) uploads_per_owner_max: Option<usize>,
     /// Exports of one owner at once [default: 4]
     pub(crate) exports_per_owner_max: Option<usize>,
     /// Sessions of the Model Context Protocol that one owner and its agents have open; past it the one that was silent
@@ -95,6 +97,11 @@ impl Quota {
     /// Searches of one owner's messages at once.
     pub(crate) fn searches_per_owner_max(&self) -> usize {
         self.searches_per_owner_max.unwrap_or(plenary_sessions::SEARCHES_PER_OWNER_MAX)
+    }
+
+    /// Uploads of one owner's agents at once.
+    pub(crate) fn uploads_per_owner_max(&self) -> usize {
+        self.uploads_per_owner_max.unwrap_or(plenary_sessions::files::UPLOADS_PER_OWNER_MAX)
     }
 
     /// Unanswered invitations of one owner at one agent.

@@ -183,6 +183,8 @@ fn sessions() -> Vec<Row> {
         row("session.send", ID, Rule::Hidden(APART)).body(|_| json!({"content": "x"})),
         row("session.reopen", ID, Rule::Hidden(APART)).body(|_| json!({})),
         row("search.messages", &[], Rule::OfAgents).query("?q=whisper"),
+        row("file.upload", &[], Rule::OfAgents).body(|_| json!({"file": "x"})),
+        row("file.get", &[("id", File)], Rule::Hidden(APART)),
         row("session.events", ID, Rule::Hidden(APART)).query("?limit=5"),
         row("message.status", &[("id", Session), ("sequence", Sequence)], Rule::Hidden(APART)),
     ]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blackbox::{Caller, Server};
+use blackbox::{Agent, Caller, Server};
 use serde_json::{Value, json};
 
 use super::rows::Who;
@@ -26,6 +26,7 @@ pub(super) enum Thing {
     Contact,
     Session,
     Sequence,
+    File,
     Channel,
     Project,
     Work,
@@ -104,12 +105,9 @@ impl World {
         server.operator().put("/_admin/orgs/nick", json!({})).await;
         let contact = partner.post("/contacts", json!({"to": own.handle, "message": WHISPER})).await.ok(200);
         real.insert(Thing::Contact, text(&contact, "request_id"));
-        let session = own.open(json!({
-            "invite": [partner.handle],
-            "topic": WHISPER,
-            "initial_message": {"content": WHISPER},
-        }));
-        real.insert(Thing::Session, text(&session.await, "session_id"));
+        let (session, file) = Self::session(&own, &partner).await;
+        real.insert(Thing::Session, session);
+        real.insert(Thing::File, file);
         let channel = own.post("/agent-channel", json!({"title": WHISPER})).await.ok(200);
         let id = text(&channel, "id");
         for kind in ["spec", "state", "status"] {
@@ -138,6 +136,20 @@ impl World {
             (Who::Owner, owner),
         ]);
         Self { server, real, callers, dead, spent_ticket }
+    }
+
+    /// A session whose first message names a file; the ids of both.
+    async fn session(own: &Agent, partner: &Agent) -> (String, String) {
+        let file = own.uploaded(WHISPER, WHISPER.as_bytes()).await;
+        let session = own.open(json!({
+            "invite": [partner.handle],
+            "topic": WHISPER,
+            "initial_message": {"content": [
+                {"type": "text", "text": WHISPER},
+                {"type": "file", "file_id": file, "name": WHISPER},
+            ]},
+        }));
+        (text(&session.await, "session_id"), file)
     }
 
     /// A project with something of each kind; the id of its session of work.
@@ -221,6 +233,7 @@ fn absent(thing: Thing) -> &'static str {
         Thing::Contact => "req_01HW7AB12CDEFGHJKMNPQRSTVW",
         Thing::Session => "sess_01HW7AB12CDEFGHJKMNPQRSTVW",
         Thing::Sequence => "1",
+        Thing::File => "file_01HW7AB12CDEFGHJKMNPQRSTVW",
         // No channel has an id that begins so in a world of one.
         Thing::Channel => "XXXX",
         Thing::Project => "nick%3Anothing",

@@ -1,7 +1,7 @@
 //! Every operation that writes, with a body, another one, and how it takes a repeated request.
 //! Must not know: what is demanded of the answers.
 
-use blackbox::{Agent, Caller, Response, Server, room};
+use blackbox::{Agent, Caller, MULTIPART, Response, Server, multipart, room};
 use serde_json::{Value, json};
 
 /// How an operation takes a request that comes again.
@@ -34,6 +34,13 @@ pub(super) struct Row {
 impl Row {
     pub(super) async fn send(&self, body: Option<&Value>) -> Response {
         let key = format!("key-{}", self.id);
+        if self.id == "file.upload" {
+            // The body is the content of the file.
+            let content = body.map(Value::to_string).unwrap_or_default();
+            let body = multipart("a.txt", "text/plain", content.as_bytes());
+            let headers = [MULTIPART, ("Idempotency-Key", &*key)];
+            return self.by.bytes(&self.by.request(self.method, &self.path, &headers, Some(&body))).await;
+        }
         self.by.call(self.method, &self.path, &[("Idempotency-Key", &key)], body).await
     }
 }
@@ -206,6 +213,7 @@ impl Scene {
         vec![
             row("session.create", Once, nick, ("POST", "/sessions"), (create("a"), create("b"))),
             row("session.send", Once, nick, at(&talk, "messages"), (message("a"), message("b"))),
+            row("file.upload", Once, nick, ("POST", "/files"), (json!("a"), json!("b"))),
             row("session.join", Once, bob, at(&invited, "join"), OTHER()),
             row(
                 "session.invite",

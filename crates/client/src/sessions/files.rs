@@ -1,0 +1,151 @@
+//! Files of messages: uploaded and got, piece by piece.
+//! Must not know: which message names one.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use plenary_kernel::FileId;
+use serde::{Deserialize, Serialize};
+use tokio::{
+    fs::File,
+    io::AsyncReadExt as _,
+    sync::mpsc::{self, Sender},
+};
+
+use crate::{
+    Client, Error, FaultKind, IdempotencyKey, NetworkFault, Reply, Result,
+    client::{IDEMPOTENCY_KEY, segment},
+};
+
+/// Bytes that are read from a file at once.
+const PIECE_BYTES: usize = 64 << 10;
+/// Pieces that wait to be sent.
+const PIECES_WAITING_MAX: usize = 4;
+
+/// A file on this machine that is to be uploaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The name that it gets.
+    pub name: String,
+    /// Its media type.
+    pub media_type: String,
+}
+
+/// The answer of `POST /files`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UploadedFile {
+    /// What messages name it by.
+    pub id: FileId,
+    /// `pending` until a message names it.
+    pub status: String,
+    /// Its name.
+    pub filename: String,
+    /// Its media type.
+    pub content_type: String,
+    /// How large it is.
+    pub size_bytes: u64,
+    /// When it was uploaded, in epoch milliseconds.
+    pub created_at: u64,
+    /// When it is removed if no message names it by then, in epoch milliseconds.
+    pub expires_at: Option<u64>,
+}
+
+/// A file on its way here.
+#[derive(Debug)]
+pub struct FileContent {
+    server: String,
+    body: Incoming,
+}
+
+impl FileContent {
+    /// The next piece; `None` at the end of a file that came whole.
+    ///
+    /// # Errors
+    /// When the connection breaks off, as it does of a file that is damaged.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        loop {
+            let Some(frame) = self.body.frame().await else { return Ok(None) };
+            let frame = frame.map_err(|error| {
+                let detail = error.to_string();
+                NetworkFault { kind: FaultKind::Lost, server: self.server.clone(), detail }
+            })?;
+            if let Ok(piece) = frame.into_data() {
+                return Ok(Some(piece));
+            }
+        }
+    }
+}
+
+impl Client {
+    /// `POST /files`. Repeated on transient failures: with one key the file is kept once.
+    ///
+    /// # Errors
+    /// As every call; [`Error::Invalid`] when the file cannot be read; 413 `body_too_large`.
+    pub async fn upload_file(&self, file: &LocalFile, key: &IdempotencyKey) -> Result<Reply<UploadedFile>> {
+        self.retry().run(|| self.upload_file_once(file, key)).await
+    }
+
+    async fn upload_file_once(&self, file: &LocalFile, key: &IdempotencyKey) -> Result<Reply<UploadedFile>> {
+        let unreadable = |error: std::io::Error| {
+            Error::Invalid(format!("{} cannot be read: {error}", file.path.display()))
+        };
+        let content = File::open(&file.path).await.map_err(unreadable)?;
+        if content.metadata().await.map_err(unreadable)?.is_dir() {
+            return Err(Error::Invalid(format!("{} is a directory", file.path.display())));
+        }
+        let boundary = format!("plenary-{}", IdempotencyKey::random());
+        let name = file.name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
+        let head = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\
+             Content-Type: {}\r\n\r\n",
+            file.media_type
+        );
+        let tail = format!("\r\n--{boundary}--\r\n");
+        let (pieces, sent) = mpsc::channel(PIECES_WAITING_MAX);
+        tokio::spawn(send(content, head, tail, pieces));
+        let key = HeaderValue::from_str(key.as_str())
+            .map_err(|_| Error::Invalid("the idempotency key cannot stand in a header".into()))?;
+        let media_type = format!("multipart/form-data; boundary={boundary}");
+        let reply = self.upload("/files", &media_type, &[(IDEMPOTENCY_KEY, key)], sent).await?;
+        Reply::read(reply.into_success()?)
+    }
+
+    /// `GET /files/{id}`.
+    ///
+    /// # Errors
+    /// As every call; 404 where there is no such file, or it is not for the caller.
+    pub async fn file(&self, id: &FileId) -> Result<FileContent> {
+        let path = format!("/files/{}", segment(id.as_str()));
+        let mut request = Request::builder().method(Method::GET).uri(self.base().http(&path)?);
+        for (name, value) in self.credentials()? {
+            request = request.header(name, value);
+        }
+        let request = request.header(header::ACCEPT, "*/*").body(Full::default());
+        let response = self.open(request.map_err(|error| Error::Invalid(error.to_string()))?).await?;
+        Ok(FileContent { server: self.base().to_string(), body: response.into_body() })
+    }
+}
+
+/// Sends a body with one part. What can't be read breaks it off, so that the server does not take it for whole.
+async fn send(mut content: File, head: String, tail: String, pieces: Sender<std::io::Result<Bytes>>) {
+    let mut piece = Ok(Bytes::from(head));
+    loop {
+        let is_over = piece.is_err();
+        // Nobody listens to what comes behind a refusal.
+        if pieces.send(piece).await.is_err() || is_over {
+            return;
+        }
+        let mut read = Vec::with_capacity(PIECE_BYTES);
+        piece = match (&mut content).take(PIECE_BYTES as u64).read_to_end(&mut read).await {
+            Ok(0) => break,
+            Ok(_) => Ok(Bytes::from(read)),
+            Err(error) => Err(error),
+        };
+    }
+    let _ = pieces.send(Ok(Bytes::from(tail))).await;
+}

@@ -1,0 +1,83 @@
+//! Which part of a content a request asks for, and whether the client has it already.
+//! Must not know: what the content is, or where it is kept.
+
+use std::ops::Range;
+
+use http::{HeaderMap, HeaderName, header};
+
+/// What a range asks for (RFC 9110, 14.1.2).
+#[derive(Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Everything.
+    Whole,
+    /// These bytes.
+    Part(Range<u64>),
+    /// Nothing that is there.
+    Nothing,
+}
+
+/// What is asked of a content with this tag and so many bytes. Several ranges, other units, and what is no range are passed over: the answer is then the whole.
+#[must_use]
+pub fn asked(headers: &HeaderMap, etag: &str, octets: u64) -> Asked {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    // A range of another content is of no use to whoever has the beginning of this one.
+    if text(header::IF_RANGE).is_some_and(|tag| tag != etag) {
+        return Asked::Whole;
+    }
+    let range = text(header::RANGE).and_then(|range| range.strip_prefix("bytes="));
+    let Some((from, until)) = range.and_then(|range| range.split_once('-')) else { return Asked::Whole };
+    let number =
+        |text: &str| text.bytes().all(|octet| octet.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+    let part = match (number(from), number(until)) {
+        (None, Some(last)) if from.is_empty() => octets.saturating_sub(last)..octets,
+        (Some(from), None) if until.is_empty() => from..octets,
+        (Some(from), Some(until)) if from <= until => from..octets.min(until.saturating_add(1)),
+        _ => return Asked::Whole,
+    };
+    if part.start < part.end { Asked::Part(part) } else { Asked::Nothing }
+}
+
+/// Whether the client has what this tag is of (`If-None-Match`, RFC 9110, 13.1.2, compared weakly).
+#[must_use]
+pub fn is_known(sent: &HeaderMap, etag: &str) -> bool {
+    let is_it = |tag: &str| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag;
+    let lists = sent.get_all(header::IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
+    lists.flat_map(|tags| tags.split(',')).any(|tag| is_it(tag.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_range_is_read_as_http_has_it() {
+        let of = |range: &str| {
+            let headers = HeaderMap::from_iter([(header::RANGE, range.parse().unwrap())]);
+            asked(&headers, "\"a\"", 10)
+        };
+        for (range, part) in [
+            ("bytes=0-0", 0..1),
+            ("bytes=3-5", 3..6),
+            ("bytes=3-99", 3..10),
+            ("bytes=9-", 9..10),
+            ("bytes=-3", 7..10),
+            ("bytes=-99", 0..10),
+            ("bytes=0-18446744073709551615", 0..10),
+        ] {
+            assert_eq!(of(range), Asked::Part(part), "{range}");
+        }
+        for range in ["bytes=10-", "bytes=10-12", "bytes=-0"] {
+            assert_eq!(of(range), Asked::Nothing, "{range}");
+        }
+        for range in
+            ["bytes=5-3", "bytes=-", "bytes=0-1,3-4", "items=0-1", "bytes=a-b", "bytes=+1-2", "bytes=1"]
+        {
+            assert_eq!(of(range), Asked::Whole, "{range}");
+        }
+        let mut headers = HeaderMap::from_iter([(header::RANGE, HeaderValue::from_static("bytes=0-0"))]);
+        headers.insert(header::IF_RANGE, HeaderValue::from_static("\"b\""));
+        assert_eq!(asked(&headers, "\"a\"", 10), Asked::Whole, "another content");
+    }
+}

@@ -1,0 +1,139 @@
+//! Counts what each owner stores out of a whole log, and holds the counters of the store against it, and the contents of
+//! files against what the log says of them.
+//! Must not know: how an event is counted; its room does. How a log is walked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plenary_blobs::{Blobs, Checked, Fault as BlobFault};
+use plenary_channels::Channels;
+use plenary_context::Context;
+use plenary_log::{Change, Charge, Fault, Looks, StoredEvent, Usage};
+use plenary_runs::Recount as RunsRecount;
+use plenary_sessions::{Sessions, files::FileNews};
+
+use super::usage::COUNTED;
+
+/// A counter that says something else than the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Miscount {
+    /// Whose.
+    pub(crate) account: String,
+    /// What the counter says.
+    pub(crate) counted: Usage,
+    /// What the log has.
+    pub(crate) stored: Usage,
+}
+
+impl Miscount {
+    /// What makes the counter right, whatever is counted meanwhile.
+    pub(crate) fn change(&self) -> Change {
+        let none = Change::default();
+        none.plus(&Charge { account: String::new(), usage: self.stored, freed: self.counted })
+    }
+}
+
+/// A count that goes on.
+#[derive(Default)]
+pub(crate) struct Recount {
+    runs: RunsRecount,
+    stored: BTreeMap<String, Change>,
+    counted: BTreeMap<String, Usage>,
+    /// The files that there are: the SHA-256 of each, and whether a message names it.
+    files: BTreeMap<String, (String, bool)>,
+    /// Whether use is counted in this store.
+    is_counted: bool,
+    /// Whether an event could not be read: then nothing can be said of the whole.
+    is_damaged: bool,
+}
+
+impl Recount {
+    /// Every counter that is wrong; none of a store that is older than counting, or damaged.
+    pub(crate) fn miscounts(&self) -> Vec<Miscount> {
+        if !self.is_counted || self.is_damaged {
+            return Vec::new();
+        }
+        let accounts: BTreeSet<&String> = self.stored.keys().chain(self.counted.keys()).collect();
+        let miscount = |account: &String| {
+            let stored = self.stored.get(account).copied().unwrap_or_default().applied(Usage::default());
+            let counted = self.counted.get(account).copied().unwrap_or_default();
+            (stored != counted).then(|| Miscount { account: account.clone(), counted, stored })
+        };
+        accounts.into_iter().filter_map(miscount).collect()
+    }
+
+    /// Reads the contents of the files of messages.
+    pub(crate) async fn check_files(&self, blobs: &Blobs, checked: &mut Checked) -> Result<(), BlobFault> {
+        for (file, (sha256, is_named)) in &self.files {
+            if let (Ok(name), Ok(id)) = (file.parse(), sha256.parse()) {
+                blobs.check_own(&name, &id, *is_named, checked).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn note_file(&mut self, event: &StoredEvent) -> Result<(), Fault> {
+        match FileNews::of(event)? {
+            Some((file, FileNews::Kept(sha256))) => drop(self.files.insert(file, (sha256, false))),
+            Some((file, FileNews::Named)) => {
+                if let Some((_, is_named)) = self.files.get_mut(&file) {
+                    *is_named = true;
+                }
+            }
+            Some((file, FileNews::Removed)) => drop(self.files.remove(&file)),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn charge(&mut self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        for counted in [Sessions::recount(event)?, Channels::recount(event)?, Context::recount(event)?] {
+            if counted.is_some() {
+                return Ok(counted);
+            }
+        }
+        self.runs.next(event)
+    }
+}
+
+impl Looks for Recount {
+    fn event(&mut self, event: &StoredEvent) {
+        self.is_damaged |= self.note_file(event).is_err();
+        match self.charge(event) {
+            Ok(None) => {}
+            Ok(Some(charge)) => {
+                let sum = self.stored.entry(charge.account.clone()).or_default();
+                *sum = sum.plus(&charge);
+            }
+            Err(_) => self.is_damaged = true,
+        }
+    }
+    fn row(&mut self, name: &str) {
+        self.is_counted |= name == COUNTED;
+    }
+    fn usage(&mut self, account: &str, usage: Usage) {
+        self.counted.insert(account.to_owned(), usage);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_wrong_by_what_makes_it_right() {
+        let mut recount = Recount::default();
+        let usage = |bytes, events| Usage { bytes, events };
+        recount.usage("nick", usage(10, 1));
+        recount.usage("ann", usage(0, 0));
+        assert!(recount.miscounts().is_empty(), "nothing is counted in this store");
+        recount.row(COUNTED);
+        let miscounts = recount.miscounts();
+        assert_eq!(
+            miscounts,
+            [Miscount { account: "nick".into(), counted: usage(10, 1), stored: usage(0, 0) }]
+        );
+        assert_eq!(miscounts[0].change().applied(usage(12, 3)), usage(2, 2));
+        recount.is_damaged = true;
+        assert!(recount.miscounts().is_empty(), "nothing can be said of a damaged log");
+    }
+}

@@ -1,0 +1,106 @@
+//! Files that nobody wants: uploads that came to nothing, files that no message named in time, files of agents that are
+//! gone. First nobody finds them any more; then their contents go.
+//! Must not know: HTTP.
+
+use plenary_engine::{Command, ExecuteError};
+use plenary_kernel::{AgentHandle, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order};
+
+use super::{
+    command::{NoteContentGone, RemoveFile},
+    room::{FileRoom, REMAINS, UNNAMED, UNNAMED_OF, UPLOADING, unnamed_key},
+};
+use crate::Sessions;
+
+impl Sessions {
+    /// Removes what is past its time. Called every so often.
+    pub(crate) async fn sweep_files(&self) -> Result<(), Fault> {
+        let now = self.0.streams.clock().now().0;
+        self.remove_listed(UPLOADING, "", Some(now), RemoveFile::Expired).await?;
+        self.remove_listed(UNNAMED, "", Some(now), RemoveFile::Expired).await?;
+        self.remove_contents().await
+    }
+
+    /// No upload goes on across a start of the one process on a store: what a crash has left of them is given up.
+    pub(crate) async fn give_up_uploads(&self) -> Result<(), Fault> {
+        if self.log().shared() {
+            return Ok(());
+        }
+        self.remove_listed(UPLOADING, "", None, RemoveFile::Abandoned).await
+    }
+
+    /// An agent is gone, and with it the files that it uploaded and no message names.
+    pub(crate) async fn remove_unnamed_of(&self, agent: &AgentHandle) -> Result<(), Fault> {
+        self.remove_listed(UNNAMED_OF, &format!("{agent}/"), None, RemoveFile::Abandoned).await
+    }
+
+    /// Removes the files that an index lists below a prefix, in those by time up to a time.
+    async fn remove_listed(
+        &self,
+        index: &str,
+        prefix: &str,
+        until: Option<u64>,
+        command: RemoveFile,
+    ) -> Result<(), Fault> {
+        let end = until.map(|until| unnamed_key(until.saturating_add(1), ""));
+        let mut after = None::<String>;
+        loop {
+            let rows = self
+                .log()
+                .read_index(index, prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                .await?;
+            let count = rows.len();
+            for row in rows {
+                if end.as_ref().is_some_and(|end| row.key >= *end) {
+                    return Ok(());
+                }
+                if let Some((_, id)) = row.key.rsplit_once('/') {
+                    self.remove_file(id, command).await?;
+                }
+                after = Some(row.key);
+            }
+            if count < READ_ROWS_MAX {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes the contents of removed files.
+    async fn remove_contents(&self) -> Result<(), Fault> {
+        let mut after = None::<String>;
+        loop {
+            let rows =
+                self.log().read_index(REMAINS, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
+            let count = rows.len();
+            for row in rows {
+                if let Ok(id) = row.key.parse() {
+                    self.remove_content(&id).await?;
+                }
+                after = Some(row.key);
+            }
+            if count < READ_ROWS_MAX {
+                return Ok(());
+            }
+        }
+    }
+
+    pub(super) async fn remove_file(&self, id: &str, command: RemoveFile) -> Result<(), Fault> {
+        self.note_of_file(id, &command).await
+    }
+
+    pub(super) async fn note_content_gone(&self, id: &str) -> Result<(), Fault> {
+        self.note_of_file(id, &NoteContentGone).await
+    }
+
+    async fn note_of_file<C>(&self, id: &str, command: &C) -> Result<(), Fault>
+    where
+        C: Command<FileRoom, Rejection = std::convert::Infallible>,
+    {
+        match self.0.files.streams.execute(id, command, None).await {
+            Ok(_) | Err(ExecuteError::KeyReused) => Ok(()),
+            Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer()),
+            Err(ExecuteError::Fault(fault)) => Err(fault),
+            Err(ExecuteError::Rejected(never)) => match never {},
+        }
+    }
+}

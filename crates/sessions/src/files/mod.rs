@@ -1,0 +1,85 @@
+//! Files of session messages: uploaded once, named by messages, read by whoever may read such a message. What is
+//! uploaded and not named by a message is removed after a while.
+//! Must not know: what a file holds.
+
+pub mod command;
+pub mod decide;
+pub mod event;
+mod gone;
+mod multipart;
+mod reading;
+mod refusals;
+mod room;
+pub(crate) mod routes;
+pub mod state;
+mod uploading;
+
+pub(crate) use refusals::{named_too_often, unknown_file};
+pub(crate) use room::{FileRoom, NAMED, UNNAMED, UNNAMED_OF, named_key, unnamed_key, unnamed_of_key};
+
+use std::sync::OnceLock;
+
+use plenary_blobs::Blobs;
+use plenary_engine::{Room as _, Streams};
+use plenary_kernel::Shares;
+use plenary_log::{Fault, StoredEvent};
+
+use event::FileEvent;
+
+/// Largest file, in bytes, unless it is set; past it 413 `body_too_large`.
+pub const FILE_BYTES_MAX: u64 = 64 << 20;
+/// How long a file stays that no message names, in milliseconds, unless it is set.
+pub const FILE_UNNAMED_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
+/// Uploads of one owner at once, unless it is set; past it 429 `too_many_uploads`.
+pub const UPLOADS_PER_OWNER_MAX: usize = 4;
+/// Uploads of all owners at once; past it 503.
+pub const UPLOADS_AT_ONCE_MAX: usize = 256;
+/// Longest name of a file, in characters; past it 400 `invalid_filename`.
+pub const FILENAME_CHARS_MAX: usize = 255;
+/// Most bytes around the content of an upload: boundaries and the heads of its parts; past it 400 `invalid_multipart`.
+pub const UPLOAD_FRAME_BYTES_MAX: u64 = 16 << 10;
+/// How long an upload may take, in milliseconds; past it 408.
+pub const UPLOAD_MS_MAX: u64 = 60 * 60 * 1_000;
+/// Most sessions whose messages name one file; past it 409 `file_named_too_often`.
+pub const SESSIONS_PER_FILE_MAX: u32 = 1_000;
+/// Most files that one message names; past it 400 `invalid_content`.
+pub const FILES_PER_MESSAGE_MAX: usize = 32;
+
+/// What an event of a log says of a file, for whoever looks at all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileNews {
+    /// It is kept; the SHA-256 of its content, in hex.
+    Kept(String),
+    /// A message names it: it stays.
+    Named,
+    /// It is gone.
+    Removed,
+}
+
+impl FileNews {
+    /// What a stored event says, and the file; `None` of every other event.
+    ///
+    /// # Errors
+    /// The event can't be read.
+    pub fn of(stored: &StoredEvent) -> Result<Option<(String, Self)>, Fault> {
+        if stored.stream.category() != FileRoom::CATEGORY {
+            return Ok(None);
+        }
+        let news = match FileRoom::decode(stored)? {
+            FileEvent::FileUploaded(event) => Self::Kept(event.sha256),
+            FileEvent::FileNamed(_) => Self::Named,
+            FileEvent::FileRemoved(_) => Self::Removed,
+            FileEvent::UploadBegun(_) | FileEvent::ContentRemoved(_) => return Ok(None),
+        };
+        Ok(Some((stored.stream.id().to_owned(), news)))
+    }
+}
+
+/// The files of a server.
+pub(crate) struct Files {
+    pub(crate) streams: Streams<FileRoom>,
+    /// Where contents are kept, once it is said.
+    pub(crate) blobs: OnceLock<Blobs>,
+    /// The uploads that are under way, by owner.
+    pub(crate) uploads: Shares<String>,
+}

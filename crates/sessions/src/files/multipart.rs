@@ -1,0 +1,233 @@
+//! The body of an upload, `multipart/form-data` with one part, read piece by piece. What stands around the content is
+//! bounded, so that no more of a body is in memory than what has just come.
+//! Must not know: where the content goes.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use http::{HeaderMap, header};
+use multer::{Field, Multipart};
+use plenary_kernel::{Class, Refusal, text::check_line};
+
+use super::{FILENAME_CHARS_MAX, UPLOAD_FRAME_BYTES_MAX, command::Said};
+
+/// The name of the one part.
+const PART: &str = "file";
+/// What a file is where its uploader does not say it.
+const OPAQUE: &str = "application/octet-stream";
+/// Longest media type, in bytes; one that is longer counts as none.
+const MEDIA_TYPE_BYTES_MAX: usize = 127;
+
+/// A body that can't be read, on its way through the parser.
+#[derive(Debug, thiserror::Error)]
+#[error("the body was refused")]
+struct Refused(Refusal);
+
+fn malformed(why: &str) -> Refusal {
+    Refusal::malformed(
+        "invalid_multipart",
+        format!("{why}; send one part, named `{PART}`, with a file name."),
+    )
+}
+
+fn refusal(error: &multer::Error) -> Refusal {
+    if let multer::Error::StreamReadFailed(source) = error
+        && let Some(Refused(refusal)) = source.downcast_ref::<Refused>()
+    {
+        return refusal.clone();
+    }
+    malformed("The body is not multipart/form-data as it should be")
+}
+
+/// Which bytes come now.
+#[derive(Debug, Default)]
+struct Place {
+    is_content: AtomicBool,
+    /// Bytes that came since the content began or ended.
+    around: AtomicU64,
+}
+
+impl Place {
+    fn turns(&self, is_content: bool) {
+        self.is_content.store(is_content, Ordering::Relaxed);
+        self.around.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A body that comes one piece at a time: the parser takes whatever is ready.
+struct Paced<S> {
+    body: S,
+    place: Arc<Place>,
+    rests: bool,
+}
+
+impl<S: Stream<Item = Result<Bytes, Refusal>> + Unpin> Stream for Paced<S> {
+    type Item = Result<Bytes, Refused>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if std::mem::take(&mut self.rests) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let Some(piece) = ready!(Pin::new(&mut self.body).poll_next(cx)) else { return Poll::Ready(None) };
+        self.rests = true;
+        let piece = match piece {
+            Ok(piece) => piece,
+            Err(refusal) => return Poll::Ready(Some(Err(Refused(refusal)))),
+        };
+        let place = &self.place;
+        let is_around = !place.is_content.load(Ordering::Relaxed);
+        if is_around && place.around.fetch_add(piece.len() as u64, Ordering::Relaxed) > UPLOAD_FRAME_BYTES_MAX
+        {
+            return Poll::Ready(Some(Err(Refused(malformed("The body has too much around its content")))));
+        }
+        Poll::Ready(Some(Ok(piece)))
+    }
+}
+
+/// The boundary of a body's parts, from the head of its request.
+pub(super) fn boundary(headers: &HeaderMap) -> Result<String, Refusal> {
+    let said = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    said.and_then(|text| multer::parse_boundary(text).ok()).ok_or_else(|| {
+        let text = format!("Send the file as multipart/form-data, in a part named `{PART}`.");
+        Refusal::new(Class::UnsupportedMedia, "unsupported_media_type", text)
+    })
+}
+
+/// What an uploader says of its file, and the content that follows. Its end is the end of the body.
+pub(super) async fn read<S>(
+    boundary: String,
+    body: S,
+) -> Result<(Said, impl Stream<Item = Result<Bytes, Refusal>> + Send), Refusal>
+where
+    S: Stream<Item = Result<Bytes, Refusal>> + Send + 'static,
+{
+    let place = Arc::new(Place::default());
+    let paced = Paced { body: Box::pin(body), place: place.clone(), rests: false };
+    let mut multipart = Multipart::new(paced, boundary);
+    let field = multipart.next_field().await.map_err(|error| refusal(&error))?;
+    let field = field.filter(|field| field.name() == Some(PART));
+    let field = field.ok_or_else(|| malformed("The body has no such part"))?;
+    let said = Said { name: filename(&field)?, media_type: media_type(&field) };
+    place.turns(true);
+    let content = stream::try_unfold((multipart, field, place), |(multipart, mut field, place)| async move {
+        if let Some(piece) = field.chunk().await.map_err(|error| refusal(&error))? {
+            return Ok(Some((piece, (multipart, field, place))));
+        }
+        drop(field);
+        place.turns(false);
+        ends(multipart).await?;
+        Ok(None)
+    });
+    Ok((said, content))
+}
+
+/// Nothing comes behind the one part.
+async fn ends(mut multipart: Multipart<'static>) -> Result<(), Refusal> {
+    match multipart.next_field().await.map_err(|error| refusal(&error))? {
+        None => Ok(()),
+        Some(_) => Err(malformed("The body has more than one part")),
+    }
+}
+
+fn filename(field: &Field<'_>) -> Result<String, Refusal> {
+    let refused = |why: String| Refusal::malformed("invalid_filename", format!("The file name {why}."));
+    let name = field.file_name().unwrap_or_default();
+    if name.is_empty() || name.chars().count() > FILENAME_CHARS_MAX {
+        return Err(refused(format!("must have 1 to {FILENAME_CHARS_MAX} characters")));
+    }
+    if name.contains(['/', '\\']) || name.chars().all(|c| c == '.') {
+        return Err(refused("must be a name without a path".to_owned()));
+    }
+    check_line(name).map_err(refused)?;
+    Ok(name.to_owned())
+}
+
+/// The media type without its parameters.
+fn media_type(field: &Field<'_>) -> String {
+    let said = field.content_type().map(|said| said.essence_str().to_ascii_lowercase());
+    said.filter(|said| said.len() <= MEDIA_TYPE_BYTES_MAX).unwrap_or_else(|| OPAQUE.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{StreamExt, TryStreamExt};
+
+    use super::*;
+
+    const HEAD: &str = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"q3.pdf\"\r\n\
+        Content-Type: Application/PDF; a=b\r\n\r\n";
+
+    async fn read_in(body: &[u8], piece: usize) -> Result<(Said, Vec<u8>), &'static str> {
+        let pieces: Vec<_> = body.chunks(piece).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+        let read = async {
+            let (said, content) = read("b".to_owned(), stream::iter(pieces)).await?;
+            let content: Vec<Bytes> = content.try_collect().await?;
+            Ok::<_, Refusal>((said, content.concat()))
+        };
+        read.await.map_err(|refusal| refusal.code)
+    }
+
+    #[tokio::test]
+    async fn a_content_comes_as_it_is_however_its_body_is_cut() {
+        let content: Vec<u8> =
+            (0..100_000_u32).flat_map(|n| [u8::try_from(n % 251).unwrap(), b'\r']).collect();
+        for content in [&b""[..], b"\r\n--", b"--b--", &content] {
+            let body = [HEAD.as_bytes(), content, b"\r\n--b--\r\n"].concat();
+            for piece in [1, 7, 1_000, body.len()] {
+                let (said, read) = read_in(&body, piece).await.unwrap();
+                assert_eq!((&*said.name, &*said.media_type), ("q3.pdf", "application/pdf"));
+                assert!(read == content, "{} bytes in pieces of {piece}", content.len());
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_stands_around_a_content_is_bounded() {
+        let much = vec![b'x'; 100_000];
+        let before = [b"--b\r\nX-A: ", &*much, b"\r\n"].concat();
+        let behind = [HEAD.as_bytes(), b"x\r\n--b--\r\n", &*much].concat();
+        let preamble = [&*much, HEAD.as_bytes(), b"x\r\n--b--\r\n"].concat();
+        for body in [before, preamble] {
+            assert_eq!(read_in(&body, 1_000).await, Err("invalid_multipart"));
+        }
+        let (_, read) = read_in(&behind, 1_000).await.unwrap();
+        assert_eq!(read, b"x", "what stands behind the end is not read");
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_not_as_it_should_be_is_refused() {
+        let named = |name: &str, file: &str| {
+            format!(
+                "--b\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"{file}\"\r\n\r\nx\r\n--b--\r\n"
+            )
+        };
+        let two = format!("{HEAD}x\r\n{HEAD}y\r\n--b--\r\n");
+        for (body, code) in [
+            (String::new(), "invalid_multipart"),
+            ("--b--\r\n".to_owned(), "invalid_multipart"),
+            (format!("{HEAD}x"), "invalid_multipart"),
+            (two, "invalid_multipart"),
+            (named("other", "a"), "invalid_multipart"),
+            (named("file", ""), "invalid_filename"),
+            (named("file", ".."), "invalid_filename"),
+            (named("file", "../a"), "invalid_filename"),
+            (named("file", "\u{202e}gpj.exe"), "invalid_filename"),
+            (named("file", &"x".repeat(256)), "invalid_filename"),
+        ] {
+            assert_eq!(read_in(body.as_bytes(), 10_000).await, Err(code), "{body}");
+        }
+        assert!(read_in(named("file", &"x".repeat(255)).as_bytes(), 10_000).await.is_ok());
+        let broken = stream::iter([Err(Refusal::malformed("invalid_framing", "x"))]).chain(stream::pending());
+        let refused = read("b".to_owned(), broken).await.map(|_| ()).unwrap_err();
+        assert_eq!(refused.code, "invalid_framing", "what the body was refused for is said");
+    }
+}

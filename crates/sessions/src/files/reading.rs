@@ -1,0 +1,113 @@
+//! Who may read a file: whoever uploaded it, its owner, and everybody who may read a message that names it.
+//! Must not know: HTTP, or what a file holds.
+
+use std::collections::BTreeSet;
+
+use plenary_accounts::Who;
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, FileId, SessionId, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, Order};
+
+use super::{
+    SESSIONS_PER_FILE_MAX,
+    room::{FILES, NAMED, Row, named_at},
+};
+use crate::{
+    INVITE_MAX, Sessions,
+    event::SessionEvent,
+    room::{BY_AGENT, OFFERED, SessionRoom},
+    state::Participant,
+};
+
+/// Where the first message of a session stands.
+const FIRST: Version = Version(2);
+
+impl Sessions {
+    /// A file, for somebody who may read it. For everybody else it costs the same whether or not there is such a file.
+    pub(super) async fn file_for(&self, who: &Who, id: &FileId) -> Result<Option<Row>, Fault> {
+        let rows = self.log().read_index(FILES, id.as_str(), None, 1, Order::Ascending).await?;
+        let row = rows.first().filter(|row| row.key == id.as_str());
+        let row: Option<Row> = row
+            .map(|row| serde_json::from_slice(&row.value))
+            .transpose()
+            .map_err(|error| Fault::Corrupt(format!("{id} in {FILES}: {error}")))?;
+        let named = self.named_in(id).await?;
+        let now = self.0.streams.clock().now().0;
+        let row = row.filter(|row| now < row.until || !named.is_empty());
+        let may_read = match who {
+            Who::Operator => false,
+            Who::Owner(owner) => row.as_ref().is_some_and(|row| row.by.owner_name() == *owner),
+            Who::Agent(me) if row.as_ref().is_some_and(|row| row.by == *me) => true,
+            Who::Agent(me) => self.sees_one_of(me, &named).await? && row.is_some(),
+        };
+        Ok(row.filter(|_| may_read))
+    }
+
+    /// Those of these files that an agent may read.
+    pub(crate) async fn readable(
+        &self,
+        me: &AgentHandle,
+        files: &[FileId],
+    ) -> Result<BTreeSet<FileId>, Fault> {
+        let mut readable = BTreeSet::new();
+        for id in files {
+            if self.file_for(&Who::Agent(me.clone()), id).await?.is_some() {
+                readable.insert(id.clone());
+            }
+        }
+        Ok(readable)
+    }
+
+    /// The sessions whose messages name a file, in order, and where the first such message of each stands.
+    async fn named_in(&self, id: &FileId) -> Result<Vec<(SessionId, Version)>, Fault> {
+        let max = SESSIONS_PER_FILE_MAX as usize;
+        let rows = self.log().read_index(NAMED, &format!("{id}/"), None, max, Order::Ascending).await?;
+        Ok(rows.iter().filter_map(|row| named_at(&row.key)).collect())
+    }
+
+    /// Whether an agent may read one of these messages.
+    async fn sees_one_of(&self, me: &AgentHandle, named: &[(SessionId, Version)]) -> Result<bool, Fault> {
+        // Nobody has this session: a file that no message names is looked for like one that another's does.
+        let nowhere = SessionId::mint(&Stamp::new(TimestampMs(0), [0; 10]), 0);
+        let ids: Vec<&str> = match named {
+            [] => vec![nowhere.as_str()],
+            named => named.iter().map(|(id, _)| id.as_str()).collect(),
+        };
+        let mut own = self.own_of(BY_AGENT, me, &ids).await?;
+        own.extend(self.own_of(OFFERED, me, &ids).await?);
+        for (session, version) in named.iter().filter(|(id, _)| own.contains(id.as_str())) {
+            let (state, _) = self.0.streams.fresh(session.as_str()).await?;
+            let Some(participant) = state.participant(me) else { continue };
+            if participant.may_read(*version) || self.has_inline(me, session, participant, *version).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether an agent has the first message of a session with its invitation (ASP-29).
+    async fn has_inline(
+        &self,
+        me: &AgentHandle,
+        session: &SessionId,
+        participant: &Participant,
+        version: Version,
+    ) -> Result<bool, Fault> {
+        if version != FIRST {
+            return Ok(false);
+        }
+        let stream = SessionRoom::stream(session.as_str());
+        let last = Version(FIRST.0 + INVITE_MAX as u64);
+        for glimpse in participant.glimpses.iter().filter(|glimpse| **glimpse <= last) {
+            let events = self.log().read_stream(&stream, Version(glimpse.0 - 1), 1).await?;
+            let Some(event) = events.first() else { continue };
+            if let SessionEvent::AgentInvited(invited) = SessionEvent::decode(event)?
+                && invited.inline
+                && invited.invitee == *me
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

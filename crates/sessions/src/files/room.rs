@@ -1,0 +1,232 @@
+//! Files as the engine sees them: their streams, their indexes, and their commands with the facts they need.
+//! Must not know: HTTP.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use plenary_accounts::{Accounts, Authority};
+use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    command::{BeginUpload, KeepFile, NoteContentGone, RemoveFile, UploadedFile},
+    decide::{self, FileRejection},
+    event::FileEvent,
+    state::FileState,
+};
+
+/// The files that are kept: `<file>`, with a [`Row`].
+pub(crate) const FILES: &str = "sessions.files";
+/// Where a file is named: `<file>/<session>/<version>`, the first message of each session.
+pub(crate) const NAMED: &str = "sessions.files_named";
+/// The files that no message names: `<until>/<file>`.
+pub(crate) const UNNAMED: &str = "sessions.files_unnamed";
+/// The same by who uploaded them: `<handle>/<file>`.
+pub(crate) const UNNAMED_OF: &str = "sessions.files_unnamed_of";
+/// The uploads that have not ended: `<until>/<file>`.
+pub(super) const UPLOADING: &str = "sessions.files_uploading";
+/// The removed files whose content is still there: `<file>`.
+pub(super) const REMAINS: &str = "sessions.files_remains";
+
+/// The key of a file in [`NAMED`].
+pub(crate) fn named_key(file: &FileId, session: &str, version: Version) -> String {
+    format!("{file}/{session}/{:020}", version.0)
+}
+
+/// The key of a file in [`UNNAMED`] and [`UPLOADING`].
+pub(crate) fn unnamed_key(until: u64, file: &str) -> String {
+    format!("{until:020}/{file}")
+}
+
+/// The key of a file in [`UNNAMED_OF`].
+pub(crate) fn unnamed_of_key(by: &AgentHandle, file: &str) -> String {
+    format!("{by}/{file}")
+}
+
+/// What the index has of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    pub(crate) by: AgentHandle,
+    pub(crate) name: String,
+    pub(crate) media_type: String,
+    pub(crate) bytes: u64,
+    pub(crate) sha256: String,
+    pub(crate) until: u64,
+}
+
+/// The streams `sessions.file/<file>`.
+#[derive(Debug)]
+pub(crate) struct FileRoom;
+
+impl Room for FileRoom {
+    type State = FileState;
+    type Event = FileEvent;
+    const CATEGORY: &'static str = "sessions.file";
+    const SNAPSHOT_FORM: u16 = 1;
+
+    fn encode(event: &FileEvent) -> NewEvent {
+        event.encode()
+    }
+    fn decode(event: &StoredEvent) -> Result<FileEvent, Fault> {
+        FileEvent::decode(event)
+    }
+    fn evolve(state: &mut FileState, _: Version, _: TimestampMs, event: &FileEvent) {
+        state.evolve(event);
+    }
+    /// That it is named counts with the message.
+    fn payer(_: &FileState, event: &FileEvent) -> Option<OwnerName> {
+        match event {
+            FileEvent::UploadBegun(event) => Some(event.by.owner_name()),
+            FileEvent::FileUploaded(event) => Some(event.by.owner_name()),
+            FileEvent::FileNamed(_) | FileEvent::FileRemoved(_) | FileEvent::ContentRemoved(_) => None,
+        }
+    }
+    fn content_bytes(event: &FileEvent) -> u64 {
+        match event {
+            FileEvent::FileUploaded(event) => event.bytes,
+            FileEvent::UploadBegun(_)
+            | FileEvent::FileNamed(_)
+            | FileEvent::FileRemoved(_)
+            | FileEvent::ContentRemoved(_) => 0,
+        }
+    }
+    fn frees(event: &FileEvent) -> Option<(OwnerName, u64)> {
+        match event {
+            FileEvent::FileRemoved(event) => event.bytes.map(|bytes| (event.by.owner_name(), bytes)),
+            FileEvent::UploadBegun(_)
+            | FileEvent::FileUploaded(_)
+            | FileEvent::FileNamed(_)
+            | FileEvent::ContentRemoved(_) => None,
+        }
+    }
+    fn index(id: &str, event: &FileEvent) -> Vec<IndexOp> {
+        let put = |name, key| IndexOp::Put { name, key, value: Bytes::new() };
+        let delete = |name, key| IndexOp::Delete { name, key };
+        match event {
+            FileEvent::UploadBegun(event) => vec![put(UPLOADING, unnamed_key(event.until, id))],
+            FileEvent::FileUploaded(event) => {
+                let row = Row {
+                    by: event.by.clone(),
+                    name: event.name.clone(),
+                    media_type: event.media_type.clone(),
+                    bytes: event.bytes,
+                    sha256: event.sha256.clone(),
+                    until: event.until,
+                };
+                let value = serde_json::to_vec(&row).expect("texts and numbers can be written").into();
+                vec![
+                    delete(UPLOADING, unnamed_key(event.begun_until, id)),
+                    IndexOp::Put { name: FILES, key: id.to_owned(), value },
+                    put(UNNAMED, unnamed_key(event.until, id)),
+                    put(UNNAMED_OF, unnamed_of_key(&event.by, id)),
+                ]
+            }
+            // With the message, which knows where it stands.
+            FileEvent::FileNamed(_) => vec![],
+            FileEvent::FileRemoved(event) if event.bytes.is_none() => {
+                vec![delete(UPLOADING, unnamed_key(event.until, id)), put(REMAINS, id.to_owned())]
+            }
+            FileEvent::FileRemoved(event) => vec![
+                delete(FILES, id.to_owned()),
+                delete(UNNAMED, unnamed_key(event.until, id)),
+                delete(UNNAMED_OF, unnamed_of_key(&event.by, id)),
+                put(REMAINS, id.to_owned()),
+            ],
+            FileEvent::ContentRemoved(_) => vec![delete(REMAINS, id.to_owned())],
+        }
+    }
+}
+
+/// The session of a key in [`NAMED`], and the version there.
+pub(super) fn named_at(key: &str) -> Option<(SessionId, Version)> {
+    let mut parts = key.split('/').skip(1);
+    let session = parts.next()?.parse().ok()?;
+    Some((session, Version(parts.next()?.parse().ok()?)))
+}
+
+/// A command of an uploader.
+pub(super) struct OfUploader<'a, C> {
+    pub(super) accounts: &'a Accounts,
+    pub(super) authority: &'a Authority,
+    pub(super) command: &'a C,
+}
+
+impl<C> OfUploader<'_, C> {
+    async fn is_valid(&self) -> Result<Facts<bool>, Fault> {
+        let mut conditions = Vec::new();
+        let value = self.accounts.holds(self.authority, &mut conditions).await?;
+        Ok(Facts { value, conditions })
+    }
+}
+
+impl Command<FileRoom> for OfUploader<'_, BeginUpload> {
+    const NAME: &'static str = "begin_upload";
+    type Reply = ();
+    type Rejection = FileRejection;
+    type Facts = bool;
+    async fn facts(&self, _: &FileState) -> Result<Facts<bool>, Fault> {
+        self.is_valid().await
+    }
+    fn decide(
+        &self,
+        _: &FileState,
+        _: Version,
+        is_valid: &bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<FileEvent, ()>, FileRejection> {
+        decide::begin(self.command, *is_valid, stamp)
+    }
+}
+
+impl Command<FileRoom> for OfUploader<'_, KeepFile> {
+    const NAME: &'static str = "keep_file";
+    type Reply = UploadedFile;
+    type Rejection = FileRejection;
+    type Facts = bool;
+    async fn facts(&self, _: &FileState) -> Result<Facts<bool>, Fault> {
+        self.is_valid().await
+    }
+    fn decide(
+        &self,
+        state: &FileState,
+        _: Version,
+        is_valid: &bool,
+        stamp: &Stamp,
+    ) -> Result<Decision<FileEvent, UploadedFile>, FileRejection> {
+        decide::keep(state, self.command, *is_valid, stamp)
+    }
+}
+
+/// A command of the server itself: it is never refused, and does nothing where it does not apply.
+macro_rules! internal {
+    ($name:literal, $command:ty, |$state:ident, $this:ident, $stamp:ident| $decide:expr) => {
+        impl Command<FileRoom> for $command {
+            const NAME: &'static str = $name;
+            type Reply = ();
+            type Rejection = Infallible;
+            type Facts = ();
+            async fn facts(&self, _: &FileState) -> Result<Facts<()>, Fault> {
+                Ok(Facts::none())
+            }
+            fn decide(
+                &self,
+                $state: &FileState,
+                _: Version,
+                (): &(),
+                $stamp: &Stamp,
+            ) -> Result<Decision<FileEvent, ()>, Infallible> {
+                let $this = self;
+                Ok($decide)
+            }
+            /// It frees what it is about.
+            fn exceeds_quota(&self) -> bool {
+                true
+            }
+        }
+    };
+}
+
+internal!("remove_file", RemoveFile, |state, this, stamp| decide::remove(state, *this, stamp));
+internal!("note_content_gone", NoteContentGone, |state, this, _stamp| decide::note_gone(state, *this));

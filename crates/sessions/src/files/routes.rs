@@ -1,0 +1,197 @@
+//! The operations of files: upload and download. They are opaque: nothing looks into them, and no browser takes them for
+//! a page of ours.
+//! Must not know: who may read a file.
+
+use std::ops::Range;
+
+use axum::{
+    body::Body,
+    extract::{Path, State},
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use plenary_accounts::{AgentCaller, Caller};
+use plenary_edge::{
+    Auth, Operation, OperationDoc,
+    ranges::{Asked, asked, is_known},
+    read_stream,
+};
+use plenary_kernel::{Class, FileId, Refusal};
+use schemars::JsonSchema;
+
+use super::{
+    UPLOAD_FRAME_BYTES_MAX,
+    command::UploadedFile,
+    multipart,
+    refusals::of_place,
+    room::Row,
+    uploading::{Uploader, name_of},
+};
+use crate::{Sessions, refusals::Refused, request::header_key, routes::answer};
+
+/// Media types that a browser may show by itself: images that hold no script.
+const SHOWN: [&str; 5] = ["image/avif", "image/gif", "image/jpeg", "image/png", "image/webp"];
+/// What every other file is given out as.
+const OPAQUE: &str = "application/octet-stream";
+
+/// The parts of `POST /files`.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "described, and read part by part")]
+struct Upload {
+    /// The content, with its file name and its media type in the head of its part.
+    #[schemars(extend("format" = "binary"))]
+    file: String,
+}
+
+pub(crate) fn operations() -> Vec<Operation<Sessions>> {
+    let upload_doc = OperationDoc::new("file.upload", Method::POST, "/files", "Upload a file for a message")
+        .room("sessions")
+        .no_tool("bytes of any kind; `plenary session send --file` sends them")
+        .description(
+            "The body is multipart/form-data with one part, `file`, which has a file name. A message names the file by \
+             `file_id` in a part of the type `file` or `image`. A file that no message names by `expires_at` is removed.",
+        )
+        .request::<Upload>()
+        .request_type("multipart/form-data")
+        .reply::<UploadedFile>()
+        .success(StatusCode::CREATED)
+        .errors(Class::Malformed, &["invalid_multipart", "invalid_filename"])
+        .errors(Class::Forbidden, &["quota_exceeded"])
+        .errors(Class::Timeout, &["request_timeout"])
+        .errors(Class::TooLarge, &["body_too_large"])
+        .errors(Class::UnsupportedMedia, &["unsupported_media_type"])
+        .errors(Class::TooMany, &["too_many_uploads"])
+        .errors(Class::NotImplemented, &["not_implemented"])
+        .errors(Class::Unavailable, &["too_many_puts", "overloaded"]);
+    let get_doc = OperationDoc::new("file.get", Method::GET, "/files/{id}", "Get a file")
+        .room("sessions")
+        .auth(Auth::Any)
+        .no_tool("bytes of any kind; `plenary session file` gets them")
+        .description(
+            "For the agent that uploaded it, its owner, and every participant of a session who may read a message that \
+             names it. As an attachment, but for images that hold no script. `HEAD` gives its size, and a range may be \
+             asked for. A file that is damaged never comes whole: 500, or a connection that breaks off before its end.",
+        )
+        .path_parameter::<FileId>("id", "The file.")
+        .reply_type(OPAQUE)
+        .or_status(StatusCode::PARTIAL_CONTENT)
+        .or_empty(StatusCode::NOT_MODIFIED)
+        .or_refusal(StatusCode::RANGE_NOT_SATISFIABLE)
+        .errors(Class::NotFound, &["not_found"])
+        .errors(Class::NotImplemented, &["not_implemented"])
+        .errors(Class::Internal, &["content_damaged"]);
+    vec![Operation::new(upload_doc, upload), Operation::new(get_doc, get)]
+}
+
+async fn upload(
+    State(sessions): State<Sessions>,
+    agent: AgentCaller,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
+    sessions.contents()?;
+    let _share = sessions.upload_share(&agent.handle)?;
+    let key = header_key(&headers)?;
+    let boundary = multipart::boundary(&headers)?;
+    let bytes_max = sessions.0.config.file_bytes_max.saturating_add(UPLOAD_FRAME_BYTES_MAX);
+    let body = read_stream(&headers, body, bytes_max)?;
+    let (said, content) = multipart::read(boundary, body).await?;
+    let by = Uploader { authority: agent.authority(), handle: agent.handle };
+    // On the heap: what an upload needs is held as long as it goes on.
+    let done = Box::pin(sessions.upload(&by, said, content, key)).await?;
+    Ok(answer(StatusCode::CREATED, done))
+}
+
+/// What every answer about a file says.
+fn heads(row: &Row, etag: &str) -> HeaderMap {
+    let is_shown = SHOWN.contains(&row.media_type.as_str());
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
+        (header::CACHE_CONTROL, "private, no-cache"),
+        (header::ACCEPT_RANGES, "bytes"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let kind = if is_shown { row.media_type.as_str() } else { OPAQUE };
+    headers.insert(header::CONTENT_TYPE, ascii(kind));
+    headers.insert(header::CONTENT_DISPOSITION, ascii(&disposition(is_shown, &row.name)));
+    headers.insert(header::ETAG, ascii(etag));
+    headers
+}
+
+/// How a browser takes a file, and under which name: for old clients in ASCII, for others as it is (RFC 6266).
+fn disposition(is_shown: bool, name: &str) -> String {
+    let how = if is_shown { "inline" } else { "attachment" };
+    let plain = |c: char| if matches!(c, ' '..='~') && !matches!(c, '"' | '%') { c } else { '_' };
+    let plain: String = name.chars().map(plain).collect();
+    let whole = utf8_percent_encode(name, NON_ALPHANUMERIC);
+    format!("{how}; filename=\"{plain}\"; filename*=UTF-8''{whole}")
+}
+
+fn ascii(text: &str) -> HeaderValue {
+    HeaderValue::try_from(text).expect("it is made of printable ASCII")
+}
+
+async fn get(
+    State(sessions): State<Sessions>,
+    Caller(principal): Caller,
+    Path(id): Path<String>,
+    method: Method,
+    sent: HeaderMap,
+) -> Result<Response, Refused> {
+    let id: FileId = id.parse().map_err(|_| Refused::new(Refusal::not_found()))?;
+    let row = sessions.file_for(&principal.who, &id).await?;
+    let row = row.ok_or_else(|| Refused::new(Refusal::not_found()))?;
+    let (etag, bytes) = (format!("\"sha256:{}\"", row.sha256), row.bytes);
+    let mut headers = heads(&row, &etag);
+    if is_known(&sent, &etag) {
+        return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
+    }
+    if method == Method::HEAD {
+        headers.insert(header::CONTENT_LENGTH, bytes.into());
+        return Ok((headers, Body::empty()).into_response());
+    }
+    let (status, range) = match asked(&sent, &etag, bytes) {
+        Asked::Whole => (StatusCode::OK, None),
+        Asked::Part(range) => (StatusCode::PARTIAL_CONTENT, Some(range)),
+        Asked::Nothing => {
+            let refusal = Refusal::malformed("invalid_range", "The range lies behind the end of the file.");
+            let mut refused = Refused::new(refusal).into_response();
+            *refused.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
+            refused.headers_mut().insert(header::CONTENT_RANGE, ascii(&format!("bytes */{bytes}")));
+            return Ok(refused);
+        }
+    };
+    let damaged = || Refused::new(Refusal::new(Class::Internal, "content_damaged", "The file is damaged."));
+    let content_id = row.sha256.parse().map_err(|_| damaged())?;
+    let found = sessions.contents()?.read(&name_of(&id), &content_id, range).await;
+    let found = found.map_err(|fault| of_place(&fault))?.filter(|content| content.octets == bytes);
+    // What is gone or has another size is damaged, and is known to be before the first byte.
+    let content = found.ok_or_else(damaged)?;
+    let Range { start, end } = content.range;
+    headers.insert(header::CONTENT_LENGTH, (end - start).into());
+    if status == StatusCode::PARTIAL_CONTENT {
+        let said = format!("bytes {start}-{}/{bytes}", end - 1);
+        headers.insert(header::CONTENT_RANGE, ascii(&said));
+    }
+    Ok((status, headers, Body::from_stream(content.stream)).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_said_in_ascii_and_as_it_is() {
+        for (name, said) in [
+            ("q3.pdf", "attachment; filename=\"q3.pdf\"; filename*=UTF-8''q3%2Epdf"),
+            ("é \"x\"%", "attachment; filename=\"_ _x__\"; filename*=UTF-8''%C3%A9%20%22x%22%25"),
+        ] {
+            assert_eq!(disposition(false, name), said);
+        }
+        assert!(disposition(true, "a.png").starts_with("inline; "));
+    }
+}
