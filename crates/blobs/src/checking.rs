@@ -73,7 +73,7 @@ impl Blobs {
             let Some(content) = self.read(name, id, None).await? else { return Ok(None) };
             let octets = content.octets;
             content.stream.try_for_each(|_| std::future::ready(Ok(()))).await?;
-            Ok(Some(octets))
+            Ok::<_, Fault>(Some(octets))
         };
         match read.await {
             Ok(Some(octets)) => {
