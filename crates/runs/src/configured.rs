@@ -18,7 +18,6 @@ use crate::{
     command::Caller,
     id::{RunId, ThreadId},
     limits::ARGS_OCTETS_MAX,
-    shares::payer,
 };
 
 /// The agent was configured.
@@ -79,7 +78,7 @@ impl Room for ConfigurationRoom {
         Ok(AgentConfigured { args, ..read(stored)? })
     }
     fn payer(_: &Configuration, event: &AgentConfigured) -> Option<OwnerName> {
-        payer(&event.by)
+        event.by.owner()
     }
     fn evolve(state: &mut Configuration, _: Version, _: TimestampMs, event: &AgentConfigured) {
         state.args = Arc::new(state.with(&event.args));
