@@ -1,16 +1,23 @@
 //! How the server serves this room.
 //! Must not know: the other rooms.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 
 use axum::Router;
+use futures_util::future::BoxFuture;
 use http::Method;
 use plenary_edge::RegistryFault;
+use plenary_engine::{Room, recount};
 use plenary_hub::Observer;
+use plenary_kernel::OwnerName;
+use plenary_log::{Fault, StoredEvent, Usage};
 use plenary_room::{About, Example, Mount, NewsSource, ServedRoom, Turn, house_error};
 use serde_json::json;
 
-use crate::{Accounts, AnsweredOnce, once, operations};
+use crate::{
+    Accounts, AnsweredOnce, agent::AgentRoom, contact::ContactRoom, once, operations, org::OrgRoom,
+    owner::OwnerRoom,
+};
 
 /// How often evictions are finished that a crash left.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
@@ -61,6 +68,22 @@ impl ServedRoom for Accounts {
 
     fn news(&self) -> Option<Arc<dyn NewsSource>> {
         Some(Arc::new(self.clone()))
+    }
+
+    fn recount<'a>(
+        &'a self,
+        event: &'a StoredEvent,
+    ) -> BoxFuture<'a, Result<Option<(OwnerName, Usage)>, Fault>> {
+        fn of<R: Room>(event: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
+            recount::<R>(&R::State::default(), event)
+        }
+        Box::pin(ready(match event.stream.category() {
+            AgentRoom::CATEGORY => of::<AgentRoom>(event),
+            ContactRoom::CATEGORY => of::<ContactRoom>(event),
+            OrgRoom::CATEGORY => of::<OrgRoom>(event),
+            OwnerRoom::CATEGORY => of::<OwnerRoom>(event),
+            _ => Ok(None),
+        }))
     }
 
     fn turns(&self) -> Vec<Turn> {

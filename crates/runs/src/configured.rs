@@ -77,7 +77,7 @@ impl Room for ConfigurationRoom {
         let args = args.map_err(|error| corrupt(stored, &error.to_string()))?;
         Ok(AgentConfigured { args, ..read(stored)? })
     }
-    fn payer(_: &Configuration, event: &AgentConfigured) -> Option<OwnerName> {
+    fn payer(_: &str, _: &Configuration, event: &AgentConfigured) -> Option<OwnerName> {
         event.by.owner()
     }
     fn evolve(state: &mut Configuration, _: Version, _: TimestampMs, event: &AgentConfigured) {

@@ -66,7 +66,7 @@ impl Room for ThreadRoom {
         state.evolve(version, at, event);
     }
     /// What an agent says is whose thread it is.
-    fn payer(state: &ThreadState, event: &ThreadEvent) -> Option<OwnerName> {
+    fn payer(_: &str, state: &ThreadState, event: &ThreadEvent) -> Option<OwnerName> {
         match event {
             ThreadEvent::RunQueued(event) => event.by.owner(),
             ThreadEvent::RunResumed(event) => event.by.owner(),

@@ -110,6 +110,7 @@ fn packages() {
         asks: full,
         at: full.then(|| moment("2026-04-19T08:00:00Z")),
         renamed_from: full.then(|| "pkg_a".into()),
+        imported_by: None,
         raw: "{ \"a\":1.0}".into(),
     };
     let head = format!(
@@ -129,6 +130,15 @@ fn packages() {
             ("PackageDeposited", &format!("{head}{tail}"), "{ \"a\":1.0}"),
         );
     }
+    frozen(
+        &PackageEvent::PackageDeposited(PackageDeposited {
+            imported_by: Some(Actor::Operator),
+            ..deposited(false)
+        }),
+        PackageEvent::encode,
+        PackageEvent::decode,
+        ("PackageDeposited", &format!("{head}}},\"imported_by\":\"operator\"}}"), "{ \"a\":1.0}"),
+    );
     let moved = |note: Option<&str>| PackageMoved {
         by: agent(),
         from: Status::Draft,
@@ -139,6 +149,7 @@ fn packages() {
         package_type: "standard".into(),
         created_at: moment("2026-04-18T20:00:00Z"),
         at: note.map(|_| moment("2026-04-19T08:00:00Z")),
+        imported_by: None,
     };
     let head = format!(
         r#"{{"by":"@nick.a","from":"draft","status":"awaiting_review","review_type":"human","hash":"{HASH}","#
