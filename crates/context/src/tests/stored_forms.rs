@@ -244,19 +244,22 @@ fn facts_of_other_servers() {
             ("FactMerged", &envelope, "{\"value\":\"1\"}"),
         );
     }
-    let shortened = FactShortened {
+    let shortened = |is_followed| FactShortened {
+        is_followed,
         by: agent(),
         valid_from: moment("2026-04-18T20:00:00Z"),
         was: moment("2026-04-18T22:00:00Z"),
         ended: Ended { at: moment("2026-04-18T21:00:00Z"), text: "2026-04-18T21:00:00Z".into() },
     };
     let head = r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","was":"2026-04-18T22:00:00Z""#;
-    frozen(
-        &FactEvent::FactShortened(shortened),
-        FactEvent::encode,
-        FactEvent::decode,
-        ("FactShortened", &format!("{head},\"ended\":{ended}}}"), ""),
-    );
+    for (is_followed, tail) in [(false, "}"), (true, r#","is_followed":true}"#)] {
+        frozen(
+            &FactEvent::FactShortened(shortened(is_followed)),
+            FactEvent::encode,
+            FactEvent::decode,
+            ("FactShortened", &format!("{head},\"ended\":{ended}{tail}"), ""),
+        );
+    }
 }
 
 #[test]

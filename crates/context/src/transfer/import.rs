@@ -202,7 +202,10 @@ impl<'a> Importer<'a> {
         if !known && self.context.project(project).await?.exists() {
             known = true;
         }
-        if known && self.known.len() < EXPORT_PROJECTS_MAX && self.known.insert(project.to_owned()) {
+        let is_first =
+            known && self.known.len() < EXPORT_PROJECTS_MAX && self.known.insert(project.to_owned());
+        // A dry run writes nothing.
+        if is_first && self.dry_run.is_none() {
             self.context.claim_fact_ids(project).await?;
         }
         Ok(known)
