@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use axum::Router;
 use futures_util::future::{BoxFuture, ready};
 use plenary_edge::RegistryFault;
+use plenary_engine::recount;
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, OwnerName, Version};
 use plenary_log::{Fault, StoredEvent, StreamName, Usage};
@@ -17,7 +18,10 @@ use serde_json::json;
 use crate::{
     Channels,
     news::{is_channel, mentioned},
-    operations, routes,
+    operations,
+    room::ChannelRoom,
+    routes,
+    state::ChannelState,
 };
 
 /// A body of each operation that takes one.
@@ -51,7 +55,7 @@ impl ServedRoom for Channels {
         &'a self,
         event: &'a StoredEvent,
     ) -> BoxFuture<'a, Result<Option<(OwnerName, Usage)>, Fault>> {
-        Box::pin(ready(Channels::recount(event)))
+        Box::pin(ready(recount::<ChannelRoom>(&ChannelState::default(), event)))
     }
 
     fn close(&self) {

@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 use axum::Router;
 use futures_util::future::{BoxFuture, ready};
 use plenary_edge::{Metrics, RegistryFault};
+use plenary_engine::{Room, recount};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, OwnerName, Version};
 use plenary_log::{Fault, StoredEvent, StreamName, Usage};
@@ -18,8 +19,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Context,
+    blob::room::BlobRoom,
+    fact::room::FactRoom,
     news::{asks_for_review, is_package, is_project},
-    operations, routes,
+    operations,
+    package::room::PackageRoom,
+    project::room::ProjectRoom,
+    routes,
+    session::room::SessionRoom,
 };
 
 /// How often a model that does not work is asked whether it does now.
@@ -80,7 +87,17 @@ impl ServedRoom for Context {
         &'a self,
         event: &'a StoredEvent,
     ) -> BoxFuture<'a, Result<Option<(OwnerName, Usage)>, Fault>> {
-        Box::pin(ready(Context::recount(event)))
+        fn of<R: Room>(event: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
+            recount::<R>(&R::State::default(), event)
+        }
+        Box::pin(ready(match event.stream.category() {
+            ProjectRoom::CATEGORY => of::<ProjectRoom>(event),
+            PackageRoom::CATEGORY => of::<PackageRoom>(event),
+            FactRoom::CATEGORY => of::<FactRoom>(event),
+            SessionRoom::CATEGORY => of::<SessionRoom>(event),
+            BlobRoom::CATEGORY => of::<BlobRoom>(event),
+            _ => Ok(None),
+        }))
     }
 
     fn register(&self, metrics: &Metrics) {

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use plenary_accounts::Acting;
-use plenary_engine::{Done, ExecuteError, KeyUse, Room as _, recount};
-use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
-use plenary_log::{Exceeded, Fault, PageSize, StoredEvent, Usage};
+use plenary_engine::{Done, ExecuteError, KeyUse, Room as _};
+use plenary_kernel::{AgentHandle, TimestampMs, Version};
+use plenary_log::{Exceeded, Fault, PageSize, StoredEvent};
 
 use crate::{
     EventKind, Runs,
     command::{Begun, Caller, Interrupting, Request, ResumeRun},
-    configured::{Configuration, ConfigurationRoom},
     decide::Rejection,
     event::{Artifact, ThreadEvent},
     id::{RunId, ThreadId},
@@ -83,21 +82,6 @@ impl Runs {
     /// When the store fails.
     pub async fn thread(&self, thread: ThreadId) -> Result<Arc<ThreadState>, Fault> {
         self.fresh(thread).await
-    }
-
-    /// Whom a stored event of this room counts towards, and how much.
-    ///
-    /// # Errors
-    /// When the store fails, or the event can't be read.
-    pub async fn recount(&self, stored: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
-        match stored.stream.category() {
-            ThreadRoom::CATEGORY => {
-                let (state, _) = self.0.threads.state(stored.stream.id()).await?;
-                recount::<ThreadRoom>(&state, stored)
-            }
-            ConfigurationRoom::CATEGORY => recount::<ConfigurationRoom>(&Configuration::default(), stored),
-            _ => Ok(None),
-        }
     }
 
     /// Asks an agent for a run on a bound thread, about what `sender` said, which the first request opens; with an

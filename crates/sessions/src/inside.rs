@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use plenary_accounts::Acting;
-use plenary_engine::{Done, ExecuteError, KeyUse, Room as _, recount};
-use plenary_kernel::{AgentHandle, OwnerName, SessionId, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, Order, StoredEvent, Usage};
+use plenary_engine::{Done, ExecuteError, KeyUse, Room as _};
+use plenary_kernel::{AgentHandle, SessionId, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, StoredEvent};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -83,14 +83,6 @@ impl Sessions {
     /// When the store fails.
     pub async fn known(&self, id: &str) -> Result<Arc<SessionState>, Fault> {
         Ok(self.0.streams.state(id).await?.0)
-    }
-
-    /// Whom a stored event counts towards, and how much.
-    ///
-    /// # Errors
-    /// The event can't be read.
-    pub fn recount(stored: &StoredEvent) -> Result<Option<(OwnerName, Usage)>, Fault> {
-        recount::<SessionRoom>(&SessionState::default(), stored)
     }
 
     /// An agent that this server runs joins.

@@ -8,20 +8,18 @@ use futures_util::future::BoxFuture;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
+use plenary_engine::recount;
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, OwnerName, Version};
 use plenary_log::{Fault, StoredEvent, StreamName, Usage};
 use plenary_room::{
-    About, Description, Example, Kind, Mount, News, NewsSource, Reference, Senders, ServedRoom, StreamOfNews,
-    Turn, house_error,
+    About, Description, Example, Mount, NewsSource, Reference, Senders, ServedRoom, StreamOfNews, Turn,
+    house_error,
 };
 use serde_json::json;
 
 use crate::{
-    Sessions,
-    event::sequence,
-    news::{NewsKind, session_of},
-    operations, routes,
+    Sessions, event::sequence, news::session_of, operations, room::SessionRoom, routes, state::SessionState,
 };
 
 /// How often read positions that moved are written.
@@ -76,7 +74,7 @@ impl ServedRoom for Sessions {
         &'a self,
         event: &'a StoredEvent,
     ) -> BoxFuture<'a, Result<Option<(OwnerName, Usage)>, Fault>> {
-        Box::pin(ready(Sessions::recount(event)))
+        Box::pin(ready(recount::<SessionRoom>(&SessionState::default(), event)))
     }
 
     fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
@@ -137,7 +135,7 @@ impl NewsSource for Sessions {
             let mut found = StreamOfNews { read: after, ..StreamOfNews::default() };
             let Some(id) = session_of(stream) else { return Ok(found) };
             let session = Sessions::news(self, me, &id, after, max).await?;
-            found.news = session.news.into_iter().map(in_inbox).collect();
+            found.news = session.news;
             (found.read, found.answered, found.joined) = (session.read, session.answered, session.joined);
             Ok(found)
         })
@@ -177,15 +175,4 @@ impl NewsSource for Sessions {
             }
         })
     }
-}
-
-/// News of a session as the inbox lists them.
-fn in_inbox(news: crate::news::News) -> News {
-    let crate::news::News { kind, position, nth, version, at, from } = news;
-    let kind = match kind {
-        NewsKind::Message => Kind::SessionMessage,
-        NewsKind::Invitation => Kind::SessionInvited,
-        NewsKind::Offer => Kind::SessionOffered,
-    };
-    News { kind, position, nth, version, at, from: Some(from) }
 }
