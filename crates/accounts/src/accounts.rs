@@ -12,7 +12,7 @@ use parking_lot::RwLock;
 use plenary_engine::{ExecuteError, LookedUp, Room, Streams};
 use plenary_hub::{Observer, Presence};
 use plenary_kernel::{AgentHandle, Clock, OwnerName, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Condition, Fault, HighWater, Log, Order, StoredEvent};
+use plenary_log::{Condition, Exceeded, Fault, HighWater, Log, Order, StoredEvent};
 
 use crate::{
     Actor, Authority, Consequences, Known, KnownOwner, Rejection, TokenDigest,
@@ -36,6 +36,9 @@ pub enum Failure {
     /// A normal "no".
     #[error(transparent)]
     Rejected(#[from] Rejection),
+    /// The owner may not store so much more.
+    #[error("the owner's quota is exceeded")]
+    OverQuota(Exceeded),
     /// The store failed.
     #[error(transparent)]
     Fault(#[from] Fault),
@@ -46,7 +49,7 @@ impl From<ExecuteError<Rejection>> for Failure {
         match error {
             ExecuteError::Rejected(rejection) => Self::Rejected(rejection),
             ExecuteError::KeyReused => Self::Rejected(Rejection::KeyReused),
-            ExecuteError::OverQuota(exceeded) => Self::Fault(exceeded.without_payer()),
+            ExecuteError::OverQuota(exceeded) => Self::OverQuota(exceeded),
             ExecuteError::Fault(fault) => Self::Fault(fault),
         }
     }

@@ -41,6 +41,18 @@ pub enum Actor {
     Agent(AgentHandle),
 }
 
+impl Actor {
+    /// The owner that it acts for: itself, or whose agent it is; none for the operator and the seed file.
+    #[must_use]
+    pub fn owner(&self) -> Option<OwnerName> {
+        match self {
+            Self::Owner(owner) => Some(owner.clone()),
+            Self::Agent(agent) => Some(agent.owner_name()),
+            Self::Operator | Self::Seed => None,
+        }
+    }
+}
+
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

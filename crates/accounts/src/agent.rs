@@ -11,7 +11,7 @@ pub mod state;
 
 use bytes::Bytes;
 use plenary_engine::{Beside, Command, Decision, Facts, Room};
-use plenary_kernel::{AgentHandle, Stamp, TimestampMs, Version};
+use plenary_kernel::{AgentHandle, OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent};
 
 use crate::{
@@ -42,6 +42,18 @@ impl Room for AgentRoom {
     }
     fn evolve(state: &mut AgentState, version: Version, at: TimestampMs, event: &AgentEvent) {
         state.evolve(version, at, event);
+    }
+    fn payer(_: &str, _: &AgentState, event: &AgentEvent) -> Option<OwnerName> {
+        match event {
+            AgentEvent::AgentRegistered(event) => event.by.owner(),
+            AgentEvent::AgentConfigured(event) => event.by.owner(),
+            AgentEvent::EntriesAllowed(event) => event.by.owner(),
+            AgentEvent::AgentBlocked(event) => event.by.owner(),
+            AgentEvent::TokenRotated(event) => event.by.owner(),
+            AgentEvent::EntriesDisallowed(_)
+            | AgentEvent::AgentUnblocked(_)
+            | AgentEvent::AgentDeleted(_) => None,
+        }
     }
     fn index(id: &str, event: &AgentEvent) -> Vec<IndexOp> {
         let bearer = |token: &TokenDigest| IndexOp::Put {
@@ -191,6 +203,18 @@ impl Command<AgentRoom> for Editing<'_> {
         stamp: &Stamp,
     ) -> Result<Decision<AgentEvent, Edited>, Rejection> {
         decide::edit(state, *facts, stamp, &self.command)
+    }
+
+    /// What takes away reach is never refused.
+    fn exceeds_quota(&self) -> bool {
+        match &self.command.edit {
+            AgentEdit::RotateToken(_)
+            | AgentEdit::Disallow(_)
+            | AgentEdit::Block(_)
+            | AgentEdit::Unblock(_)
+            | AgentEdit::Delete => true,
+            AgentEdit::Configure(_) | AgentEdit::Allow(_) => false,
+        }
     }
 
     fn beside(&self, decided: &Decision<AgentEvent, Edited>, _: &Stamp) -> Beside {

@@ -5,6 +5,7 @@ use plenary_kernel::{Class, Refusal};
 use plenary_room::{House, fault_refusal};
 
 use crate::Failure;
+use plenary_engine::quota_refusal;
 
 /// A refusal on its way out of a handler.
 pub(crate) type Refused = plenary_room::Refused<House>;
@@ -13,6 +14,7 @@ impl From<Failure> for Refused {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Rejected(rejection) => Self::new(rejection.into()),
+            Failure::OverQuota(exceeded) => Self::new(quota_refusal(exceeded)),
             Failure::Fault(fault) => Self::new(fault_refusal(&fault)),
         }
     }

@@ -12,8 +12,8 @@ pub mod state;
 
 use bytes::Bytes;
 use plenary_engine::{Beside, Command, Decision, Facts, Room};
-use plenary_kernel::{AgentHandle, ContactId, EventId, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent};
+use plenary_kernel::{AgentHandle, ContactId, EventId, OwnerName, Stamp, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent, Usage};
 
 use crate::{
     Accounts, Actor, AgentCaller, AgentRoom, Authority, Failure, Rejection,
@@ -26,6 +26,9 @@ use crate::{
 use command::{AnswerContact, ContactFacts, RequestContact};
 use event::ContactEvent;
 use state::ContactState;
+
+/// What a request counts beside its message, which is also in the notice: both events, and those of an answer.
+const REQUEST_USAGE: Usage = Usage { bytes: 1_024, events: 4 };
 
 /// The streams `accounts.contact/<req_…>`.
 #[derive(Debug)]
@@ -45,6 +48,22 @@ impl Room for ContactRoom {
     }
     fn evolve(state: &mut ContactState, _: Version, _: TimestampMs, event: &ContactEvent) {
         state.evolve(event);
+    }
+    /// That a request is repeated tells that the earlier one reached nobody, and an answer that somebody is there: the
+    /// request pays for all of it.
+    fn payer(_: &str, _: &ContactState, event: &ContactEvent) -> Option<OwnerName> {
+        match event {
+            ContactEvent::ContactRequested(event) => Some(event.from.owner_name()),
+            ContactEvent::ContactRepeated(_)
+            | ContactEvent::ContactAccepted(_)
+            | ContactEvent::ContactDeclined(_) => None,
+        }
+    }
+    /// The size of a request tells whether it reaches anybody.
+    fn fixed_usage(event: &ContactEvent) -> Option<Usage> {
+        let ContactEvent::ContactRequested(event) = event else { return None };
+        let message = event.message.as_ref().map_or(0, String::len) as u64;
+        Some(REQUEST_USAGE.plus(Usage { bytes: 2 * message, events: 0 }))
     }
     fn index(id: &str, event: &ContactEvent) -> Vec<IndexOp> {
         let answered =

@@ -97,6 +97,7 @@ impl Accounts {
                 Err(Failure::Rejected(rejection)) => {
                     return Err(NotHosted::Rejected(handle.clone(), rejection));
                 }
+                Err(Failure::OverQuota(exceeded)) => return Err(exceeded.without_payer().into()),
                 Err(Failure::Fault(fault)) => return Err(fault.into()),
             }
         }

@@ -18,11 +18,11 @@ use http_body_util::{BodyExt as _, Limited};
 use plenary_edge::read_bytes;
 use plenary_engine::{KeyUse, Once};
 use plenary_kernel::{
-    Refusal,
+    OwnerName, Refusal,
     json::{Nulls, canonical, digest},
     limits::BODY_OCTETS_MAX,
 };
-use plenary_log::{Batch, Fault, KeyClaim, Outcome};
+use plenary_log::{Batch, Charge, Fault, KeyClaim, Log, Outcome, Usage};
 use plenary_room::fault_refusal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -133,7 +133,7 @@ async fn answered(State(Room(room)): State<Room>, request: Request, next: Next) 
     if !answer.status().is_success() {
         return answer;
     }
-    kept(accounts, room, key, answer, is_secret).await
+    kept(accounts, room, (key, principal), answer, is_secret).await
 }
 
 /// The key of a request and its body. Equal JSON is the same request.
@@ -177,7 +177,7 @@ fn replayed(kept: &[u8]) -> Option<Response> {
 async fn kept(
     accounts: &Accounts,
     room: &AnsweredOnce,
-    key: KeyUse,
+    (key, principal): (KeyUse, Principal),
     answer: Response,
     is_secret: bool,
 ) -> Response {
@@ -197,7 +197,7 @@ async fn kept(
     };
     let KeyUse { scope, key, digest } = key;
     let claim = KeyClaim { scope, key, digest, outcome };
-    match accounts.log().append(Batch { key: Some(claim), ..Batch::default() }).await {
+    match keep(accounts.log(), claim, Authority::from(principal).by.owner()).await {
         Ok(Outcome::AlreadyDone { outcome }) => {
             replayed(&outcome).unwrap_or_else(|| Response::from_parts(parts, body.into()))
         }
@@ -207,6 +207,22 @@ async fn kept(
         }
         Err(fault) => (room.form)(fault_refusal(&fault)),
     }
+}
+
+/// Keeps an answer, which counts towards the owner's use; past its bound too, for what it tells of was done.
+async fn keep(log: &Log, claim: KeyClaim, owner: Option<OwnerName>) -> Result<Outcome, Fault> {
+    let usage = Usage::of_key(&claim);
+    let charge = owner.map(|owner| Charge::of(owner, usage));
+    let pledge = match &charge {
+        Some(charge) => log.pledge(charge, true).await?.ok(),
+        None => None,
+    };
+    let charges = charge.into_iter().collect();
+    let outcome = log.append(Batch { key: Some(claim), charges, ..Batch::default() }).await;
+    if let Some(pledge) = pledge {
+        pledge.settle(&outcome);
+    }
+    outcome
 }
 
 fn form(headers: &HeaderMap, status: StatusCode, body: &Bytes) -> Option<Bytes> {

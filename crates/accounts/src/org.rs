@@ -36,6 +36,13 @@ impl Room for OrgRoom {
     fn evolve(state: &mut OrgState, _: Version, at: TimestampMs, event: &OrgEvent) {
         state.evolve(at, event);
     }
+    fn payer(_: &str, _: &OrgState, event: &OrgEvent) -> Option<OwnerName> {
+        match event {
+            OrgEvent::OrgRegistered(event) => event.by.owner(),
+            OrgEvent::MemberSet(event) => event.by.owner(),
+            OrgEvent::MemberRemoved(_) => None,
+        }
+    }
     fn index(id: &str, event: &OrgEvent) -> Vec<IndexOp> {
         match event {
             OrgEvent::OrgRegistered(_) => Vec::new(),

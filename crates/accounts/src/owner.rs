@@ -38,6 +38,12 @@ impl Room for OwnerRoom {
     fn evolve(state: &mut OwnerState, _: Version, at: TimestampMs, event: &OwnerEvent) {
         state.evolve(at, event);
     }
+    fn payer(_: &str, _: &OwnerState, event: &OwnerEvent) -> Option<OwnerName> {
+        match event {
+            OwnerEvent::OwnerRegistered(event) => event.by.owner(),
+            OwnerEvent::OwnerTokenSet(event) => event.by.owner(),
+        }
+    }
     fn index(id: &str, event: &OwnerEvent) -> Vec<IndexOp> {
         let bearer = |token: &TokenDigest| IndexOp::Put {
             name: TOKENS,
@@ -103,6 +109,11 @@ impl Command<OwnerRoom> for Giving<'_> {
         _: &Stamp,
     ) -> Result<Decision<OwnerEvent, ()>, Rejection> {
         decide::give_token(state, *token_exists, self.command)
+    }
+
+    /// A token that others know is replaced in any case.
+    fn exceeds_quota(&self) -> bool {
+        true
     }
 
     fn beside(&self, decided: &Decision<OwnerEvent, ()>, _: &Stamp) -> Beside {

@@ -1,16 +1,22 @@
 //! How the server serves this room.
 //! Must not know: the other rooms.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 
 use axum::Router;
+use futures_util::future::BoxFuture;
 use http::Method;
 use plenary_edge::RegistryFault;
+use plenary_engine::{Room, recount};
 use plenary_hub::Observer;
+use plenary_log::{Charge, Fault, StoredEvent};
 use plenary_room::{About, Example, Mount, NewsSource, ServedRoom, Turn, house_error};
 use serde_json::json;
 
-use crate::{Accounts, AnsweredOnce, once, operations};
+use crate::{
+    Accounts, AnsweredOnce, agent::AgentRoom, contact::ContactRoom, once, operations, org::OrgRoom,
+    owner::OwnerRoom,
+};
 
 /// How often evictions are finished that a crash left.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
@@ -44,6 +50,25 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     ],
 };
 
+impl Accounts {
+    /// Whom a stored event of this room counts towards, and how much.
+    ///
+    /// # Errors
+    /// The event can't be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        fn of<R: Room>(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+            recount::<R>(&R::State::default(), event)
+        }
+        match event.stream.category() {
+            AgentRoom::CATEGORY => of::<AgentRoom>(event),
+            ContactRoom::CATEGORY => of::<ContactRoom>(event),
+            OrgRoom::CATEGORY => of::<OrgRoom>(event),
+            OwnerRoom::CATEGORY => of::<OwnerRoom>(event),
+            _ => Ok(None),
+        }
+    }
+}
+
 impl ServedRoom for Accounts {
     fn about() -> About {
         let purpose = "Owners, agents, tokens, allowlists, blocks, contacts, organisations.";
@@ -61,6 +86,10 @@ impl ServedRoom for Accounts {
 
     fn news(&self) -> Option<Arc<dyn NewsSource>> {
         Some(Arc::new(self.clone()))
+    }
+
+    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
+        Box::pin(ready(Self::recount(event)))
     }
 
     fn turns(&self) -> Vec<Turn> {

@@ -48,6 +48,33 @@ pub struct Content {
     pub stream: BoxStream<'static, Result<Bytes, Fault>>,
 }
 
+/// A content that was read whole and is what its name says, and is not kept yet. Nothing is left of it when it is dropped.
+pub struct Staged {
+    writing: Writing,
+    _turn: OwnedSemaphorePermit,
+}
+
+impl Staged {
+    /// How many octets it has.
+    #[must_use]
+    pub fn octets(&self) -> u64 {
+        self.writing.octets()
+    }
+
+    /// Keeps it; how many octets it has. It is then there whole and on disk.
+    ///
+    /// # Errors
+    /// When the place fails.
+    pub async fn keep(self) -> Result<u64, Fault> {
+        self.writing.finish().await
+    }
+
+    /// Leaves nothing of it.
+    pub async fn abort(self) {
+        self.writing.abort().await;
+    }
+}
+
 impl Blobs {
     /// Contents in memory, which are gone with the last clone.
     #[must_use]
@@ -135,14 +162,25 @@ impl Blobs {
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
     {
-        let _turn = self.turn().await?;
+        Ok(self.stage(id, content, octets_max).await?.keep().await?)
+    }
+
+    /// Reads a content to its end, without its being kept yet.
+    ///
+    /// # Errors
+    /// [`PutError`]; nothing is left of it then.
+    pub async fn stage<S, E>(&self, id: &BlobId, content: S, octets_max: u64) -> Result<Staged, PutError<E>>
+    where
+        S: Stream<Item = Result<Bytes, E>> + Send,
+    {
+        let turn = self.turn().await?;
         let writing = self.written(self.key(id), content, octets_max).await?;
         let found = writing.id();
         if found != *id {
             writing.abort().await;
             return Err(PutError::Mismatch(found));
         }
-        Ok(writing.finish().await?)
+        Ok(Staged { writing, _turn: turn })
     }
 
     /// A content that was read to its end, and still has to be given its name.
@@ -151,12 +189,12 @@ impl Blobs {
         key: Key,
         content: S,
         octets_max: u64,
-    ) -> Result<Writing<'_>, PutError<E>>
+    ) -> Result<Writing, PutError<E>>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
     {
         let mut content = std::pin::pin!(content);
-        let mut writing = Writing::new(&*self.store, key, self.part_octets);
+        let mut writing = Writing::new(self.store.clone(), key, self.part_octets);
         while let Some(piece) = content.next().await {
             let piece = piece.map_err(PutError::Content)?;
             if writing.octets() + piece.len() as u64 > octets_max {

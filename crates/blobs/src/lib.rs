@@ -17,7 +17,7 @@ mod tests;
 mod verified;
 mod writing;
 
-pub use blobs::{Blobs, Content};
+pub use blobs::{Blobs, Content, Staged};
 pub use checking::Checked;
 pub use fault::{Fault, OpenFault, PutError};
 pub use id::{BlobId, NotABlobId};

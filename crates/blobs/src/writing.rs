@@ -1,6 +1,8 @@
 //! A content that is being put: in parts under a name that nobody sees, and at its own name only when it is finished.
 //! Must not know: whether it is the right one.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload, path::Path as Key};
 use sha2::{Digest, Sha256};
@@ -8,8 +10,8 @@ use sha2::{Digest, Sha256};
 use crate::{BlobId, Fault};
 
 /// A content that is being put.
-pub(crate) struct Writing<'a> {
-    store: &'a dyn ObjectStore,
+pub(crate) struct Writing {
+    store: Arc<dyn ObjectStore>,
     key: Key,
     part_octets: usize,
     hasher: Sha256,
@@ -39,8 +41,8 @@ async fn given_up(upload: &mut dyn MultipartUpload) {
     }
 }
 
-impl<'a> Writing<'a> {
-    pub(crate) fn new(store: &'a dyn ObjectStore, key: Key, part_octets: usize) -> Self {
+impl Writing {
+    pub(crate) fn new(store: Arc<dyn ObjectStore>, key: Key, part_octets: usize) -> Self {
         let (hasher, upload) = (Sha256::new(), Upload::default());
         Self { store, key, part_octets, hasher, octets: 0, pieces: Vec::new(), waiting: 0, upload }
     }

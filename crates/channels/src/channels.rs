@@ -4,10 +4,10 @@
 use std::{net::IpAddr, sync::Arc};
 
 use plenary_accounts::{Accounts, Watchers};
-use plenary_engine::{Done, ExecuteError, KeyUse, Streams, recount};
+use plenary_engine::{Done, ExecuteError, KeyUse, Streams};
 use plenary_hub::Tail;
 use plenary_kernel::{Clock, OwnerName, TimestampMs, Version};
-use plenary_log::{Charge, Fault, Log, StoredEvent};
+use plenary_log::{Fault, Log};
 use plenary_telemetry::Spans;
 use quick_cache::sync::Cache;
 
@@ -107,14 +107,6 @@ impl Channels {
     /// Ends every live stream; none begins any more.
     pub fn close(&self) {
         self.0.watchers.close();
-    }
-
-    /// Whom a stored event counts towards, and how much.
-    ///
-    /// # Errors
-    /// The event can't be read.
-    pub fn recount(stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount::<ChannelRoom>(&ChannelState::default(), stored)
     }
 
     /// Carries out a command.

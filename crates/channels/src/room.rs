@@ -73,7 +73,7 @@ impl Room for ChannelRoom {
     fn evolve(state: &mut ChannelState, version: Version, at: TimestampMs, event: &ChannelEvent) {
         state.evolve(version, at, event);
     }
-    fn payer(_: &ChannelState, event: &ChannelEvent) -> Option<OwnerName> {
+    fn payer(_: &str, _: &ChannelState, event: &ChannelEvent) -> Option<OwnerName> {
         match event {
             ChannelEvent::ChannelCreated(event) => owner_of(event.via.as_ref()),
             ChannelEvent::EventAppended(event) => owner_of(event.via.as_ref()),

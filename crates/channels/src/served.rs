@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use axum::Router;
 use futures_util::future::{BoxFuture, ready};
 use plenary_edge::RegistryFault;
+use plenary_engine::recount;
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
@@ -17,7 +18,10 @@ use serde_json::json;
 use crate::{
     Channels,
     news::{is_channel, mentioned},
-    operations, routes,
+    operations,
+    room::ChannelRoom,
+    routes,
+    state::ChannelState,
 };
 
 /// A body of each operation that takes one.
@@ -28,6 +32,16 @@ const EXAMPLES: &[Example] = &[
         || json!({"kind": "status", "payload": {"working_on": "the changelog", "blocked_by": null}}),
     ),
 ];
+
+impl Channels {
+    /// Whom a stored event of this room counts towards, and how much.
+    ///
+    /// # Errors
+    /// The event can't be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        recount::<ChannelRoom>(&ChannelState::default(), event)
+    }
+}
 
 impl ServedRoom for Channels {
     fn about() -> About {
@@ -48,7 +62,7 @@ impl ServedRoom for Channels {
     }
 
     fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(Channels::recount(event)))
+        Box::pin(ready(Self::recount(event)))
     }
 
     fn close(&self) {

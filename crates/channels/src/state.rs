@@ -77,11 +77,7 @@ pub struct LastStatus {
 
 /// The owner behind a token, if there is one.
 pub(crate) fn owner_of(via: Option<&Actor>) -> Option<OwnerName> {
-    match via? {
-        Actor::Owner(owner) => Some(owner.clone()),
-        Actor::Agent(agent) => Some(agent.owner_name()),
-        Actor::Operator | Actor::Seed => None,
-    }
+    via?.owner()
 }
 
 impl ChannelState {

@@ -6,18 +6,24 @@ use std::ops::Range;
 use bytes::Bytes;
 use futures_util::Stream;
 use plenary_accounts::{Actor, Authority};
-use plenary_blobs::{BlobId, Blobs, Content, PutError};
+use plenary_blobs::{BlobId, Blobs, Content, PutError, Staged};
+use plenary_engine::{Done, of_request, usage_of};
 use plenary_kernel::Refusal;
-use plenary_log::{Exceeded, Fault, Order};
+use plenary_log::{Batch, Charge, Exceeded, Fault, Order, Pledge, Usage};
+use tracing::Instrument as _;
 
 use crate::{
     Context, Failure,
-    blob::{command::KeepBlob, decide::may_keep, room::Keeping},
+    blob::{
+        command::KeepBlob,
+        decide::may_keep,
+        event::BlobKept,
+        room::{BlobRoom, Keeping},
+    },
     index::BLOBS,
     key,
     malformed::Malformed,
     naming::Place,
-    project::decide::owner_of,
     rejection::{BlobRejection, Rejection},
 };
 
@@ -79,8 +85,8 @@ impl Context {
         Ok(key)
     }
 
-    /// Puts a content. Its octets are kept before the project has it: what is put by somebody whose right goes
-    /// meanwhile is nobody's.
+    /// Puts a content. Its octets are kept before the project has it, and are pledged before they are kept. From there
+    /// on it goes on though the client has gone, so that nothing is kept that does not count.
     pub(crate) async fn put_blob(
         &self,
         project: &str,
@@ -91,7 +97,7 @@ impl Context {
         let octets_max = self.config().blob_octets_max;
         let left = self.left_for(project, &authority, id).await?.filter(|left| *left < octets_max);
         let most = left.unwrap_or(octets_max);
-        let octets = self.contents()?.put(id, content, most).await.map_err(|error| match error {
+        let staged = self.contents()?.stage(id, content, most).await.map_err(|error| match error {
             PutError::Mismatch(_) => Rejection::from(Malformed::other_content()).into(),
             PutError::TooLarge { .. } if left.is_some() => self.over_quota(most),
             PutError::TooLarge { octets_max } => BlobRejection::TooLarge(octets_max).into(),
@@ -99,11 +105,76 @@ impl Context {
             PutError::Content(refusal) => BlobFailure::Body(refusal),
             PutError::Fault(fault) => fault.into(),
         })?;
+        let (context, project, id) = (self.clone(), project.to_owned(), *id);
+        let keeping = async move { context.keep_blob(&project, authority, &id, staged).await };
+        let kept = tokio::spawn(of_request(keeping).in_current_span()).await;
+        kept.unwrap_or_else(|error| Err(Fault::OutcomeUnknown(error.to_string()).into()))
+    }
+
+    async fn keep_blob(
+        &self,
+        project: &str,
+        authority: Authority,
+        id: &BlobId,
+        staged: Staged,
+    ) -> Result<Kept, BlobFailure> {
+        let octets = staged.octets();
+        let stream = key::join(&[project, &id.to_string()]);
+        let pledge = match self.pledge_blob(project, &stream, &authority, octets).await {
+            Ok(pledge) => pledge,
+            Err(failure) => {
+                staged.abort().await;
+                return Err(failure);
+            }
+        };
+        let kept = staged.keep().await;
         let command = KeepBlob { authority, octets };
         let keeping = Keeping { context: self, project, command: &command };
-        let stream = key::join(&[project, &id.to_string()]);
-        let done = self.blob_states().execute(&stream, &keeping, None).await.map_err(Failure::from)?;
-        Ok(Kept { is_new: done.reply, octets })
+        let done = match kept {
+            Ok(_) => self.blob_states().execute(&stream, &keeping, None).await.map_err(Failure::from),
+            Err(fault) => {
+                pledge.into_iter().for_each(Pledge::release);
+                return Err(fault.into());
+            }
+        };
+        if let Some(pledge) = pledge {
+            self.settle_blob(pledge, &done, &command).await;
+        }
+        Ok(Kept { is_new: done?.reply, octets })
+    }
+
+    /// Counts a content that is about to be kept, if the bearer may still put it; none where nobody pays for it, or the
+    /// project has it.
+    async fn pledge_blob(
+        &self,
+        project: &str,
+        stream: &str,
+        authority: &Authority,
+        octets: u64,
+    ) -> Result<Option<Pledge>, BlobFailure> {
+        let in_project = self.in_project(project, authority, &mut Vec::new()).await?;
+        may_keep(&in_project, &authority.by)?;
+        let Some(owner) = authority.by.owner() else { return Ok(None) };
+        let (state, version) = self.blob_states().state(stream).await?;
+        if state.is_kept {
+            return Ok(None);
+        }
+        let event = BlobKept { by: authority.by.clone(), octets };
+        let usage = usage_of::<BlobRoom>(stream, version.next(), &event);
+        let charge = Charge::of(owner, usage);
+        Ok(Some(self.log().pledge(&charge, false).await?.map_err(Failure::OverQuota)?))
+    }
+
+    /// The command has counted the content itself. One that was refused after all leaves the content, which is nobody's,
+    /// and counts all the same: otherwise whoever takes their right away in that moment fills the place.
+    async fn settle_blob(&self, pledge: Pledge, done: &Result<Done<bool>, Failure>, command: &KeepBlob) {
+        if !matches!(done, Err(Failure::Rejected(_))) {
+            return pledge.release();
+        }
+        let usage = Usage { bytes: command.octets, events: 0 };
+        let charge = command.authority.by.owner().map(|owner| Charge::of(owner, usage));
+        let batch = Batch { charges: charge.into_iter().collect(), ..Batch::default() };
+        pledge.settle(&self.log().append(batch).await);
     }
 
     /// How many bytes the bearer's owner may still store, so that no more is kept of a content than it may have.
@@ -114,7 +185,7 @@ impl Context {
         authority: &Authority,
         id: &BlobId,
     ) -> Result<Option<u64>, BlobFailure> {
-        let Some(owner) = owner_of(&authority.by) else { return Ok(None) };
+        let Some(owner) = authority.by.owner() else { return Ok(None) };
         let stream = key::join(&[project, &id.to_string()]);
         if self.blob_states().state(&stream).await?.0.is_kept {
             return Ok(None);

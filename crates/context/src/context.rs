@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use plenary_accounts::{Accounts, TokenDigest, Watchers};
 use plenary_blobs::{BLOB_OCTETS_MAX, Blobs};
-use plenary_engine::{ExecuteError, Room, Streams, recount};
+use plenary_engine::{ExecuteError, Room, Streams};
 use plenary_kernel::{Clock, limits::READ_ROWS_MAX};
-use plenary_log::{Charge, Exceeded, Fault, Log, StoredEvent};
+use plenary_log::{Exceeded, Fault, Log, StoredEvent};
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::{
@@ -319,24 +319,6 @@ impl Context {
     /// Ends every live stream; none begins any more.
     pub fn close(&self) {
         self.0.watchers.close();
-    }
-
-    /// Whom a stored event of this room counts towards, and how much.
-    ///
-    /// # Errors
-    /// The event can't be read.
-    pub fn recount(stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        fn of<R: Room>(stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
-            recount::<R>(&R::State::default(), stored)
-        }
-        match stored.stream.category() {
-            ProjectRoom::CATEGORY => of::<ProjectRoom>(stored),
-            PackageRoom::CATEGORY => of::<PackageRoom>(stored),
-            FactRoom::CATEGORY => of::<FactRoom>(stored),
-            SessionRoom::CATEGORY => of::<SessionRoom>(stored),
-            BlobRoom::CATEGORY => of::<BlobRoom>(stored),
-            _ => Ok(None),
-        }
     }
 
     /// Takes note of a committed event, of this process or another.

@@ -1,7 +1,7 @@
 //! Where a page of a list ended, as clients give it back: told from text that never was a cursor of such a list.
 //! Must not know: what is listed.
 
-use crate::moment::Moment;
+use crate::{index::BESIDE, moment::Moment};
 
 /// Whether a text is a key part as `key::part` makes them.
 fn is_part(text: &str) -> bool {
@@ -24,10 +24,15 @@ pub(crate) fn is_of_current_facts(cursor: &str) -> bool {
     cursor.split_once('/').is_some_and(|(subject, predicate)| is_part(subject) && is_part(predicate))
 }
 
-/// A cursor of facts that may have ended: `<subject>/<predicate>/<moment>`, perhaps with `/end`.
+/// A cursor of facts that may have ended: `<subject>/<predicate>/<moment>`, perhaps with `/end`, or with `~<id>` where
+/// another fact outranks it.
 pub(crate) fn is_of_all_facts(cursor: &str) -> bool {
     let fact = cursor.strip_suffix("/end").unwrap_or(cursor);
-    fact.rsplit_once('/').is_some_and(|(of, since)| is_of_current_facts(of) && is_moment(since))
+    let is_place = |place: &str| match place.split_once(BESIDE) {
+        Some((since, id)) => is_moment(since) && is_part(id),
+        None => is_moment(place),
+    };
+    fact.rsplit_once('/').is_some_and(|(of, place)| is_of_current_facts(of) && is_place(place))
 }
 
 #[cfg(test)]
@@ -39,6 +44,8 @@ mod tests {
         let at = "2026-04-18T20:00:00.000000000";
         let (by_time, fact) = (format!("{at}/pkg%2F1"), format!("lexer/status/{at}"));
         assert!(is_by_time(&by_time) && is_of_all_facts(&fact) && is_of_all_facts(&format!("{fact}/end")));
+        assert!(is_of_all_facts(&format!("{fact}~fact_1")));
+        assert!(!is_of_all_facts(&format!("{fact}~")) && !is_of_all_facts("lexer/status/zzz~fact_1"));
         assert!(is_of_current_facts("lexer/status") && is_of_current_facts("~a1/%C3%A9"));
         for text in ["", "zzz", "/", "a/", "/b", "a b/c", &format!("{at}/"), "2026-04-18T20:00:00Z/p", "é/p"]
         {

@@ -79,7 +79,8 @@ impl Context {
                 .await?;
             scanned += rows.len();
             for row in &rows {
-                if let Some(of) = row.key.strip_suffix("/end") {
+                // Where only current facts stand, `end` is a predicate.
+                if let Some(of) = row.key.strip_suffix("/end").filter(|_| index == FACTS) {
                     if let Some(fact) = waits.as_mut().filter(|fact| fact.key == of) {
                         fact.end = Some(text(&row.value)?.to_owned());
                     }

@@ -89,7 +89,8 @@ pub const IMPORT_OCTETS_WAITING_MAX: usize = 8 << 20;
 pub const REFUSED_LISTED_MAX: usize = 1_000;
 /// Packages that one import renames; past it 409 `too_many_renames`, and what was written stays.
 pub const RENAMES_MAX: usize = 100_000;
-/// Records that a dry run remembers, so that one meets what those before it would have made; past it the oldest knowledge is dropped.
+/// Records of one kind that a dry run remembers, so that one meets what those before it would have made; past it those
+/// states are forgotten, and no more facts are remembered.
 pub const FORETOLD_MAX: usize = 100_000;
 /// Projects of one export; past it 409 `too_many_projects`: they are exported one by one.
 pub const EXPORT_PROJECTS_MAX: usize = 100_000;

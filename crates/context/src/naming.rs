@@ -16,10 +16,7 @@ use crate::{
     index::{PROJECTS, SHARED},
     key,
     limits::NAMESAKES_MAX,
-    project::{
-        decide::{nobodys, owner_of},
-        state::ProjectState,
-    },
+    project::{decide::nobodys, state::ProjectState},
     rejection::Rejection,
 };
 
@@ -89,7 +86,7 @@ pub(crate) fn ambiguous<'a>(
     by: &Actor,
     visible: &'a [(String, Arc<ProjectState>)],
 ) -> HashMap<&'a str, String> {
-    let own = owner_of(by);
+    let own = by.owner();
     let mut namesakes = HashMap::<&str, u32>::new();
     for (_, state) in visible {
         *namesakes.entry(state.project_id.as_str()).or_default() += 1;
@@ -110,7 +107,7 @@ impl Context {
     /// `ProjectNotFound` for another owner's that the bearer may not read, there or not; `AmbiguousProjectId` where a
     /// plain id means several.
     pub(crate) async fn place(&self, by: &Actor, text: &str, author: Option<&str>) -> Result<Place, Failure> {
-        let Some(own) = owner_of(by) else { return self.place_for_operator(text, author).await };
+        let Some(own) = by.owner() else { return self.place_for_operator(text, author).await };
         if let Some(place) = self.owned(&own, text).await? {
             return Ok(place);
         }

@@ -9,7 +9,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     limits::{EXPORTS_AT_ONCE_MAX, SEARCHES_WAITING_MAX},
-    project::decide::owner_of,
     rejection::Rejection,
 };
 
@@ -44,7 +43,7 @@ pub(crate) struct Searching {
 }
 
 fn whose(by: &Actor) -> String {
-    owner_of(by).map_or_else(|| Actor::Operator.to_string(), |owner| owner.to_string())
+    by.owner().map_or_else(|| Actor::Operator.to_string(), |owner| owner.to_string())
 }
 
 fn refused(rule: &'static str, code: &'static str, most: usize) -> impl Fn(SharesFull) -> Rejection {

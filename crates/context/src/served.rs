@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 use axum::Router;
 use futures_util::future::{BoxFuture, ready};
 use plenary_edge::{Metrics, RegistryFault};
+use plenary_engine::{Room, recount};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
@@ -18,8 +19,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Context,
+    blob::room::BlobRoom,
+    fact::room::FactRoom,
     news::{asks_for_review, is_package, is_project},
-    operations, routes,
+    operations,
+    package::room::PackageRoom,
+    project::room::ProjectRoom,
+    routes,
+    session::room::SessionRoom,
 };
 
 /// How often a model that does not work is asked whether it does now.
@@ -58,6 +65,26 @@ fn package() -> Value {
     })
 }
 
+impl Context {
+    /// Whom a stored event of this room counts towards, and how much.
+    ///
+    /// # Errors
+    /// The event can't be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        fn of<R: Room>(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+            recount::<R>(&R::State::default(), event)
+        }
+        match event.stream.category() {
+            ProjectRoom::CATEGORY => of::<ProjectRoom>(event),
+            PackageRoom::CATEGORY => of::<PackageRoom>(event),
+            FactRoom::CATEGORY => of::<FactRoom>(event),
+            SessionRoom::CATEGORY => of::<SessionRoom>(event),
+            BlobRoom::CATEGORY => of::<BlobRoom>(event),
+            _ => Ok(None),
+        }
+    }
+}
+
 impl ServedRoom for Context {
     fn about() -> About {
         let purpose = "Packages, facts, projects and what to begin with (Agentic Protocol).";
@@ -77,7 +104,7 @@ impl ServedRoom for Context {
     }
 
     fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(Context::recount(event)))
+        Box::pin(ready(Self::recount(event)))
     }
 
     fn register(&self, metrics: &Metrics) {

@@ -7,24 +7,12 @@ use plenary_log::{Batch, Charge, Fault, KeyClaim, NewEvent, StreamName, Usage};
 
 use crate::{Command, Decision, KeyUse, Room};
 
-/// What a batch costs its payer, once there is one. All events of a command that have a payer have the same one.
-#[derive(Default)]
-struct Bill(Option<Charge>);
-
-impl Bill {
-    fn add(&mut self, account: impl FnOnce() -> String, more: Usage) {
-        let charge = self.0.get_or_insert_with(|| Charge {
-            account: account(),
-            usage: Usage::default(),
-            freed: Usage::default(),
-        });
-        charge.usage = charge.usage.plus(more);
-    }
-    fn add_events<'a>(&mut self, events: impl Iterator<Item = &'a NewEvent>) {
-        if let Some(charge) = &mut self.0 {
-            charge.usage = events.map(Usage::of).fold(charge.usage, Usage::plus);
-        }
-    }
+/// What an event costs its payer, with what follows from it. `own` is its size.
+pub(crate) fn usage<R: Room>(event: &R::Event, own: Usage, follows: &[(StreamName, NewEvent)]) -> Usage {
+    R::fixed_usage(event).unwrap_or_else(|| {
+        let content = Usage { bytes: R::content_bytes(event), events: 0 };
+        follows.iter().map(|(_, event)| Usage::of(event)).fold(own.plus(content), Usage::plus)
+    })
 }
 
 /// The batch of a decision on the stream `id` at version `at`, without conditions.
@@ -38,15 +26,17 @@ pub(crate) fn of<R: Room, C: Command<R>>(
 ) -> Result<Batch, Fault> {
     let mut batch = Batch { at: stamp.now, ..Batch::default() };
     let (mut version, mut follows) = (at, Vec::new());
-    let mut bill = Bill::default();
+    let mut charge = None::<Charge>;
     for event in &decision.events {
         version = version.next();
         let encoded = R::encode(event);
         let followed = R::follow(id, version, event);
-        if let Some(owner) = R::payer(state, event) {
-            let content = Usage { bytes: R::content_bytes(event), events: 0 };
-            bill.add(|| owner.to_string(), content);
-            bill.add_events([&encoded].into_iter().chain(followed.iter().map(|(_, event)| event)));
+        // All events of a command that have a payer have the same one.
+        if let Some(owner) = R::payer(id, state, event) {
+            let usage = usage::<R>(event, Usage::of(&encoded), &followed);
+            let account = || Charge::of(&owner, Usage::default());
+            let charge = charge.get_or_insert_with(account);
+            charge.usage = charge.usage.plus(usage);
         }
         if let Some((owner, bytes)) = R::frees(event) {
             batch.charges.push(freed(&owner, bytes));
@@ -56,11 +46,6 @@ pub(crate) fn of<R: Room, C: Command<R>>(
         batch.events.push((stream.clone(), encoded));
     }
     let beside = command.beside(decision, stamp);
-    bill.add_events(beside.events.iter().map(|(_, event)| event));
-    // What is pledged comes first.
-    if let Some(charge) = bill.0 {
-        batch.charges.insert(0, charge);
-    }
     batch.events.extend(beside.events);
     batch.events.extend(follows);
     batch.index.extend(beside.index);
@@ -68,12 +53,20 @@ pub(crate) fn of<R: Room, C: Command<R>>(
     if let Some(key) = key {
         let outcome = serde_json::to_vec(&decision.reply)
             .map_err(|error| Fault::Corrupt(format!("a reply can't be written: {error}")))?;
-        batch.key = Some(KeyClaim {
+        let claim = KeyClaim {
             scope: key.scope.clone(),
             key: key.key.clone(),
             digest: key.digest,
             outcome: Bytes::from(outcome),
-        });
+        };
+        if let Some(charge) = &mut charge {
+            charge.usage = charge.usage.plus(Usage::of_key(&claim));
+        }
+        batch.key = Some(claim);
+    }
+    // What is pledged comes first.
+    if let Some(charge) = charge {
+        batch.charges.insert(0, charge);
     }
     Ok(batch)
 }

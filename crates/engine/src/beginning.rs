@@ -56,6 +56,13 @@ impl<R: Room> Streams<R> {
         let Ok(decision) = command.decide(&state, Version::ZERO, &facts, &stamp) else { return Ok(None) };
         let place = (id, Version::ZERO);
         let batch = batch::of::<R, C>(place, (&entry.stream, &state), command, key, &decision, &stamp)?;
+        let slot = if quota::must_look_up(self.log(), &batch) {
+            drop(slot);
+            quota::look_up(self.log(), &batch).await?;
+            self.log().reserve().await?
+        } else {
+            slot
+        };
         // A refusal rests on the stream being new, and on the key being unused: it is decided again with both looked up.
         let Ok(pledged) = quota::pledge(self.log(), &batch, command.exceeds_quota()).await? else {
             return Ok(None);

@@ -17,9 +17,9 @@ mod tests;
 
 pub use clock::SystemClock;
 pub use entry::LookedUp;
-pub use once::{Once, secret_of_request};
+pub use once::{Once, of_request, secret_of_request};
 pub use quota::refusal as quota_refusal;
-pub use recount::recount;
+pub use recount::{recount, usage_of};
 pub use room::{Beside, Command, Decision, Done, ExecuteError, Facts, KeyUse, NoFacts, Room};
 pub use streams::Streams;
 

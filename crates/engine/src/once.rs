@@ -47,6 +47,17 @@ impl Once {
     }
 }
 
+/// A future that is carried out elsewhere, for the request that is being carried out here.
+pub fn of_request<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    let request = REQUEST.try_with(Arc::clone).ok();
+    async move {
+        match request {
+            Some(request) => REQUEST.scope(request, future).await,
+            None => future.await,
+        }
+    }
+}
+
 /// The key of the next command of this kind, where the request that is being carried out has one.
 pub(crate) fn step<R: Room, C: Command<R>>() -> Option<KeyUse> {
     REQUEST.try_with(|request| request.step(&format!("{}-{}", R::CATEGORY, C::NAME))).ok()

@@ -21,6 +21,20 @@ pub(crate) async fn pledge(
     }
 }
 
+/// Asks the store how much the payer of a batch uses, where that is not known. To be called without a
+/// lock or a slot of the writer, which others would wait for.
+pub(crate) async fn look_up(log: &Log, batch: &Batch) -> Result<(), Fault> {
+    match batch.charges.first() {
+        Some(charge) => log.look_up(&charge.account).await,
+        None => Ok(()),
+    }
+}
+
+/// Whether [`pledge`] would wait for the store.
+pub(crate) fn must_look_up(log: &Log, batch: &Batch) -> bool {
+    batch.charges.first().is_some_and(|charge| log.must_look_up(&charge.account))
+}
+
 impl Pledged {
     /// What became of the batch.
     pub(crate) fn settle(self, outcome: Result<Outcome, Fault>) -> Result<Outcome, Fault> {

@@ -1,9 +1,19 @@
-//! What a stored event counts towards its owner's use: the same as when it was appended, for stores from before use was
-//! counted, and for whoever checks the count. Must not know: who asks.
+//! What an event counts towards its owner's use outside of its append: for stores from before use was counted, for what
+//! has to be counted before it is written, and for whoever checks the count.
+//! Must not know: who asks.
 
+use plenary_kernel::Version;
 use plenary_log::{Charge, Fault, StoredEvent, Usage};
 
-use crate::{Room, batch::freed};
+use crate::{
+    Room,
+    batch::{freed, usage},
+};
+
+/// What an event costs that comes to stand at `version` of the stream `id`, with what follows from it.
+pub fn usage_of<R: Room>(id: &str, version: Version, event: &R::Event) -> Usage {
+    usage::<R>(event, Usage::of(&R::encode(event)), &R::follow(id, version, event))
+}
 
 /// The payer of an event and what it costs, with what followed from it, or what it frees; `None` where it is not of the
 /// room `R`. `state` is the state from which the room names the payer.
@@ -18,10 +28,9 @@ pub fn recount<R: Room>(state: &R::State, stored: &StoredEvent) -> Result<Option
     if let Some((owner, bytes)) = R::frees(&event) {
         return Ok(Some(freed(&owner, bytes)));
     }
-    let Some(owner) = R::payer(state, &event) else { return Ok(None) };
+    let id = stored.stream.id();
+    let Some(owner) = R::payer(id, state, &event) else { return Ok(None) };
     let own = Usage::of_parts(&stored.envelope, &stored.payload);
-    let content = Usage { bytes: R::content_bytes(&event), events: 0 };
-    let followed = R::follow(stored.stream.id(), stored.version, &event);
-    let usage = followed.iter().map(|(_, event)| Usage::of(event)).fold(own.plus(content), Usage::plus);
-    Ok(Some(Charge { account: owner.to_string(), usage, freed: Usage::default() }))
+    let usage = usage::<R>(&event, own, &R::follow(id, stored.version, &event));
+    Ok(Some(Charge::of(owner, usage)))
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use plenary_kernel::{OwnerName, Position, Stamp, TimestampMs, Version};
-use plenary_log::{Condition, Exceeded, Fault, IndexOp, NewEvent, RowOp, StoredEvent, StreamName};
+use plenary_log::{Condition, Exceeded, Fault, IndexOp, NewEvent, RowOp, StoredEvent, StreamName, Usage};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// One kind of stream: how its events are stored, and how its state follows from them.
@@ -37,8 +37,12 @@ pub trait Room: Send + Sync + 'static {
         Vec::new()
     }
     /// Pure: the owner whose use of the store an event counts towards, with what follows from it; none for what ends or
-    /// removes something, and for what the server writes for itself. The state is the one before the command.
-    fn payer(_state: &Self::State, _event: &Self::Event) -> Option<OwnerName> {
+    /// removes something, and for what the server writes for itself. `id` is the stream's own; the state is the one before
+    /// the command.
+    fn payer(id: &str, state: &Self::State, event: &Self::Event) -> Option<OwnerName>;
+    /// Pure: what an event counts in place of its size, with what follows from it, where the size would tell its payer
+    /// what it may not know.
+    fn fixed_usage(_event: &Self::Event) -> Option<Usage> {
         None
     }
     /// Pure: bytes that are kept elsewhere for an event, and count with it.
@@ -121,8 +125,7 @@ pub trait Command<R: Room>: Send + Sync {
     fn exceeds_quota(&self) -> bool {
         false
     }
-    /// Events that go onto other streams in the same append, with their index changes. They count with the command's own
-    /// where one of those has a payer.
+    /// Events that go onto other streams in the same append, with their index changes. They count for nobody.
     fn beside(&self, _decided: &Decision<R::Event, Self::Reply>, _stamp: &Stamp) -> Beside {
         Beside::default()
     }

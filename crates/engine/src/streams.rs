@@ -200,6 +200,11 @@ impl<R: Room> Streams<R> {
         };
         let place = (id, loaded.version);
         let batch = batch::of::<R, C>(place, (stream, &loaded.state), command, key, &decision, &stamp)?;
+        if quota::must_look_up(&self.log, &batch) {
+            drop((guard, slot));
+            quota::look_up(&self.log, &batch).await?;
+            return Ok(Attempt::Again);
+        }
         let pledged = match quota::pledge(&self.log, &batch, command.exceeds_quota()).await? {
             Ok(pledged) => pledged,
             Err(exceeded) => {

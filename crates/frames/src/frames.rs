@@ -91,7 +91,7 @@ pub(crate) struct Subscriber {
     pub(crate) started_at: TimestampMs,
 }
 
-/// A frame on one handle's stream, written out once for all who get it.
+/// A frame on one handle's stream.
 #[derive(Debug)]
 pub(crate) struct Event {
     pub(crate) number: u64,
@@ -99,20 +99,27 @@ pub(crate) struct Event {
     /// Who submitted it, and when it came here.
     pub(crate) by: Option<AgentHandle>,
     pub(crate) at: TimestampMs,
-    written: OnceLock<Bytes>,
+    /// Written out once for all who get it. A frame for several handles is not: its line is kept once for all of them,
+    /// and would be kept again for each.
+    written: Option<OnceLock<Bytes>>,
 }
 
 impl Event {
     /// `id`, one `data` line, LF only (wire.md D.4).
-    pub(crate) fn octets(&self) -> &Bytes {
-        self.written.get_or_init(|| {
-            let id = format!("id: {}\ndata: ", self.number);
-            let mut octets = BytesMut::with_capacity(id.len() + self.line.len() + 2);
-            octets.extend_from_slice(id.as_bytes());
-            octets.extend_from_slice(&self.line);
-            octets.extend_from_slice(b"\n\n");
-            octets.freeze()
-        })
+    pub(crate) fn octets(&self) -> Bytes {
+        match &self.written {
+            Some(written) => written.get_or_init(|| self.write()).clone(),
+            None => self.write(),
+        }
+    }
+
+    fn write(&self) -> Bytes {
+        let id = format!("id: {}\ndata: ", self.number);
+        let mut octets = BytesMut::with_capacity(id.len() + self.line.len() + 2);
+        octets.extend_from_slice(id.as_bytes());
+        octets.extend_from_slice(&self.line);
+        octets.extend_from_slice(b"\n\n");
+        octets.freeze()
     }
 }
 
@@ -219,11 +226,13 @@ impl Frames {
     fn emit(&self, envelope: Envelope, number: impl Fn(&SovereignHandle) -> Option<u64>) -> usize {
         let Envelope { traits, to, except, forget_at_ms, by, line } = envelope;
         let forget_at = forget_at_ms.and_then(|at| self.instant(at));
+        let is_alone = to.len() == 1;
         let shared = Arc::new((traits, except));
-        let mut count = 0;
+        let (mut own, mut others) = (Vec::new(), Vec::new());
         for (handle, audience) in to {
             let Some(number) = number(&handle) else { continue };
-            let (shared, from) = (shared.clone(), shared.clone());
+            let is_own = shared.0.sender == handle;
+            let shared = shared.clone();
             let matches = move |subscriber: &Subscriber| {
                 let Subscriber { session, filter, .. } = subscriber;
                 let (traits, except) = shared.as_ref();
@@ -235,7 +244,7 @@ impl Frames {
                 !is_sender && audience.admits(session) && filter.admits(traits)
             };
             let (by, at) = (by.clone(), self.0.clock.now());
-            let event = Event { number, line: line.clone(), by, at, written: OnceLock::new() };
+            let event = Event { number, line: line.clone(), by, at, written: is_alone.then(OnceLock::new) };
             let emission = Emission {
                 number,
                 message: Arc::new(event),
@@ -243,16 +252,18 @@ impl Frames {
                 forget_at,
                 matches: Arc::new(matches),
             };
-            // What an owner puts into the rooms of others has a share of its own.
-            let sender = &from.0.sender;
-            count += if *sender == handle {
-                self.0.lane.emit(handle.as_str(), emission)
-            } else {
-                self.0.lane.emit_from(sender.as_str(), handle.as_str(), emission)
-            };
-            if let Some(listener) = self.0.listener.get() {
-                listener(&handle);
-            }
+            if is_own { &mut own } else { &mut others }.push((handle, emission));
+        }
+        let told: Vec<_> = own.iter().chain(&others).map(|(handle, _)| handle.clone()).collect();
+        let own = own.into_iter().map(|(handle, emission)| self.0.lane.emit(handle.as_str(), emission));
+        let mut count: usize = own.sum();
+        // What an owner puts into the rooms of others has a share of its own.
+        if !others.is_empty() {
+            let others = others.into_iter().map(|(handle, emission)| (handle.to_string(), emission));
+            count += self.0.lane.emit_from(shared.0.sender.as_str(), others.collect());
+        }
+        if let Some(listener) = self.0.listener.get() {
+            told.iter().for_each(listener);
         }
         count
     }

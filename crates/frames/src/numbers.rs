@@ -10,7 +10,7 @@ use plenary_engine::{
     Command, Decision, Facts, NoFacts, Room, Streams,
     stored::{read, unknown, written},
 };
-use plenary_kernel::{Clock, Stamp, TimestampMs, Version};
+use plenary_kernel::{Clock, OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, Log, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ impl Room for NumbersRoom {
     }
     fn decode(event: &StoredEvent) -> Result<Kept, Fault> {
         if &*event.kind == KIND { read(event) } else { unknown(event) }
+    }
+    fn payer(_: &str, _: &Kept, _: &Kept) -> Option<OwnerName> {
+        None
     }
     fn evolve(state: &mut Kept, _: Version, _: TimestampMs, event: &Kept) {
         *state = *event;

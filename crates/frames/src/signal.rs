@@ -129,7 +129,8 @@ impl Told {
             Head::Frame { kind, sender, tool, org, to, except, forget_at_ms, by } => {
                 let traits = Traits { kind: Kind::named(&kind)?, sender, tool, org };
                 let to = to.into_iter().map(To::read).collect::<Option<_>>()?;
-                let line = octets.slice(5 + length..);
+                // A copy: what names a thousand recipients is not kept as long as the frame.
+                let line = Bytes::copy_from_slice(&octets[5 + length..]);
                 Some(Self::Frame(Box::new(Envelope { traits, to, except, forget_at_ms, by, line })))
             }
         }

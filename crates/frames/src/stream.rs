@@ -50,11 +50,10 @@ impl EventStream {
 /// One event alone is handed on as it is.
 fn piece(taken: &[Delivery<Arc<Event>>]) -> Bytes {
     if let [only] = taken {
-        return only.message.octets().clone();
+        return only.message.octets();
     }
-    let size = taken.iter().map(|delivery| delivery.message.octets().len()).sum();
-    let mut piece = BytesMut::with_capacity(size);
-    taken.iter().for_each(|delivery| piece.extend_from_slice(delivery.message.octets()));
+    let mut piece = BytesMut::new();
+    taken.iter().for_each(|delivery| piece.extend_from_slice(&delivery.message.octets()));
     piece.freeze()
 }
 

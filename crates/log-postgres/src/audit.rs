@@ -64,7 +64,7 @@ pub async fn audit_with(
     looking.survived(walked)?;
     let walked = looking.rows(looks).await;
     looking.survived(walked)?;
-    let walked = looking.keys().await;
+    let walked = looking.keys(looks).await;
     looking.survived(walked)?;
     Ok((looking.audit, looking.added))
 }
@@ -185,6 +185,7 @@ impl Looking {
                 let digest = Digest::row(&plain(name), &row);
                 self.audit.rows += 1;
                 looks.row(&plain(name));
+                looks.beside(Usage { bytes: (name.len() + row.value.len()) as u64, events: 1 });
                 self.audit.check(digest, sum, None, || format!("the row {name}"));
                 let revision = stored(row.revision);
                 self.complete(sum, ROW, &[&name, &revision, &digest.stored()]).await?;
@@ -196,7 +197,7 @@ impl Looking {
         }
     }
 
-    async fn keys(&mut self) -> Result<(), Trouble> {
+    async fn keys(&mut self, looks: &mut (dyn Looks + Send)) -> Result<(), Trouble> {
         let mut after = (String::new(), String::new());
         loop {
             let records = self.query(KEYS, &[&after.0, &after.1, &limit()]).await?;
@@ -209,6 +210,8 @@ impl Looking {
                     continue;
                 };
                 let digest = Digest::key(&plain(scope), &plain(key), &kept);
+                let bytes = scope.len() + key.len() + kept.digest.len() + kept.outcome.len();
+                looks.beside(Usage { bytes: bytes as u64, events: 0 });
                 self.audit.check(digest, sum, None, || format!("the key {key} of {scope}"));
                 self.complete(sum, KEY, &[&scope, &key, &digest.stored()]).await?;
             }

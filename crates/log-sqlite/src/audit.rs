@@ -136,12 +136,13 @@ fn rows(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Re
         audit.rows += 1;
         let name = row.get_ref(0)?.as_str()?;
         looks.row(name);
+        looks.beside(Usage { bytes: (name.len() + row.get_ref(2)?.as_blob()?.len()) as u64, events: 1 });
         audit.check(digest_of_row(row)?, row.get(3)?, None, || format!("the row {name}"));
         Ok(())
     })
 }
 
-fn keys(connection: &Connection, audit: &mut Audit, _: &mut dyn Looks) -> Result<(), ReadError> {
+fn keys(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Result<(), ReadError> {
     let salt: Vec<u8> =
         connection.query_row("SELECT value FROM meta WHERE name = 'salt'", [], |row| row.get(0))?;
     let salt = Salt::of(&salt).ok_or_else(|| ReadError::Corrupt("the salt has another length".to_owned()))?;
@@ -152,6 +153,8 @@ fn keys(connection: &Connection, audit: &mut Audit, _: &mut dyn Looks) -> Result
         audit.keys += 1;
         let claim = row.get_ref(0)?.as_i64()?;
         let (scope, key) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+        let kept = row.get_ref(3)?.as_blob()?.len() + row.get_ref(4)?.as_blob()?.len();
+        looks.beside(Usage { bytes: (scope.len() + key.len() + kept) as u64, events: 0 });
         audit.check(digest_of_key(row)?, row.get(5)?, None, || format!("claim {claim} of a key"));
         if claim <= indexed && !is_there.exists(params![salt.hash(scope, key), claim])? {
             audit.find("misplaced", None, format!("the index of keys does not lead to claim {claim}"));

@@ -75,6 +75,8 @@ pub trait Looks {
     fn event(&mut self, event: &StoredEvent);
     /// A row.
     fn row(&mut self, name: &str);
+    /// A row, or a claimed key: it counts for somebody, but nothing stored says for whom.
+    fn beside(&mut self, usage: Usage);
     /// What an account is counted to use.
     fn usage(&mut self, account: &str, usage: Usage);
 }
@@ -83,6 +85,7 @@ pub trait Looks {
 impl Looks for () {
     fn event(&mut self, _: &StoredEvent) {}
     fn row(&mut self, _: &str) {}
+    fn beside(&mut self, _: Usage) {}
     fn usage(&mut self, _: &str, _: Usage) {}
 }
 

@@ -306,6 +306,18 @@ impl Log {
     pub async fn pledge(&self, charge: &Charge, may_exceed: bool) -> Result<Result<Pledge, Exceeded>, Fault> {
         self.ledger.pledge(&*self.reads, self.shared, charge, may_exceed).await
     }
+    /// Whether [`Log::pledge`] would have to ask the store first.
+    #[must_use]
+    pub fn must_look_up(&self, account: &str) -> bool {
+        self.ledger.must_look_up(self.shared, account)
+    }
+    /// Asks the store how much an account uses, so that [`Log::pledge`] need not wait for that.
+    ///
+    /// # Errors
+    /// The store could not be asked.
+    pub async fn look_up(&self, account: &str) -> Result<(), Fault> {
+        self.ledger.look_up(&*self.reads, self.shared, account).await
+    }
     /// How many bytes an account may still store; none where there is no bound.
     ///
     /// # Errors

@@ -12,9 +12,10 @@ use std::{
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::{Fault, NewEvent, Outcome, Reads};
+use crate::{Fault, KeyClaim, NewEvent, Outcome, Reads};
 
-/// Most accounts whose use is kept in memory; past it all are forgotten, and the store is asked again.
+/// Most accounts whose use is kept in memory; past it those are forgotten for which nothing is under way, and the store is
+/// asked again.
 const ACCOUNTS_KNOWN_MAX: usize = 65_536;
 /// On a store that several processes write to, how old a known use may be: what the others have written in that time is
 /// not in it.
@@ -39,6 +40,12 @@ impl Usage {
     #[must_use]
     pub fn of_parts(envelope: &[u8], payload: &[u8]) -> Self {
         Self { bytes: (envelope.len() + payload.len()) as u64, events: 1 }
+    }
+    /// What the use of an idempotency key takes. It is no event.
+    #[must_use]
+    pub fn of_key(claim: &KeyClaim) -> Self {
+        let KeyClaim { scope, key, digest, outcome } = claim;
+        Self { bytes: (scope.len() + key.len() + digest.len() + outcome.len()) as u64, events: 0 }
     }
     /// Both together.
     #[must_use]
@@ -65,6 +72,13 @@ pub struct Charge {
     pub usage: Usage,
     /// How much it uses less: of what is removed.
     pub freed: Usage,
+}
+
+impl Charge {
+    /// Of an account that uses more.
+    pub fn of(account: impl std::fmt::Display, usage: Usage) -> Self {
+        Self { account: account.to_string(), usage, freed: Usage::default() }
+    }
 }
 
 /// How the use of an account changes.
@@ -153,8 +167,8 @@ struct Known {
     added: Usage,
     /// Whether something may be counted twice, until the next look.
     is_doubtful: bool,
-    /// When the store was asked last.
-    read_at: Option<Instant>,
+    /// When the store was asked last, whether or not it has answered.
+    asked_at: Option<Instant>,
     /// Rises with every answer of the store.
     reading: u64,
 }
@@ -163,7 +177,8 @@ struct Known {
 #[derive(Debug)]
 #[must_use = "what becomes of it must be said"]
 pub struct Pledge {
-    account: Arc<Account>,
+    /// None where there are no bounds.
+    account: Option<Arc<Account>>,
     usage: Usage,
     /// Whether something is removed with it: how much is used then is asked of the store.
     frees: bool,
@@ -192,20 +207,38 @@ impl Ledger {
         charge: &Charge,
         may_exceed: bool,
     ) -> Result<Result<Pledge, Exceeded>, Fault> {
+        let usage = charge.usage;
+        let Some(max) = self.max() else {
+            return Ok(Ok(Pledge { account: None, usage, frees: false, reading: 0, is_written: None }));
+        };
         let account = self.looked_up(reads, is_shared, &charge.account).await?;
         let mut known = account.0.lock();
-        let used = known.used();
-        if let Some(max) = self.max()
-            && !may_exceed
-            && let Some(exceeded) = exceeded(used, charge.usage, max)
-        {
+        if !may_exceed && let Some(exceeded) = exceeded(known.used(), usage, max) {
             return Ok(Err(exceeded));
         }
-        known.under_way = known.under_way.plus(charge.usage);
+        known.under_way = known.under_way.plus(usage);
         let reading = known.reading;
         drop(known);
         let frees = charge.freed != Usage::default();
-        Ok(Ok(Pledge { account, usage: charge.usage, frees, reading, is_written: None }))
+        Ok(Ok(Pledge { account: Some(account), usage, frees, reading, is_written: None }))
+    }
+
+    /// See `Log::must_look_up`.
+    pub(crate) fn must_look_up(&self, is_shared: bool, account: &str) -> bool {
+        self.max().is_some() && {
+            let account = self.accounts.lock().get(account).cloned();
+            account.is_none_or(|account| account.0.lock().is_old(is_shared))
+        }
+    }
+
+    /// See `Log::look_up`.
+    pub(crate) async fn look_up(
+        &self,
+        reads: &dyn Reads,
+        is_shared: bool,
+        account: &str,
+    ) -> Result<(), Fault> {
+        self.looked_up(reads, is_shared, account).await.map(drop)
     }
 
     /// See `Log::bytes_left`.
@@ -221,11 +254,12 @@ impl Ledger {
         Ok(Some(max.bytes.saturating_sub(used.bytes)))
     }
 
-    /// An account of which enough is known.
+    /// An account of which enough is known. Of many that find it old one asks the store, and the others go on with what
+    /// was known until then.
     async fn looked_up(&self, reads: &dyn Reads, is_shared: bool, name: &str) -> Result<Arc<Account>, Fault> {
         let account = self.account(name);
-        let old = account.0.lock().is_old(is_shared);
-        if let Some(added) = old {
+        let added = account.0.lock().begin_look(is_shared);
+        if let Some(added) = added {
             let read = reads.read_usage(name).await?;
             account.0.lock().learn(read, added);
         }
@@ -238,7 +272,7 @@ impl Ledger {
             return account.clone();
         }
         if accounts.len() >= ACCOUNTS_KNOWN_MAX {
-            accounts.clear();
+            accounts.retain(|_, account| Arc::strong_count(account) > 1);
         }
         accounts.entry(name.to_owned()).or_default().clone()
     }
@@ -250,12 +284,19 @@ impl Known {
         self.written.unwrap_or_default().plus(self.under_way)
     }
 
-    /// Whether the store must be asked; then what was added until now.
-    fn is_old(&self, is_shared: bool) -> Option<Usage> {
+    /// Whether the store must be asked.
+    fn is_old(&self, is_shared: bool) -> bool {
         let is_past = |at: Instant| at.elapsed() >= USAGE_AGE_MAX;
-        let is_old =
-            self.written.is_none() || (is_shared || self.is_doubtful) && self.read_at.is_none_or(is_past);
-        is_old.then_some(self.added)
+        self.written.is_none() || (is_shared || self.is_doubtful) && self.asked_at.is_none_or(is_past)
+    }
+
+    /// Where the store must be asked, notes that it is; what was added until now.
+    fn begin_look(&mut self, is_shared: bool) -> Option<Usage> {
+        let is_old = self.is_old(is_shared);
+        is_old.then(|| {
+            self.asked_at = Some(Instant::now());
+            self.added
+        })
     }
 
     /// Takes in an answer. What was added while it was on its way may be in it or not: it is counted, in doubt twice.
@@ -263,12 +304,16 @@ impl Known {
         let meanwhile = self.added.minus(added_before);
         self.written = Some(read.plus(meanwhile));
         self.is_doubtful = meanwhile != Usage::default();
-        self.read_at = Some(Instant::now());
         self.reading += 1;
     }
 }
 
 impl Pledge {
+    /// Nothing of it was written.
+    pub fn release(mut self) {
+        self.is_written = Some(false);
+    }
+
     /// What became of its batch.
     pub fn settle(mut self, outcome: &Result<Outcome, Fault>) {
         self.is_written = match outcome {
@@ -286,7 +331,8 @@ impl Pledge {
 
 impl Drop for Pledge {
     fn drop(&mut self) {
-        let mut known = self.account.0.lock();
+        let Some(account) = &self.account else { return };
+        let mut known = account.0.lock();
         known.under_way = known.under_way.minus(self.usage);
         if self.is_written == Some(false) {
             return;
@@ -320,7 +366,7 @@ mod tests {
     const MAX: UsageMax = UsageMax { bytes: 100, events: 10 };
 
     fn charge(bytes: u64) -> Charge {
-        Charge { account: "nick".to_owned(), usage: Usage { bytes, events: 1 }, freed: Usage::default() }
+        Charge::of("nick", Usage { bytes, events: 1 })
     }
 
     async fn written(log: &Log, bytes: u64) {
@@ -373,13 +419,56 @@ mod tests {
         pledge(1).await.unwrap_err();
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn of_many_that_find_a_use_old_one_asks_the_store() {
+        let mut known = Known::default();
+        assert!(known.begin_look(true).is_some());
+        assert!(known.begin_look(true).is_some(), "before the first answer nobody knows anything");
+        known.learn(Usage::default(), Usage::default());
+        assert!(!known.is_old(true));
+        tokio::time::advance(USAGE_AGE_MAX).await;
+        assert!(known.is_old(true));
+        assert!(known.begin_look(true).is_some());
+        assert!(!known.is_old(true), "the others go on with what was known");
+        assert!(known.begin_look(true).is_none());
+    }
+
+    #[tokio::test]
+    async fn an_account_with_something_under_way_is_not_forgotten() {
+        let Opened { log, feed: _feed } = open_memory();
+        log.ledger().limit(MAX);
+        let first = log.pledge(&charge(60), false).await.unwrap().unwrap();
+        for nth in 0..ACCOUNTS_KNOWN_MAX {
+            log.ledger().account(&nth.to_string());
+        }
+        log.pledge(&charge(60), false).await.unwrap().unwrap_err();
+        drop(first);
+    }
+
+    #[tokio::test]
+    async fn without_bounds_the_store_is_not_asked() {
+        let Opened { log, feed: _feed } = open_memory();
+        assert!(!log.must_look_up("nick"));
+        written(&log, 60).await;
+        log.ledger().limit(MAX);
+        assert!(log.must_look_up("nick"));
+        log.look_up("nick").await.unwrap();
+        assert!(!log.must_look_up("nick"));
+        log.pledge(&charge(60), false).await.unwrap().unwrap_err();
+    }
+
     #[test]
     fn what_is_written_while_the_store_is_asked_is_counted_at_least_once() {
         let account = Arc::new(Account::default());
         let (usage, appended) = (charge(10).usage, Appended { first: Position(1), last: Position(1) });
-        let pledge =
-            |reading| Pledge { account: account.clone(), usage, frees: false, reading, is_written: None };
-        let asked = account.0.lock().is_old(false).unwrap();
+        let pledge = |reading| Pledge {
+            account: Some(account.clone()),
+            usage,
+            frees: false,
+            reading,
+            is_written: None,
+        };
+        let asked = account.0.lock().begin_look(false).unwrap();
         pledge(0).settle(&Ok(Outcome::Appended(appended)));
         let late = pledge(0);
         account.0.lock().learn(Usage { bytes: 5, events: 1 }, asked);

@@ -18,7 +18,6 @@ use crate::{
     command::Caller,
     id::{RunId, ThreadId},
     limits::ARGS_OCTETS_MAX,
-    shares::payer,
 };
 
 /// The agent was configured.
@@ -78,8 +77,8 @@ impl Room for ConfigurationRoom {
         let args = args.map_err(|error| corrupt(stored, &error.to_string()))?;
         Ok(AgentConfigured { args, ..read(stored)? })
     }
-    fn payer(_: &Configuration, event: &AgentConfigured) -> Option<OwnerName> {
-        payer(&event.by)
+    fn payer(_: &str, _: &Configuration, event: &AgentConfigured) -> Option<OwnerName> {
+        event.by.owner()
     }
     fn evolve(state: &mut Configuration, _: Version, _: TimestampMs, event: &AgentConfigured) {
         state.args = Arc::new(state.with(&event.args));

@@ -20,6 +20,7 @@ use crate::{
     id::RunId,
     limits::{QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX},
     runner::{Ended, FinishReason},
+    shares::payer_of,
     state::{RunState, RunStatus, ThreadState},
 };
 
@@ -97,7 +98,9 @@ pub fn start(state: &ThreadState, standing: Standing, stamp: &Stamp, command: &S
     });
     let (request_type, depth) = (command.request.request_type.clone(), command.request.depth);
     let (by, request) = (command.caller.authority.by.clone(), command.request.body.clone());
-    let mut events = vec![ThreadEvent::RunQueued(RunQueued { run, by, request_type, depth, opens, request })];
+    let payer = payer_of(&command.caller).filter(|payer| by.owner().as_ref() != Some(payer));
+    let queued = RunQueued { run, by, request_type, depth, payer, opens, request };
+    let mut events = vec![ThreadEvent::RunQueued(queued)];
     let started = state.runs.iter().all(|run| run.status.is_over());
     if started {
         events.push(ThreadEvent::RunStarted(RunStarted { run, depth, node: command.node.clone() }));

@@ -8,7 +8,7 @@ use plenary_engine::{
     stored::{read, unknown, written},
 };
 use plenary_kernel::{
-    AgentHandle, Stamp, TimestampMs, Version,
+    AgentHandle, OwnerName, Stamp, TimestampMs, Version,
     text::{check_line, check_name},
 };
 use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
@@ -88,6 +88,12 @@ impl Room for EnlistedRoom {
             CAME => read(stored).map(EnlistedEvent::AgentEnlisted),
             WENT => read(stored).map(EnlistedEvent::AgentDismissed),
             _ => unknown(stored),
+        }
+    }
+    fn payer(id: &str, _: &Enlisted, event: &EnlistedEvent) -> Option<OwnerName> {
+        match event {
+            EnlistedEvent::AgentEnlisted(_) => id.parse().ok().map(|handle: AgentHandle| handle.owner_name()),
+            EnlistedEvent::AgentDismissed(_) => None,
         }
     }
     fn evolve(state: &mut Enlisted, _: Version, _: TimestampMs, event: &EnlistedEvent) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use plenary_accounts::Actor;
 use plenary_engine::stored::{read, unknown, written, written_with};
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{OwnerName, TimestampMs};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ pub struct RunQueued {
     pub request_type: Arc<str>,
     /// How deep in a chain of callers.
     pub depth: u32,
+    /// Whose share it takes, where that is not the owner of whoever asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payer: Option<OwnerName>,
     /// Of the first run: what the thread is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opens: Option<Opens>,

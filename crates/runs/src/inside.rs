@@ -16,6 +16,7 @@ use crate::{
     command::{Begun, Caller, Interrupting, Request, ResumeRun},
     configured::{Configuration, ConfigurationRoom},
     decide::Rejection,
+    enlisted::{Enlisted, EnlistedRoom},
     event::{Artifact, ThreadEvent},
     id::{RunId, ThreadId},
     refusals::Refused,
@@ -23,7 +24,7 @@ use crate::{
     room::ThreadRoom,
     runs::stream,
     state::{RunState, ThreadState},
-    switch::{SwitchEvent, SwitchRoom},
+    switch::{Switch, SwitchEvent, SwitchRoom},
     wire::AgentDescriptor,
 };
 
@@ -79,8 +80,14 @@ impl Recount {
     /// # Errors
     /// The event can't be read.
     pub fn next(&mut self, stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        if stored.stream.category() != ThreadRoom::CATEGORY {
-            return recount::<ConfigurationRoom>(&Configuration::default(), stored);
+        match stored.stream.category() {
+            ThreadRoom::CATEGORY => {}
+            ConfigurationRoom::CATEGORY => {
+                return recount::<ConfigurationRoom>(&Configuration::default(), stored);
+            }
+            EnlistedRoom::CATEGORY => return recount::<EnlistedRoom>(&Enlisted::default(), stored),
+            SwitchRoom::CATEGORY => return recount::<SwitchRoom>(&Switch::default(), stored),
+            _ => return Ok(None),
         }
         let thread = self.threads.entry(stored.stream.id().to_owned()).or_default();
         let counted = recount::<ThreadRoom>(thread, stored);
@@ -111,21 +118,6 @@ impl Runs {
     /// When the store fails.
     pub async fn thread(&self, thread: ThreadId) -> Result<Arc<ThreadState>, Fault> {
         self.fresh(thread).await
-    }
-
-    /// Whom a stored event of this room counts towards, and how much.
-    ///
-    /// # Errors
-    /// When the store fails, or the event can't be read.
-    pub async fn recount(&self, stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        match stored.stream.category() {
-            ThreadRoom::CATEGORY => {
-                let (state, _) = self.0.threads.state(stored.stream.id()).await?;
-                recount::<ThreadRoom>(&state, stored)
-            }
-            ConfigurationRoom::CATEGORY => recount::<ConfigurationRoom>(&Configuration::default(), stored),
-            _ => Ok(None),
-        }
     }
 
     /// Asks an agent for a run on a bound thread, about what `sender` said, which the first request opens; with an

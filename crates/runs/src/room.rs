@@ -17,7 +17,6 @@ use crate::{
     decide::{self, Rejection, Standing},
     event::{Artifact, Leaves, ThreadEvent},
     id::ThreadId,
-    shares::payer,
     state::ThreadState,
 };
 
@@ -55,7 +54,7 @@ impl Room for ThreadRoom {
     type State = ThreadState;
     type Event = ThreadEvent;
     const CATEGORY: &'static str = "runs.thread";
-    const SNAPSHOT_FORM: u16 = 1;
+    const SNAPSHOT_FORM: u16 = 2;
 
     fn encode(event: &ThreadEvent) -> NewEvent {
         event.encode()
@@ -67,12 +66,12 @@ impl Room for ThreadRoom {
         state.evolve(version, at, event);
     }
     /// What an agent says counts towards the thread's owner.
-    fn payer(state: &ThreadState, event: &ThreadEvent) -> Option<OwnerName> {
+    fn payer(_: &str, state: &ThreadState, event: &ThreadEvent) -> Option<OwnerName> {
         match event {
-            ThreadEvent::RunQueued(event) => payer(&event.by),
-            ThreadEvent::RunResumed(event) => payer(&event.by),
+            ThreadEvent::RunQueued(event) => event.by.owner(),
+            ThreadEvent::RunResumed(event) => event.by.owner(),
             ThreadEvent::EventEmitted(_) | ThreadEvent::RunCompleted(_) => {
-                state.opened.as_ref().and_then(|opened| payer(&opened.by))
+                state.opened.as_ref().and_then(|opened| opened.by.owner())
             }
             ThreadEvent::RunStarted(_)
             | ThreadEvent::CancelRequested(_)

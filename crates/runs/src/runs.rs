@@ -266,7 +266,7 @@ impl Runs {
             let StartRun { caller, request, .. } = asked.command;
             let Request { request_type, depth, body, .. } = request;
             let by = caller.authority.by;
-            let queued = RunQueued { run, by, request_type, depth, opens: None, request: body };
+            let queued = RunQueued { run, by, request_type, depth, payer: None, opens: None, request: body };
             self.carry_out(thread, run, Some(queued), share);
         } else if let Some(share) = share {
             counted.waits(run, share);

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::{Metrics, RegistryFault};
+use plenary_engine::{Room as _, recount};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
@@ -17,7 +18,16 @@ use plenary_room::{
 };
 use serde_json::json;
 
-use crate::{Runs, news::is_thread, operations, refused_response, routes};
+use crate::{
+    Runs,
+    configured::{Configuration, ConfigurationRoom},
+    enlisted::{Enlisted, EnlistedRoom},
+    news::is_thread,
+    operations, refused_response,
+    room::ThreadRoom,
+    routes,
+    switch::{Switch, SwitchRoom},
+};
 
 /// How often runs are ended whose process died.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
@@ -59,7 +69,18 @@ impl ServedRoom for Runs {
     }
 
     fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(Runs::recount(self, event))
+        Box::pin(async move {
+            match event.stream.category() {
+                ThreadRoom::CATEGORY => {
+                    let (state, _) = self.0.threads.state(event.stream.id()).await?;
+                    recount::<ThreadRoom>(&state, event)
+                }
+                ConfigurationRoom::CATEGORY => recount::<ConfigurationRoom>(&Configuration::default(), event),
+                EnlistedRoom::CATEGORY => recount::<EnlistedRoom>(&Enlisted::default(), event),
+                SwitchRoom::CATEGORY => recount::<SwitchRoom>(&Switch::default(), event),
+                _ => Ok(None),
+            }
+        })
     }
 
     fn register(&self, metrics: &Metrics) {

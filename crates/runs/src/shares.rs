@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 
 use parking_lot::{Mutex, MutexGuard};
-use plenary_accounts::Actor;
 use plenary_kernel::{OwnerName, Share, Shares, SharesFull};
 
 use crate::{
@@ -20,20 +19,11 @@ use crate::{
 /// Whose share something is taken from: an owner's, or that of the operator.
 pub(crate) type Payer = Option<OwnerName>;
 
-/// The owner of whoever acts.
-pub(crate) fn payer(by: &Actor) -> Payer {
-    match by {
-        Actor::Owner(owner) => Some(owner.clone()),
-        Actor::Agent(agent) => Some(agent.owner_name()),
-        Actor::Operator | Actor::Seed => None,
-    }
-}
-
 /// The owner of whoever asks: in a session, of the one whose message the agent asks itself about.
 pub(crate) fn payer_of(caller: &Caller) -> Payer {
     match &caller.on_behalf_of {
         Some(sender) => Some(sender.owner_name()),
-        None => payer(&caller.authority.by),
+        None => caller.authority.by.owner(),
     }
 }
 
@@ -103,6 +93,10 @@ impl Counted {
         self.waiting().insert(run, share);
     }
 
+    pub(crate) fn is_waiting(&self, run: RunId) -> bool {
+        self.waiting().contains_key(&run)
+    }
+
     /// It does not wait any more.
     pub(crate) fn waits_no_more(&self, run: RunId) {
         self.waiting().remove(&run);
@@ -118,8 +112,7 @@ mod tests {
         let quotas =
             Quotas { runs_max: 3, runs_per_owner_max: 2, queued_runs_per_owner_max: 1, ..Quotas::default() };
         let counted = Counted::new(quotas);
-        let (ann, nick, operator) =
-            (payer(&"@ann.a".parse().unwrap()), payer(&"~nick".parse().unwrap()), payer(&Actor::Operator));
+        let (ann, nick, operator) = (Some("ann".parse().unwrap()), Some("nick".parse().unwrap()), None);
         let held = [counted.run(&ann), counted.run(&ann)];
         assert!(held.iter().all(Result::is_ok));
         assert_eq!(counted.run(&ann).unwrap_err(), Rejection::TooManyRunsOfOwner);

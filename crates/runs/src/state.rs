@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use plenary_accounts::Actor;
-use plenary_kernel::{TimestampMs, Version};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +89,8 @@ pub struct RunState {
     pub status: RunStatus,
     /// How deep in a chain of callers.
     pub depth: u32,
+    /// Whose share it takes; the operator's where that is nobody.
+    pub payer: Option<OwnerName>,
     /// Where its request stands.
     pub queued: Version,
     /// Where its start stands; zero before it.
@@ -142,6 +144,7 @@ impl ThreadState {
                 id: event.run,
                 status: RunStatus::Queued,
                 depth: event.depth,
+                payer: event.payer.clone().or_else(|| event.by.owner()),
                 queued: version,
                 started: Version::ZERO,
                 ended: Version::ZERO,

@@ -49,6 +49,7 @@ impl Runs {
         queued: Option<RunQueued>,
         share: Option<Share<Payer>>,
     ) {
+        self.0.counted.waits_no_more(run);
         let Some(place) = self.place(run, share) else { return };
         let runs = self.clone();
         self.0.tasks.spawn(async move {

@@ -7,7 +7,7 @@ use plenary_engine::{
     Command, Decision, ExecuteError, Facts, Room,
     stored::{read, unknown, written},
 };
-use plenary_kernel::{Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, NewEvent, Order, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,12 @@ impl Room for SwitchRoom {
             STOPPED => Ok(SwitchEvent::AgentStopped(read(stored)?)),
             STARTED => Ok(SwitchEvent::AgentStarted(read(stored)?)),
             _ => unknown(stored),
+        }
+    }
+    fn payer(_: &str, _: &Switch, event: &SwitchEvent) -> Option<OwnerName> {
+        match event {
+            SwitchEvent::AgentStarted(turned) => turned.by.owner(),
+            SwitchEvent::AgentStopped(_) => None,
         }
     }
     fn evolve(state: &mut Switch, version: Version, _: TimestampMs, event: &SwitchEvent) {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use plenary_accounts::Acting;
-use plenary_engine::{Done, ExecuteError, KeyUse, Room as _, recount};
+use plenary_engine::{Done, ExecuteError, KeyUse, Room as _};
 use plenary_kernel::{AgentHandle, SessionId, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Charge, Fault, Order, StoredEvent};
+use plenary_log::{Fault, Order, StoredEvent};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -16,7 +16,6 @@ use crate::{
     command::{Caller, CreateBody, Draft, JoinSession, MessageAccepted, Ok as Okay, ReopenBody, SendMessage},
     decide::Rejection,
     event::Origin,
-    files::{FileRoom, state::FileState},
     room::SessionRoom,
     state::{Phase, SessionState, Standing},
 };
@@ -84,17 +83,6 @@ impl Sessions {
     /// When the store fails.
     pub async fn known(&self, id: &str) -> Result<Arc<SessionState>, Fault> {
         Ok(self.0.streams.state(id).await?.0)
-    }
-
-    /// Whom a stored event counts towards, and how much.
-    ///
-    /// # Errors
-    /// The event can't be read.
-    pub fn recount(stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        match stored.stream.category() {
-            FileRoom::CATEGORY => recount::<FileRoom>(&FileState::default(), stored),
-            _ => recount::<SessionRoom>(&SessionState::default(), stored),
-        }
     }
 
     /// An agent that this server runs joins.

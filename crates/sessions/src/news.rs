@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 
 use plenary_engine::Room as _;
-use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{AgentHandle, Position, SessionId, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName, StreamNews};
+use plenary_room::{Kind, News};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
@@ -19,34 +20,6 @@ use crate::{
 
 /// How many of the events before its joining are news for an agent that joins; what is older is history.
 pub const TRANSCRIPT_EVENTS_MAX: u64 = 100;
-
-/// What a piece of news is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NewsKind {
-    /// Another agent's message.
-    Message,
-    /// The agent was invited.
-    Invitation,
-    /// The agent was invited by a stranger, and has not answered.
-    Offer,
-}
-
-/// Something that is new for an agent in one session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct News {
-    /// What it is.
-    pub kind: NewsKind,
-    /// Where it became readable for the agent: its own place, or that of the agent's joining.
-    pub position: Position,
-    /// Of those at one position, which comes first.
-    pub nth: u64,
-    /// Its place in the session.
-    pub version: Version,
-    /// When it was said.
-    pub at: TimestampMs,
-    /// By whom.
-    pub from: AgentHandle,
-}
 
 /// The news of one session behind a version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -303,14 +276,14 @@ impl SessionNews {
         let (version, at) = (event.version, event.at);
         let mut push = |kind, from| {
             if self.news.len() < self.max {
-                self.news.push(News { kind, position, nth, version, at, from });
+                self.news.push(News { kind, position, nth, version, at, from: Some(from) });
             }
         };
         match SessionEvent::decode(event)? {
             SessionEvent::MessageSent(sent) if sent.sender == *me => self.answered = version,
-            SessionEvent::MessageSent(sent) => push(NewsKind::Message, sent.sender),
+            SessionEvent::MessageSent(sent) => push(Kind::SessionMessage, sent.sender),
             SessionEvent::AgentInvited(invited) if invited.invitee == *me => {
-                let kind = if self.is_offered { NewsKind::Offer } else { NewsKind::Invitation };
+                let kind = if self.is_offered { Kind::SessionOffered } else { Kind::SessionInvited };
                 push(kind, invited.by);
             }
             SessionEvent::AgentJoined(joined) if joined.agent == *me => self.joined = version,

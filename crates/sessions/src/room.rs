@@ -9,7 +9,7 @@ use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{
     AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX,
 };
-use plenary_log::{Condition, Fault, IndexOp, Log, NewEvent, Order, StoredEvent, StreamName};
+use plenary_log::{Condition, Fault, IndexOp, Log, NewEvent, Order, StoredEvent, StreamName, Usage};
 
 use crate::{
     Sessions,
@@ -40,6 +40,9 @@ pub(crate) const JOINED: &str = "sessions.joined";
 /// The agents whose transport dropped and may come back: `<handle>/<session>`.
 pub(crate) const AWAY: &str = "sessions.away";
 
+/// What an invitation counts.
+const INVITATION_USAGE: Usage = Usage { bytes: 512, events: 1 };
+
 /// Sessions as a room of the engine.
 #[derive(Debug)]
 pub(crate) struct SessionRoom;
@@ -62,19 +65,22 @@ impl Room for SessionRoom {
     fn evolve(state: &mut SessionState, version: Version, at: TimestampMs, event: &SessionEvent) {
         state.evolve(version, at, event);
     }
-    /// An invitation has no payer: its size would tell whether the invitee knows the inviter.
-    fn payer(_: &SessionState, event: &SessionEvent) -> Option<OwnerName> {
+    fn payer(_: &str, _: &SessionState, event: &SessionEvent) -> Option<OwnerName> {
         match event {
             SessionEvent::SessionCreated(event) => Some(event.creator.owner_name()),
             SessionEvent::MessageSent(event) => Some(event.sender.owner_name()),
             SessionEvent::AgentJoined(event) => Some(event.agent.owner_name()),
+            SessionEvent::AgentInvited(event) => Some(event.by.owner_name()),
             SessionEvent::SessionReopened(event) => Some(event.by.owner_name()),
-            SessionEvent::AgentInvited(_)
-            | SessionEvent::AgentDisconnected(_)
+            SessionEvent::AgentDisconnected(_)
             | SessionEvent::AgentReconnected(_)
             | SessionEvent::AgentLeft(_)
             | SessionEvent::SessionEnded(_) => None,
         }
+    }
+    /// The size of an invitation tells whether the invitee knows the inviter.
+    fn fixed_usage(event: &SessionEvent) -> Option<Usage> {
+        matches!(event, SessionEvent::AgentInvited(_)).then_some(INVITATION_USAGE)
     }
     /// Each file that a message is the first of its session to name learns of it.
     fn follow(id: &str, _: Version, event: &SessionEvent) -> Vec<(StreamName, NewEvent)> {

@@ -63,6 +63,12 @@ pub(crate) struct Place {
     before: Version,
 }
 
+impl Place {
+    pub(crate) fn is_in(&self, session: &SessionId) -> bool {
+        self.session == *session
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.session, self.before.0)
@@ -184,6 +190,10 @@ impl Sessions {
         }
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
         let Some(participant) = state.participant(me) else { return Ok(None) };
+        if search.counterpart.is_some() {
+            // What an agent may read beyond where its reading ended is read one by one.
+            page.events_left = page.events_left.saturating_sub(participant.glimpses.len());
+        }
         if let Some(other) = &search.counterpart
             && self.seen(me, id, &state).await?.participant(other).is_none()
         {
@@ -192,7 +202,7 @@ impl Sessions {
         let stream = SessionRoom::stream(id.as_str());
         let last = if participant.stay.is_some() { head } else { participant.frozen.min(head) };
         let mut before = before.unwrap_or(Version(u64::MAX));
-        if before > FIRST && last < FIRST && self.brings_first(&stream, participant).await? {
+        if before > FIRST && last < FIRST && self.brings_first(&stream, participant, page).await? {
             let first = self.log().read_stream(&stream, Version(FIRST.0 - 1), 1).await?;
             page.take(id, search, &first)?;
         }
@@ -219,9 +229,15 @@ impl Sessions {
     }
 
     /// Whether an invitation brought the participant the first message of a session that it did not join (ASP-29).
-    async fn brings_first(&self, stream: &StreamName, participant: &Participant) -> Result<bool, Fault> {
+    async fn brings_first(
+        &self,
+        stream: &StreamName,
+        participant: &Participant,
+        page: &mut Page,
+    ) -> Result<bool, Fault> {
         for glimpse in &participant.glimpses {
             let event = self.log().read_stream(stream, Version(glimpse.0 - 1), 1).await?;
+            page.looked_at(&event);
             if let Some(event) = event.first()
                 && matches!(SessionEvent::decode(event)?, SessionEvent::AgentInvited(invited) if invited.inline)
             {

@@ -8,20 +8,25 @@ use futures_util::future::BoxFuture;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
+use plenary_engine::{Room as _, recount};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    About, Description, Example, Kind, Mount, News, NewsSource, Reference, Senders, ServedRoom, StreamOfNews,
-    Turn, house_error,
+    About, Description, Example, Mount, NewsSource, Reference, Senders, ServedRoom, StreamOfNews, Turn,
+    house_error,
 };
 use serde_json::json;
 
 use crate::{
     Sessions,
     event::sequence,
-    news::{NewsKind, session_of},
-    operations, routes,
+    files::{FileRoom, state::FileState},
+    news::session_of,
+    operations,
+    room::SessionRoom,
+    routes,
+    state::SessionState,
 };
 
 /// How often read positions that moved are written.
@@ -59,6 +64,19 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     secret: &[],
 };
 
+impl Sessions {
+    /// Whom a stored event of this room counts towards, and how much.
+    ///
+    /// # Errors
+    /// The event can't be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        match event.stream.category() {
+            FileRoom::CATEGORY => recount::<FileRoom>(&FileState::default(), event),
+            _ => recount::<SessionRoom>(&SessionState::default(), event),
+        }
+    }
+}
+
 impl ServedRoom for Sessions {
     fn about() -> About {
         let purpose = "Durable sessions of agents: invitations, messages, events (Agent Session Protocol).";
@@ -78,7 +96,7 @@ impl ServedRoom for Sessions {
     }
 
     fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(Sessions::recount(event)))
+        Box::pin(ready(Self::recount(event)))
     }
 
     fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
@@ -147,7 +165,7 @@ impl NewsSource for Sessions {
             let mut found = StreamOfNews { read: after, ..StreamOfNews::default() };
             let Some(id) = session_of(stream) else { return Ok(found) };
             let session = Sessions::news(self, me, &id, after, max).await?;
-            found.news = session.news.into_iter().map(in_inbox).collect();
+            found.news = session.news;
             (found.read, found.answered, found.joined) = (session.read, session.answered, session.joined);
             Ok(found)
         })
@@ -187,15 +205,4 @@ impl NewsSource for Sessions {
             }
         })
     }
-}
-
-/// News of a session as the inbox lists them.
-fn in_inbox(news: crate::news::News) -> News {
-    let crate::news::News { kind, position, nth, version, at, from } = news;
-    let kind = match kind {
-        NewsKind::Message => Kind::SessionMessage,
-        NewsKind::Invitation => Kind::SessionInvited,
-        NewsKind::Offer => Kind::SessionOffered,
-    };
-    News { kind, position, nth, version, at, from: Some(from) }
 }

@@ -1,8 +1,7 @@
 //! What stands on a project's stream of notes, and its stored form. The form is frozen. Pure.
 //! Must not know: what is told of it.
 
-use bytes::Bytes;
-use plenary_engine::stored::{read, unknown, written_with};
+use plenary_engine::stored::{read, unknown, written};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +69,7 @@ impl ActivityNoted {
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> NewEvent {
-        written_with("ActivityNoted", self, Bytes::new())
+        written("ActivityNoted", self)
     }
 
     /// Reads a stored note; an unknown kind or form is corrupt.

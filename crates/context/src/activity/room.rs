@@ -2,7 +2,7 @@
 //! Must not know: HTTP.
 
 use plenary_engine::Room;
-use plenary_kernel::{TimestampMs, Version};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,10 @@ impl Room for ActivityRoom {
     }
     fn folds(_: &ActivityNoted) -> bool {
         false
+    }
+    /// A note counts with what it is about.
+    fn payer(_: &str, _: &Notes, _: &ActivityNoted) -> Option<OwnerName> {
+        None
     }
     fn evolve(_: &mut Notes, _: Version, _: TimestampMs, _: &ActivityNoted) {}
 }

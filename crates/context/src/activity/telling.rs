@@ -3,7 +3,7 @@
 
 use plenary_engine::Room;
 use plenary_kernel::{Version, rfc3339::Utc};
-use plenary_log::{Fault, Order, StoredEvent};
+use plenary_log::{Fault, Order, PageSize, StoredEvent};
 use serde_json::{Map, json};
 
 use super::event::{Activity, ActivityNoted};
@@ -17,7 +17,7 @@ use crate::{
         room::FactRoom,
     },
     hash::ContentHash,
-    index::FACTS,
+    index::{FACTS, is_outranked},
     key,
     members::quoted,
     moment::Moment,
@@ -39,7 +39,7 @@ type Said = (String, Option<String>);
 
 impl Context {
     /// The JSON of a note, `{type, project_id, at, by, …}`. A package that is damaged is not told of.
-    pub(super) async fn tell(
+    pub(crate) async fn tell(
         &self,
         project_id: &str,
         noted: &ActivityNoted,
@@ -53,7 +53,7 @@ impl Context {
             }
             Activity::FactAsserted | Activity::FactSuperseded | Activity::FactInvalidated => {
                 let stored = self.noted::<FactRoom>(noted).await?;
-                let said = self.fact_said(activity, &noted.on, FactEvent::decode(&stored)?).await?;
+                let said = self.fact_said(noted, FactEvent::decode(&stored)?).await?;
                 (stored, said)
             }
             Activity::SessionStarted | Activity::SessionEnded => {
@@ -116,7 +116,8 @@ impl Context {
         Ok((by.to_string(), said))
     }
 
-    async fn fact_said(&self, activity: Activity, id: &str, event: FactEvent) -> Result<Said, Fault> {
+    async fn fact_said(&self, noted: &ActivityNoted, event: FactEvent) -> Result<Said, Fault> {
+        let activity = noted.activity;
         let (by, since, end) = match event {
             FactEvent::FactAsserted(event) => {
                 let by = event.by.to_string();
@@ -127,22 +128,62 @@ impl Context {
                 (by, since, event.text.unwrap_or_else(|| event.valid_from.micros()))
             }
             FactEvent::FactInvalidated(event) => {
-                (event.by.to_string(), event.valid_from, event.valid_to.micros())
+                let end = event.text.unwrap_or_else(|| event.valid_to.micros());
+                (event.by.to_string(), event.valid_from, end)
             }
             FactEvent::FactShortened(event) => (event.by.to_string(), event.valid_from, event.ended.text),
             FactEvent::FactMerged(event) => return Ok((event.by.to_string(), merged_said(activity, &event))),
         };
-        let document = self.ended_fact(id, since).await?;
+        let document = self.ended_fact(noted, since).await?;
         Ok((by, Some(format!("\"fact\":{}", shown(&document, Some(&end))))))
     }
 
-    /// The fact of a subject and predicate that holds since then.
-    async fn ended_fact(&self, id: &str, since: Moment) -> Result<String, Fault> {
-        let key = key::join(&[id, since.as_str()]);
-        let rows = self.log().read_index(FACTS, &key, None, 1, Order::Ascending).await?;
+    /// The fact of a subject and predicate that held since then when it was noted.
+    async fn ended_fact(&self, noted: &ActivityNoted, since: Moment) -> Result<String, Fault> {
+        let key = key::join(&[&noted.on, since.as_str()]);
+        // The fact, its end, and what another one that begins at the same moment outranks.
+        let rows = self.log().read_index(FACTS, &key, None, 3, Order::Ascending).await?;
+        if rows.iter().any(|row| is_outranked(&row.key)) {
+            return self.held_fact(noted, since).await;
+        }
         let row = rows.into_iter().find(|row| row.key == key);
         let document = row.and_then(|row| String::from_utf8(row.value.to_vec()).ok());
         document.ok_or_else(|| Fault::Corrupt(format!("{key} is not in {FACTS}")))
+    }
+
+    /// The same from the events before the noted one: another fact may have taken the place since.
+    async fn held_fact(&self, noted: &ActivityNoted, since: Moment) -> Result<String, Fault> {
+        let stream = FactRoom::stream(&noted.on);
+        let (mut after, mut page, mut held) = (Version::ZERO, PageSize::default(), None);
+        loop {
+            let events = self.log().read_stream(&stream, after, page.events()).await?;
+            page.learn(&events);
+            for stored in &events {
+                if stored.version.0 >= noted.version {
+                    break;
+                }
+                match FactEvent::decode(stored)? {
+                    FactEvent::FactAsserted(event) if event.valid_from == since => {
+                        held = Some(event.document)
+                    }
+                    FactEvent::FactMerged(event)
+                        if event.valid_from == since && event.outranked.is_none() =>
+                    {
+                        held = Some(event.document);
+                    }
+                    FactEvent::FactAsserted(_)
+                    | FactEvent::FactMerged(_)
+                    | FactEvent::FactInvalidated(_)
+                    | FactEvent::FactShortened(_) => {}
+                }
+            }
+            match events.last() {
+                Some(last) if last.version.0 < noted.version => after = last.version,
+                _ => break,
+            }
+        }
+        let document = held.and_then(|document| String::from_utf8(document.to_vec()).ok());
+        document.ok_or_else(|| Fault::Corrupt(format!("{stream} lacks the fact that held since {since}")))
     }
 
     async fn session_said(&self, project_id: &str, id: &str, event: SessionEvent) -> Result<Said, Fault> {

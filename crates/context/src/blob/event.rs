@@ -1,9 +1,8 @@
 //! What stands on a content's stream, and its stored form. The form is frozen. Pure.
 //! Must not know: what follows from it.
 
-use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written_with};
+use plenary_engine::stored::{read, unknown, written};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +19,7 @@ impl BlobKept {
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> NewEvent {
-        written_with("BlobKept", self, Bytes::new())
+        written("BlobKept", self)
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.

@@ -10,7 +10,7 @@ use crate::{
     Context,
     activity::{event::Activity, room::note},
     index::BLOBS,
-    project::decide::{InProject, owner_of},
+    project::decide::InProject,
     rejection::Rejection,
 };
 
@@ -33,8 +33,8 @@ impl Room for BlobRoom {
     fn evolve(state: &mut BlobState, _: Version, _: TimestampMs, _: &BlobKept) {
         state.is_kept = true;
     }
-    fn payer(_: &BlobState, event: &BlobKept) -> Option<OwnerName> {
-        owner_of(&event.by)
+    fn payer(_: &str, _: &BlobState, event: &BlobKept) -> Option<OwnerName> {
+        event.by.owner()
     }
     fn content_bytes(event: &BlobKept) -> u64 {
         event.octets
@@ -74,5 +74,9 @@ impl Command<BlobRoom> for Keeping<'_> {
         _: &Stamp,
     ) -> Result<Decision<BlobKept, bool>, Rejection> {
         decide::keep(state, project, self.command)
+    }
+    /// It was pledged before the content was kept.
+    fn exceeds_quota(&self) -> bool {
+        true
     }
 }

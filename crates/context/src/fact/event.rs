@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written_with};
+use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -109,6 +109,9 @@ pub struct FactShortened {
     pub was: Moment,
     /// When it ends.
     pub ended: Ended,
+    /// Whether another one begins later: then this is not the end of the last one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_followed: bool,
 }
 
 impl FactEvent {
@@ -117,9 +120,9 @@ impl FactEvent {
     pub fn encode(&self) -> NewEvent {
         match self {
             Self::FactAsserted(event) => written_with("FactAsserted", event, event.document.clone()),
-            Self::FactInvalidated(event) => written_with("FactInvalidated", event, Bytes::new()),
+            Self::FactInvalidated(event) => written("FactInvalidated", event),
             Self::FactMerged(event) => written_with("FactMerged", event, event.document.clone()),
-            Self::FactShortened(event) => written_with("FactShortened", event, Bytes::new()),
+            Self::FactShortened(event) => written("FactShortened", event),
         }
     }
 

@@ -19,10 +19,7 @@ use crate::{
     index::{CURRENT, FACT_TIMES, FACTS, beside, ended},
     key,
     moment::Moment,
-    project::{
-        decide::{InProject, owner_of},
-        room::made_beside,
-    },
+    project::{decide::InProject, room::made_beside},
     rejection::Rejection,
 };
 
@@ -45,10 +42,10 @@ impl Room for FactRoom {
     fn evolve(state: &mut FactState, _: Version, _: TimestampMs, event: &FactEvent) {
         state.evolve(event);
     }
-    fn payer(_: &FactState, event: &FactEvent) -> Option<OwnerName> {
+    fn payer(_: &str, _: &FactState, event: &FactEvent) -> Option<OwnerName> {
         match event {
-            FactEvent::FactAsserted(event) => owner_of(&event.by),
-            FactEvent::FactMerged(event) => owner_of(&event.by),
+            FactEvent::FactAsserted(event) => event.by.owner(),
+            FactEvent::FactMerged(event) => event.by.owner(),
             FactEvent::FactInvalidated(_) | FactEvent::FactShortened(_) => None,
         }
     }

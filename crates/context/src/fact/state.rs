@@ -48,7 +48,7 @@ impl FactState {
             }
             FactEvent::FactMerged(event) => self.merge(event),
             FactEvent::FactShortened(event) => {
-                if self.ended == Some(event.was) {
+                if self.ended == Some(event.was) && !event.is_followed {
                     self.ended = Some(event.ended.at);
                 }
             }

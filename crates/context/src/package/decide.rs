@@ -76,6 +76,7 @@ pub fn deposit(
         asks: head.asks,
         at: None,
         renamed_from: None,
+        imported_by: None,
         raw: package.raw.clone(),
     };
     let reply = Deposited { is_new: true, makes_project, hash: package.hash };
@@ -143,6 +144,7 @@ pub fn go(
         package_type,
         created_at,
         at: None,
+        imported_by: None,
     };
     let event = match command.step {
         Step::Flag(_) => PackageEvent::PackageFlagged(event),

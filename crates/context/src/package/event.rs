@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written_with};
+use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,9 @@ pub struct PackageDeposited {
     /// The id that it had where it came from, where an import gave it its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<String>,
+    /// Who imported it, where that is another one: it counts towards the importer's use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_by: Option<Actor>,
     /// The package as it was sent.
     #[serde(skip)]
     pub raw: Bytes,
@@ -86,6 +89,9 @@ pub struct PackageMoved {
     /// When, where that was on another server: then the log's own time is that of the import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Moment>,
+    /// Who imported it, where that is another one: it counts towards the importer's use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_by: Option<Actor>,
 }
 
 impl PackageEvent {
@@ -94,8 +100,8 @@ impl PackageEvent {
     pub fn encode(&self) -> NewEvent {
         match self {
             Self::PackageDeposited(event) => written_with("PackageDeposited", event, event.raw.clone()),
-            Self::PackageFlagged(event) => written_with("PackageFlagged", event, Bytes::new()),
-            Self::PackageReviewed(event) => written_with("PackageReviewed", event, Bytes::new()),
+            Self::PackageFlagged(event) => written("PackageFlagged", event),
+            Self::PackageReviewed(event) => written("PackageReviewed", event),
         }
     }
 

@@ -21,10 +21,7 @@ use crate::{
     members::{Object, quoted},
     moment::Moment,
     naming::Home,
-    project::{
-        decide::{InProject, owner_of},
-        room::made_beside,
-    },
+    project::{decide::InProject, room::made_beside},
     rejection::Rejection,
 };
 
@@ -47,12 +44,14 @@ impl Room for PackageRoom {
     fn evolve(state: &mut PackageState, _: Version, _: TimestampMs, event: &PackageEvent) {
         state.evolve(event);
     }
-    fn payer(_: &PackageState, event: &PackageEvent) -> Option<OwnerName> {
-        match event {
-            PackageEvent::PackageDeposited(event) => owner_of(&event.by),
-            PackageEvent::PackageFlagged(event) => owner_of(&event.by),
-            PackageEvent::PackageReviewed(event) => owner_of(&event.by),
-        }
+    fn payer(_: &str, _: &PackageState, event: &PackageEvent) -> Option<OwnerName> {
+        let (by, imported_by) = match event {
+            PackageEvent::PackageDeposited(event) => (&event.by, &event.imported_by),
+            PackageEvent::PackageFlagged(event) | PackageEvent::PackageReviewed(event) => {
+                (&event.by, &event.imported_by)
+            }
+        };
+        imported_by.as_ref().unwrap_or(by).owner()
     }
     fn follow(id: &str, version: Version, event: &PackageEvent) -> Vec<(StreamName, NewEvent)> {
         let (activity, draft_of) = match event {

@@ -4,10 +4,7 @@
 use plenary_accounts::Authority;
 use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
 
-use super::{
-    decide::{nobodys, owner_of},
-    event::About,
-};
+use super::{decide::nobodys, event::About};
 use crate::access::Role;
 
 /// Makes a project.
@@ -27,7 +24,7 @@ impl CreateProject {
     /// The owner in whose namespace it is to be.
     #[must_use]
     pub fn home(&self) -> OwnerName {
-        self.owner.clone().or_else(|| owner_of(&self.authority.by)).unwrap_or_else(nobodys)
+        self.owner.clone().or_else(|| self.authority.by.owner()).unwrap_or_else(nobodys)
     }
 }
 

@@ -21,15 +21,6 @@ pub struct InProject {
     pub project: std::sync::Arc<ProjectState>,
 }
 
-/// The owner whose projects a bearer makes.
-pub(crate) fn owner_of(by: &Actor) -> Option<OwnerName> {
-    match by {
-        Actor::Operator | Actor::Seed => None,
-        Actor::Owner(owner) => Some(owner.clone()),
-        Actor::Agent(agent) => Some(agent.owner_name()),
-    }
-}
-
 /// The owner of what the operator makes and that belongs to nobody else (wire.md D.4).
 pub(crate) fn nobodys() -> OwnerName {
     "plenary".parse().expect("it is of the grammar of owners")
@@ -62,7 +53,7 @@ pub fn create(
         return Err(Rejection::Revoked);
     }
     let by = &command.authority.by;
-    if command.owner.is_some() && *by != Actor::Operator && command.owner != owner_of(by) {
+    if command.owner.is_some() && *by != Actor::Operator && command.owner != by.owner() {
         return Err(Rejection::NotPermitted);
     }
     if state.exists() {

@@ -1,9 +1,8 @@
 //! What stands on a project's stream, and its stored form. The forms are frozen. Pure.
 //! Must not know: what follows from it.
 
-use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written_with};
+use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
@@ -108,12 +107,12 @@ impl ProjectEvent {
     #[must_use]
     pub fn encode(&self) -> NewEvent {
         match self {
-            Self::ProjectCreated(event) => written_with("ProjectCreated", event, Bytes::new()),
-            Self::ProjectDescribed(event) => written_with("ProjectDescribed", event, Bytes::new()),
-            Self::MemberSet(event) => written_with("MemberSet", event, Bytes::new()),
-            Self::MemberRemoved(event) => written_with("MemberRemoved", event, Bytes::new()),
-            Self::ProjectArchived(event) => written_with("ProjectArchived", event, Bytes::new()),
-            Self::ProjectUnarchived(event) => written_with("ProjectUnarchived", event, Bytes::new()),
+            Self::ProjectCreated(event) => written("ProjectCreated", event),
+            Self::ProjectDescribed(event) => written("ProjectDescribed", event),
+            Self::MemberSet(event) => written("MemberSet", event),
+            Self::MemberRemoved(event) => written("MemberRemoved", event),
+            Self::ProjectArchived(event) => written("ProjectArchived", event),
+            Self::ProjectUnarchived(event) => written("ProjectUnarchived", event),
         }
     }
 

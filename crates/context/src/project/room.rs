@@ -9,7 +9,7 @@ use plenary_log::{Condition, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
 
 use super::{
     command::{CreateProject, EditProject},
-    decide::{self, InProject, owner_of},
+    decide::{self, InProject},
     event::ProjectEvent,
     state::ProjectState,
 };
@@ -41,12 +41,12 @@ impl Room for ProjectRoom {
     fn evolve(state: &mut ProjectState, _: Version, at: TimestampMs, event: &ProjectEvent) {
         state.evolve(at, event);
     }
-    fn payer(_: &ProjectState, event: &ProjectEvent) -> Option<OwnerName> {
+    fn payer(_: &str, _: &ProjectState, event: &ProjectEvent) -> Option<OwnerName> {
         match event {
-            ProjectEvent::ProjectCreated(event) => owner_of(&event.by),
-            ProjectEvent::ProjectDescribed(event) => owner_of(&event.by),
-            ProjectEvent::MemberSet(event) => owner_of(&event.by),
-            ProjectEvent::ProjectUnarchived(event) => owner_of(&event.by),
+            ProjectEvent::ProjectCreated(event) => event.by.owner(),
+            ProjectEvent::ProjectDescribed(event) => event.by.owner(),
+            ProjectEvent::MemberSet(event) => event.by.owner(),
+            ProjectEvent::ProjectUnarchived(event) => event.by.owner(),
             ProjectEvent::MemberRemoved(_) | ProjectEvent::ProjectArchived(_) => None,
         }
     }

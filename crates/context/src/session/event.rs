@@ -1,9 +1,8 @@
 //! What stands on a session's stream, and its stored form. The forms are frozen. Pure.
 //! Must not know: what follows from it.
 
-use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written_with};
+use plenary_engine::stored::{read, unknown, written};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -56,8 +55,8 @@ impl SessionEvent {
     #[must_use]
     pub fn encode(&self) -> NewEvent {
         match self {
-            Self::SessionStarted(event) => written_with("SessionStarted", event, Bytes::new()),
-            Self::SessionEnded(event) => written_with("SessionEnded", event, Bytes::new()),
+            Self::SessionStarted(event) => written("SessionStarted", event),
+            Self::SessionEnded(event) => written("SessionEnded", event),
         }
     }
 

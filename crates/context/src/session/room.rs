@@ -17,7 +17,7 @@ use crate::{
     activity::{event::Activity, room::note},
     index::{CALLSIGNS, SESSIONS},
     key,
-    project::decide::{InProject, owner_of},
+    project::decide::InProject,
     rejection::Rejection,
 };
 
@@ -40,9 +40,9 @@ impl Room for SessionRoom {
     fn evolve(state: &mut SessionState, _: Version, _: TimestampMs, event: &SessionEvent) {
         state.evolve(event);
     }
-    fn payer(_: &SessionState, event: &SessionEvent) -> Option<OwnerName> {
+    fn payer(_: &str, _: &SessionState, event: &SessionEvent) -> Option<OwnerName> {
         match event {
-            SessionEvent::SessionStarted(event) => owner_of(&event.by),
+            SessionEvent::SessionStarted(event) => event.by.owner(),
             SessionEvent::SessionEnded(_) => None,
         }
     }

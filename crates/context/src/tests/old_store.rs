@@ -60,6 +60,7 @@ async fn put(log: &Log, project: &str, id: &str) {
         asks: false,
         at: None,
         renamed_from: None,
+        imported_by: None,
         raw,
     });
     write::<PackageRoom>(log, &format!("{project}/{id}"), &[event]).await;

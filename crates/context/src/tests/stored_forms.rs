@@ -110,6 +110,7 @@ fn packages() {
         asks: full,
         at: full.then(|| moment("2026-04-19T08:00:00Z")),
         renamed_from: full.then(|| "pkg_a".into()),
+        imported_by: None,
         raw: "{ \"a\":1.0}".into(),
     };
     let head = format!(
@@ -129,6 +130,15 @@ fn packages() {
             ("PackageDeposited", &format!("{head}{tail}"), "{ \"a\":1.0}"),
         );
     }
+    frozen(
+        &PackageEvent::PackageDeposited(PackageDeposited {
+            imported_by: Some(Actor::Operator),
+            ..deposited(false)
+        }),
+        PackageEvent::encode,
+        PackageEvent::decode,
+        ("PackageDeposited", &format!("{head}}},\"imported_by\":\"operator\"}}"), "{ \"a\":1.0}"),
+    );
     let moved = |note: Option<&str>| PackageMoved {
         by: agent(),
         from: Status::Draft,
@@ -139,6 +149,7 @@ fn packages() {
         package_type: "standard".into(),
         created_at: moment("2026-04-18T20:00:00Z"),
         at: note.map(|_| moment("2026-04-19T08:00:00Z")),
+        imported_by: None,
     };
     let head = format!(
         r#"{{"by":"@nick.a","from":"draft","status":"awaiting_review","review_type":"human","hash":"{HASH}","#
@@ -233,19 +244,22 @@ fn facts_of_other_servers() {
             ("FactMerged", &envelope, "{\"value\":\"1\"}"),
         );
     }
-    let shortened = FactShortened {
+    let shortened = |is_followed| FactShortened {
+        is_followed,
         by: agent(),
         valid_from: moment("2026-04-18T20:00:00Z"),
         was: moment("2026-04-18T22:00:00Z"),
         ended: Ended { at: moment("2026-04-18T21:00:00Z"), text: "2026-04-18T21:00:00Z".into() },
     };
     let head = r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","was":"2026-04-18T22:00:00Z""#;
-    frozen(
-        &FactEvent::FactShortened(shortened),
-        FactEvent::encode,
-        FactEvent::decode,
-        ("FactShortened", &format!("{head},\"ended\":{ended}}}"), ""),
-    );
+    for (is_followed, tail) in [(false, "}"), (true, r#","is_followed":true}"#)] {
+        frozen(
+            &FactEvent::FactShortened(shortened(is_followed)),
+            FactEvent::encode,
+            FactEvent::decode,
+            ("FactShortened", &format!("{head},\"ended\":{ended}{tail}"), ""),
+        );
+    }
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! What a dry run has foretold: states as they would be, so that a record meets those before it.
 //! Must not know: how a record is decided.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Bound,
+    sync::Arc,
+};
 
 use plenary_engine::{Command, Room, Streams};
 use plenary_kernel::Version;
@@ -10,12 +14,12 @@ use super::{
     arriving::{ArrivingPackage, ArrivingSession},
     decide::Outcome,
     fact::ArrivingFact,
-    merge::Neighbours,
+    merge::{FoundFact, Neighbours},
     placing::{Named, Placing},
 };
 use crate::{
     Context, Failure,
-    fact::{room::FactRoom, state::FactState},
+    fact::{event::Ended, room::FactRoom, state::FactState},
     limits::FORETOLD_MAX,
     moment::Moment,
     package::{room::PackageRoom, state::PackageState},
@@ -33,6 +37,54 @@ pub(super) struct Foretold {
     sessions: HashMap<String, SessionState>,
     /// Which fact has an id, by the project's key and that id: the id of its stream, and since when it holds.
     fact_ids: HashMap<(String, String), (String, Moment)>,
+    /// The facts of a stream that would be new or end otherwise.
+    held: HashMap<String, Held>,
+}
+
+/// Facts of one subject and predicate.
+#[derive(Default)]
+struct Held {
+    /// By the moment at which they begin.
+    holders: BTreeMap<Moment, FoundFact>,
+    /// Those that another one outranks, by that moment and their ids.
+    outranked: BTreeMap<(Moment, String), String>,
+}
+
+impl Held {
+    /// What is on disk around a fact, with what would be there.
+    fn add_to(&self, around: &mut Neighbours, arriving: &ArrivingFact) {
+        let since = arriving.valid_from;
+        if let Some(holder) = self.holders.get(&since) {
+            around.same = Some(holder.clone());
+        }
+        let outranked = self.outranked.get(&(since, arriving.fact_id.clone()));
+        around.outranked = around.outranked.take().or_else(|| outranked.cloned());
+        let later = (Bound::Excluded(since), Bound::Unbounded);
+        let after = self.holders.range(later).next().map(|(at, _)| Ended { at: *at, text: at.micros() });
+        around.after = around.after.take().into_iter().chain(after).min_by_key(|after| after.at);
+        if let (Some(same), Some(after)) = (&mut around.same, &around.after) {
+            same.ended = Some(same.ended.map_or(after.at, |ended| ended.min(after.at)));
+        }
+    }
+
+    /// Notes a fact that would be new, or end earlier.
+    fn note(&mut self, holder: Option<FoundFact>, arriving: &ArrivingFact, document: String) {
+        let since = arriving.valid_from;
+        let ended = arriving.ended.as_ref().map(|ended| ended.at);
+        let fact = FoundFact { fact_id: arriving.fact_id.clone(), document, ended };
+        let lost = match holder {
+            Some(holder) if holder.fact_id > fact.fact_id => fact,
+            Some(holder) if holder.fact_id < fact.fact_id => {
+                self.holders.insert(since, fact);
+                holder
+            }
+            Some(_) | None => {
+                self.holders.insert(since, fact);
+                return;
+            }
+        };
+        self.outranked.insert((since, lost.fact_id), lost.document);
+    }
 }
 
 fn id_of(stream: &str, fact_id: &str) -> (String, String) {
@@ -102,21 +154,24 @@ impl Foretold {
         let holder = self.fact_ids.get(&id_of(id, &placing.record.fact_id)).cloned();
         let key = (id.to_owned(), placing.record.valid_from);
         let is_other = holder.as_ref().is_some_and(|holder| *holder != key);
-        if holder.is_some() && !is_other {
-            self.facts = states;
-            return Ok(Outcome::Same);
-        }
+        let (mut same, mut document) = (None, String::new());
         let within = |facts: &mut (InProject, Neighbours, String, Option<String>)| {
             self.within(id, &mut facts.0);
             if is_other {
                 facts.3 = Some(id.to_owned());
             }
+            if let Some(held) = self.held.get(id) {
+                held.add_to(&mut facts.1, placing.record);
+            }
+            same = facts.1.same.clone();
+            document = placing.record.document_by(&facts.2);
         };
         let met =
             meet::<FactRoom, _>(context, context.fact_states(), (id, &mut states), placing, within).await;
         self.facts = states;
-        if matches!(met, Ok(Outcome::New)) && self.fact_ids.len() < FORETOLD_MAX {
+        if matches!(met, Ok(Outcome::New | Outcome::Continued)) && self.fact_ids.len() < FORETOLD_MAX {
             self.fact_ids.insert(id_of(id, &placing.record.fact_id), key);
+            self.held.entry(id.to_owned()).or_default().note(same, placing.record, document);
         }
         met
     }

@@ -140,8 +140,10 @@ impl History {
         let Some(first) = self.steps.first() else { return Ok(Vec::new()) };
         let (raw, hash) = stated(package, first.status, first.review_type)?;
         let head = &package.head;
+        let depositor = if self.is_known { &first.by } else { by };
         let deposited = PackageDeposited {
-            by: if self.is_known { first.by.clone() } else { by.clone() },
+            by: depositor.clone(),
+            imported_by: (depositor != by).then(|| by.clone()),
             package_id: head.package_id.clone(),
             hash,
             status: first.status,
@@ -156,7 +158,7 @@ impl History {
             raw: raw.into(),
         };
         let mut events = vec![PackageEvent::PackageDeposited(deposited)];
-        events.extend(self.after(package, 0));
+        events.extend(self.after(package, 0, by));
         Ok(events)
     }
 
@@ -169,22 +171,22 @@ impl History {
         by: &Actor,
     ) -> Option<Vec<PackageEvent>> {
         if let Some(nth) = self.steps.iter().rposition(|step| step.hash == hash) {
-            return Some(self.after(package, nth));
+            return Some(self.after(package, nth, by));
         }
         // Without a log the state alone tells: the same content, and a step that leads here.
         let is_same = stated(package, status, review_type).is_ok_and(|(_, then)| then == hash);
         let last =
             self.steps.last().filter(|last| !self.is_known && is_same && status.leads_to(last.status))?;
         let step = Step { by: by.clone(), is_flag: last.status == Status::AwaitingReview, ..last.clone() };
-        Some(vec![moved(package, status, &step)])
+        Some(vec![moved(package, status, &step, by)])
     }
 
-    fn after(&self, package: &Package, nth: usize) -> Vec<PackageEvent> {
-        self.steps[nth..].windows(2).map(|pair| moved(package, pair[0].status, &pair[1])).collect()
+    fn after(&self, package: &Package, nth: usize, by: &Actor) -> Vec<PackageEvent> {
+        self.steps[nth..].windows(2).map(|pair| moved(package, pair[0].status, &pair[1], by)).collect()
     }
 }
 
-fn moved(package: &Package, from: Status, step: &Step) -> PackageEvent {
+fn moved(package: &Package, from: Status, step: &Step, by: &Actor) -> PackageEvent {
     let event = PackageMoved {
         by: step.by.clone(),
         from,
@@ -195,6 +197,7 @@ fn moved(package: &Package, from: Status, step: &Step) -> PackageEvent {
         package_type: package.head.package_type.clone(),
         created_at: package.head.created_at,
         at: step.at,
+        imported_by: (step.by != *by).then(|| by.clone()),
     };
     if step.is_flag { PackageEvent::PackageFlagged(event) } else { PackageEvent::PackageReviewed(event) }
 }

@@ -22,10 +22,7 @@ use crate::{
     limits::{EXPORT_PROJECTS_MAX, IMPORT_OCTETS_WAITING_MAX, IMPORTS_AT_ONCE},
     malformed::{Code, Malformed},
     naming::{Home, Place, split},
-    project::{
-        command::{Edit, EditProject},
-        decide::owner_of,
-    },
+    project::command::{Edit, EditProject},
     refusals::Refused,
     rejection::Rejection,
 };
@@ -176,12 +173,12 @@ impl<'a> Importer<'a> {
                     Rejection::from(Malformed::field("project_id", "the project of the record")).into()
                 );
             }
-            if owner_of(&self.import.authority.by).is_some_and(|own| own != *owner) {
+            if self.import.authority.by.owner().is_some_and(|own| own != *owner) {
                 return Err(Rejection::NotPermitted.into());
             }
             return Ok(context.place_of(owner, project_id).await?);
         }
-        if let Some(own) = owner_of(&self.import.authority.by) {
+        if let Some(own) = self.import.authority.by.owner() {
             return Ok(context.place_of(&own, named).await?);
         }
         let owner = match arriving {
@@ -205,7 +202,10 @@ impl<'a> Importer<'a> {
         if !known && self.context.project(project).await?.exists() {
             known = true;
         }
-        if known && self.known.len() < EXPORT_PROJECTS_MAX && self.known.insert(project.to_owned()) {
+        let is_first =
+            known && self.known.len() < EXPORT_PROJECTS_MAX && self.known.insert(project.to_owned());
+        // A dry run writes nothing.
+        if is_first && self.dry_run.is_none() {
             self.context.claim_fact_ids(project).await?;
         }
         Ok(known)

@@ -60,7 +60,8 @@ pub(crate) fn merge(by: &Actor, arriving: &ArrivingFact, document: String, aroun
         return match own.ended {
             None => Merge::Ends(Box::new(ends(by, arriving.valid_from, ended))),
             Some(was) if ended.at < was => {
-                Merge::Ends(Box::new(shortened(by, arriving.valid_from, was, ended)))
+                let is_followed = around.after.is_some();
+                Merge::Ends(Box::new(shortened(by, (arriving.valid_from, is_followed), was, ended)))
             }
             Some(_) => Merge::Known,
         };
@@ -98,7 +99,9 @@ fn between(by: &Actor, arriving: &ArrivingFact, document: String, around: &Neigh
     let begins = Ended { at: arriving.valid_from, text: arriving.from_text.clone() };
     let before_ended = around.before.and_then(|(since, ended)| Some((since, ended?)));
     let cut = before_ended.filter(|(_, was)| *was > begins.at);
-    let mut events: Vec<_> = cut.into_iter().map(|(since, was)| shortened(by, since, was, &begins)).collect();
+    let is_followed = around.after.is_some();
+    let cut = cut.map(|(since, was)| shortened(by, (since, is_followed), was, &begins));
+    let mut events: Vec<_> = cut.into_iter().collect();
     if let Some(after) = &around.after {
         events.push(FactEvent::FactMerged(FactMerged {
             by: by.clone(),
@@ -132,6 +135,7 @@ fn ends(by: &Actor, valid_from: Moment, ended: &Ended) -> FactEvent {
     FactEvent::FactInvalidated(FactInvalidated { by: by.clone(), valid_from, valid_to, text })
 }
 
-fn shortened(by: &Actor, valid_from: Moment, was: Moment, ended: &Ended) -> FactEvent {
-    FactEvent::FactShortened(FactShortened { by: by.clone(), valid_from, was, ended: ended.clone() })
+fn shortened(by: &Actor, (valid_from, is_followed): (Moment, bool), was: Moment, ended: &Ended) -> FactEvent {
+    let (by, ended) = (by.clone(), ended.clone());
+    FactEvent::FactShortened(FactShortened { by, valid_from, was, ended, is_followed })
 }

@@ -3,7 +3,7 @@
 //! Must not know: how a record is decided.
 
 use plenary_kernel::json::digest;
-use plenary_log::{Batch, Fault, Order, RowOp};
+use plenary_log::{Batch, Charge, Fault, Order, RowOp, Usage};
 
 use super::{
     arriving::{Arriving, ArrivingPackage},
@@ -98,15 +98,33 @@ impl Importer<'_> {
         self.remember(project, id, origin)?;
         if self.dry_run.is_none() {
             // What refers to it may come with another import.
-            let row = RowOp {
-                name: known_as_row(project, id),
-                expected: None,
-                value: Some(origin.to_owned().into()),
-            };
-            let at = self.context.clock().stamp().now;
-            self.context.log().append(Batch { rows: vec![row], at, ..Batch::default() }).await?;
+            self.note_known_as(project, id, origin).await?;
         }
         Ok(Some(outcome))
+    }
+
+    /// Keeps which package here an id of another server means. Anybody may claim as many such ids as they like, so each
+    /// counts towards the importer's use.
+    async fn note_known_as(&self, project: &str, id: &str, origin: &str) -> Result<(), Failure> {
+        let (log, name) = (self.context.log(), known_as_row(project, id));
+        if log.read_row(&name).await?.is_some_and(|row| *row.value == *origin.as_bytes()) {
+            return Ok(());
+        }
+        let usage = Usage { bytes: (name.len() + origin.len()) as u64, events: 1 };
+        let owner = self.import.authority.by.owner();
+        let charge = owner.map(|owner| Charge::of(owner, usage));
+        let pledge = match &charge {
+            Some(charge) => Some(log.pledge(charge, false).await?.map_err(Failure::OverQuota)?),
+            None => None,
+        };
+        let row = RowOp { name, expected: None, value: Some(origin.to_owned().into()) };
+        let (at, charges) = (self.context.clock().stamp().now, charge.into_iter().collect());
+        let outcome = log.append(Batch { rows: vec![row], charges, at, ..Batch::default() }).await;
+        if let Some(pledge) = pledge {
+            pledge.settle(&outcome);
+        }
+        outcome?;
+        Ok(())
     }
 
     fn remember(&mut self, project: &str, id: &str, here: &str) -> Result<(), Failure> {

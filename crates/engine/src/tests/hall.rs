@@ -81,7 +81,7 @@ impl Room for Hall {
         }
     }
     /// Whoever takes a seat pays for it; the names of owners and of guests are one here.
-    fn payer(_: &HallState, event: &HallEvent) -> Option<OwnerName> {
+    fn payer(_: &str, _: &HallState, event: &HallEvent) -> Option<OwnerName> {
         match event {
             HallEvent::Taken(who) => who.parse().ok(),
             HallEvent::Opened(_) | HallEvent::Closed | HallEvent::Sung => None,

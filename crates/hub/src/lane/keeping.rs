@@ -138,13 +138,18 @@ impl<F, M> Inner<F, M> {
         members.list.iter().filter(stalls).cloned().collect()
     }
 
-    /// Makes an eighth of the room free: the keys that hold the most lose what is kept for slow readers alone, then are
-    /// cut to one size, the oldest messages first. Whoever holds less keeps all of it, so that no key's readers pay for
-    /// another key.
+    /// Makes an eighth of the room free. What senders have in the rings of others gets at most half of the rest: those
+    /// that have the most there are cut to one size. Then the keys that hold the most lose what is kept for slow readers
+    /// alone, and are cut to one size, the oldest messages first. Whoever holds less keeps all of it, so that no key's
+    /// readers pay for another key.
     pub(super) fn shed(&self) {
         let Some(_shedding) = self.shedding.try_lock() else { return };
         let rings = self.all();
         let room = self.limits.octets_max - self.limits.octets_max / 8;
+        if self.senders.octets() > room / 2 {
+            self.senders.cut(|held| fair_size(held, room / 2), &self.octets);
+        }
+        let room = room.saturating_sub(self.senders.octets());
         let size = || fair_size(rings.iter().map(|ring| ring.entries().octets).collect(), room);
         let cut = |size: usize, cut: &dyn Fn(&mut Entries<F, M>)| {
             let large = rings.iter().filter(|ring| ring.entries().octets > size);

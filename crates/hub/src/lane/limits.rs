@@ -19,8 +19,12 @@ pub struct LaneLimits {
     /// Most octets of all messages together; past it the keys that hold the most lose their oldest, and a key that holds
     /// less than an equal part loses nothing.
     pub octets_max: usize,
-    /// Most octets of one sender's messages in the rings of others; past it the sender's own oldest there go.
+    /// Most octets of one sender's messages in the rings of others that are kept for those who come back; past it the
+    /// sender's own oldest there go, as soon as all who are there have read them. A message counts once, in however many
+    /// rings it is.
     pub sender_octets_max: usize,
+    /// The same with what waits for those who are there; past it the sender's own oldest go, read or not.
+    pub sender_backlog_octets_max: usize,
     /// Most subscriptions to one key; past it the next one is refused.
     pub subscriptions_max: usize,
     /// Most messages that one turn of a subscription takes; the rest waits for its next turn.
@@ -41,6 +45,7 @@ impl Default for LaneLimits {
             key_octets_max: 8 << 20,
             octets_max: 64 << 20,
             sender_octets_max: 16 << 20,
+            sender_backlog_octets_max: 32 << 20,
             subscriptions_max: 4_096,
             turn_count_max: 256,
             turn_octets_max: 256 << 10,

@@ -83,7 +83,7 @@ pub struct Lane<F, M>(Arc<Inner<F, M>>);
 struct Inner<F, M> {
     limits: LaneLimits,
     rings: RwLock<Rings<F, M>>,
-    /// Octets of all rings together.
+    /// Octets that the rings hold, each for itself; what they share is counted with its senders.
     octets: AtomicUsize,
     subscriptions: AtomicUsize,
     stalled: AtomicU64,
@@ -150,19 +150,34 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     ///
     /// Past [`LaneLimits::keys_max`] a message of a new key is not kept, and nobody is there who would get it.
     pub fn emit(&self, key: &str, emission: Emission<F, M>) -> usize {
-        self.put(key, emission, None).map_or(0, |put| put.matching)
+        let put = self.put(key, emission, None);
+        self.make_room();
+        put.map_or(0, |put| put.matching)
     }
 
-    /// The same for a message that somebody else than the key's own sends. All that one sender has in the rings of others
-    /// is bounded by [`LaneLimits::sender_octets_max`]: its own oldest messages there make room for it.
-    pub fn emit_from(&self, sender: &str, key: &str, emission: Emission<F, M>) -> usize {
+    /// The same for one message that somebody else than the keys' own sends to each of them: its octets are the same ones
+    /// in every ring, and count once. All that one sender has in the rings of others is bounded by
+    /// [`LaneLimits::sender_octets_max`]: its own oldest messages there make room for it.
+    pub fn emit_from<K: AsRef<str>>(&self, sender: &str, to: Vec<(K, Emission<F, M>)>) -> usize {
         let sender = self.0.senders.get(sender);
         let mut sent = sender.sent();
-        let share = (self.0.limits.sender_octets_max, &self.0.octets);
-        let charge = sender.charge(&mut sent, emission.octets, share);
-        let Some(put) = self.put(key, emission, Some(charge.clone())) else { return 0 };
-        sent.add(&put.ring, put.place, &charge);
-        put.matching
+        let octets = to.iter().map(|(_, emission)| emission.octets).max().unwrap_or(0);
+        let charge = self.0.senders.charge(&sender, &mut sent, (octets, to.len()), &self.0);
+        let put = to
+            .into_iter()
+            .filter_map(|(key, emission)| self.put(key.as_ref(), emission, Some(charge.clone())));
+        let put: Vec<_> = put.collect();
+        let matching = put.iter().map(|put| put.matching).sum();
+        sent.add(put.iter().map(|put| (&put.ring, put.place)), &charge);
+        drop(sent);
+        self.make_room();
+        matching
+    }
+
+    fn make_room(&self) {
+        if self.0.octets() > self.0.limits.octets_max {
+            self.0.shed();
+        }
     }
 
     /// Puts a message in a ring.
@@ -182,9 +197,6 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
             let matching = members.list.iter().filter(|member| matches(&member.facts));
             let matching = matching.map(|member| member.wake(place)).count();
             drop(members);
-            if self.0.octets.load(Ordering::Relaxed) > self.0.limits.octets_max {
-                self.0.shed();
-            }
             return Some(Put { ring, place, matching });
         }
     }
@@ -289,7 +301,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     pub fn size(&self) -> LaneSize {
         LaneSize {
             keys: self.0.rings().by_key.len(),
-            octets: self.0.octets.load(Ordering::Relaxed),
+            octets: self.0.octets(),
             subscriptions: self.0.subscriptions.load(Ordering::Relaxed),
             stalled: self.0.stalled.load(Ordering::Relaxed),
         }
@@ -297,6 +309,11 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
 }
 
 impl<F, M> Inner<F, M> {
+    /// Octets of all messages together.
+    fn octets(&self) -> usize {
+        self.octets.load(Ordering::Relaxed) + self.senders.octets()
+    }
+
     fn rings(&self) -> RwLockReadGuard<'_, Rings<F, M>> {
         self.rings.read()
     }

@@ -13,7 +13,11 @@ use std::{
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::time::Instant;
 
-use super::{Emission, LaneLimits, Matches, member::Members, senders::Charge};
+use super::{
+    Emission, LaneLimits, Matches,
+    member::{Member, Members},
+    senders::Charge,
+};
 
 /// How long a message that has to be forgotten stays for those who were there when it was emitted.
 const LIVE_FOR: Duration = Duration::from_secs(1);
@@ -49,6 +53,16 @@ impl<F, M> Ring<F, M> {
             self.change(octets, |entries| entries.prune(now, limits));
         }
     }
+    /// Whether the message at a place waits for somebody who is there.
+    pub(super) fn awaits(&self, place: u64) -> bool {
+        let members = self.members();
+        self.entries().is_awaited(place, &members)
+    }
+    /// Lets go of the message at a place, if it is still there. Whoever waits for it hears that it is lost.
+    pub(super) fn forget(&self, octets: &AtomicUsize, place: u64) {
+        let members = self.members();
+        self.change(octets, |entries| entries.forget(place, &members));
+    }
     /// Changes the entries, and keeps the sum over all rings.
     pub(super) fn change<T>(&self, octets: &AtomicUsize, change: impl FnOnce(&mut Entries<F, M>) -> T) -> T {
         let mut entries = self.entries.write();
@@ -70,9 +84,12 @@ pub(super) struct Entry<F, M> {
     /// How many were emitted before it, to whatever key.
     pub(super) order: u64,
     pub(super) at: Instant,
-    pub(super) octets: usize,
+    /// What this ring holds for it alone.
+    octets: usize,
+    /// What it shares with other rings.
+    shared: usize,
     forget_at: Option<Instant>,
-    /// Whose share it counts in, where another sent it than the key's own.
+    /// Where that counts, if another sent it than the key's own.
     charge: Option<Arc<Charge>>,
     /// Gone when it was forgotten.
     kept: Option<(M, Matches<F>)>,
@@ -86,13 +103,15 @@ impl<F, M> Entry<F, M> {
         let forgotten = !was_there && self.forget_at.is_some_and(|at| at <= now);
         (!forgotten && matches(facts)).then_some((self.number, message))
     }
-    /// Lets go of the message; how many octets that makes free.
-    fn forget(&mut self) -> usize {
-        if self.kept.take().is_none() {
-            return 0;
-        }
-        self.charge = None;
-        std::mem::replace(&mut self.octets, ENTRY_OCTETS) - ENTRY_OCTETS
+    /// Its octets, shared or not.
+    pub(super) fn size(&self) -> usize {
+        self.octets + self.shared
+    }
+    /// Lets go of the message, not of its place; how many octets that makes free, own and shared.
+    fn forget(&mut self) -> (usize, usize) {
+        (self.kept, self.charge) = (None, None);
+        let own = std::mem::replace(&mut self.octets, ENTRY_OCTETS) - ENTRY_OCTETS;
+        (own, std::mem::take(&mut self.shared))
     }
     /// When it is let go of, if it asked for that.
     fn forget_at(&self) -> Option<Instant> {
@@ -105,7 +124,10 @@ pub(super) struct Entries<F, M> {
     rows: VecDeque<Entry<F, M>>,
     /// The place of the first row.
     first: u64,
+    /// What this ring alone holds.
     pub(super) octets: usize,
+    /// What it shares with other rings.
+    shared: usize,
     /// The place behind the last one that a limit took.
     lost: u64,
     /// The number of the newest message ever.
@@ -124,6 +146,7 @@ impl<F, M> Entries<F, M> {
             rows: VecDeque::new(),
             first: 0,
             octets: 0,
+            shared: 0,
             lost: 0,
             last: None,
             rising_from: 0,
@@ -179,14 +202,17 @@ impl<F, M> Entries<F, M> {
             self.gone = number.saturating_sub(1);
         }
         self.last = Some(number);
-        let octets = octets + ENTRY_OCTETS;
-        self.octets += octets;
+        let (own, shared) = if charge.is_some() { (0, octets) } else { (octets, 0) };
+        let octets = own + ENTRY_OCTETS;
         let kept = Some((message, matches));
-        let entry = Entry { number, order, at: now, octets, forget_at, charge, kept };
+        let entry = Entry { number, order, at: now, octets, shared, forget_at, charge, kept };
         self.forget_next = entry.forget_at().into_iter().chain(self.forget_next).min();
+        self.octets += entry.octets;
+        self.shared += entry.shared;
         self.rows.push_back(entry);
         let most = if is_read { limits.backlog_max.max(limits.entries_max) } else { limits.entries_max };
-        while self.rows.len() > most.max(1) || (self.octets > limits.key_octets_max && self.rows.len() > 1) {
+        let is_over = |of: &Self| of.octets + of.shared > limits.key_octets_max;
+        while self.rows.len() > most.max(1) || (is_over(self) && self.rows.len() > 1) {
             self.drop_first();
         }
         self.end() - 1
@@ -215,7 +241,8 @@ impl<F, M> Entries<F, M> {
         let start = self.rising_from.max(self.first);
         let bound = self.end().saturating_sub(limits.entries_max as u64);
         let before = bound.checked_sub(1).filter(|_| bound > start);
-        before.and_then(|place| self.from(place).next()).map_or(self.gone, |entry| entry.number)
+        let before = before.and_then(|place| self.from(place).next());
+        before.map_or(self.gone, |entry| entry.number.max(self.gone))
     }
 
     /// Forgets what is too old, and what asked to be forgotten.
@@ -232,19 +259,48 @@ impl<F, M> Entries<F, M> {
             if at > now {
                 next = Some(next.map_or(at, |next| next.min(at)));
             } else {
-                self.octets -= entry.forget();
+                let (own, shared) = entry.forget();
+                self.octets -= own;
+                self.shared -= shared;
             }
         }
         self.forget_next = next;
         self.drop_forgotten();
     }
 
-    /// Forgets the message at a place, if it is still there.
-    pub(super) fn forget(&mut self, place: u64) {
-        let nth = place.checked_sub(self.first).and_then(|nth| usize::try_from(nth).ok());
-        if let Some(entry) = nth.and_then(|nth| self.rows.get_mut(nth)) {
-            self.octets -= entry.forget();
-            self.drop_forgotten();
+    fn nth(&self, place: u64) -> Option<usize> {
+        usize::try_from(place.checked_sub(self.first)?).ok()
+    }
+
+    fn is_awaited(&self, place: u64, members: &Members<F>) -> bool {
+        let entry = self.nth(place).and_then(|nth| self.rows.get(nth));
+        let Some((_, matches)) = entry.and_then(|entry| entry.kept.as_ref()) else { return false };
+        let waits = |member: &Member<F>| member.waiting().is_some_and(|first| first <= place);
+        members.list.iter().any(|member| waits(member) && matches(&member.facts))
+    }
+
+    /// Lets go of the message at a place for a limit, if it is still there.
+    fn forget(&mut self, place: u64, members: &Members<F>) {
+        let is_awaited = self.is_awaited(place, members);
+        let Some(entry) = self.nth(place).and_then(|nth| self.rows.get_mut(nth)) else { return };
+        if entry.kept.is_none() {
+            return;
+        }
+        let number = entry.number;
+        let (own, shared) = entry.forget();
+        self.octets -= own;
+        self.shared -= shared;
+        if is_awaited {
+            self.lost = self.lost.max(place + 1);
+        }
+        self.note_gone(place, number);
+        self.drop_forgotten();
+    }
+
+    /// Nobody resumes across what a limit took.
+    fn note_gone(&mut self, place: u64, number: u64) {
+        if place >= self.rising_from {
+            self.gone = self.gone.max(number);
         }
     }
 
@@ -264,13 +320,12 @@ impl<F, M> Entries<F, M> {
     fn drop_first(&mut self) {
         let Some(entry) = self.rows.pop_front() else { return };
         self.octets -= entry.octets;
+        self.shared -= entry.shared;
         self.first += 1;
         // What asked to be forgotten leaves no gap.
         if entry.kept.is_some() {
-            self.lost = self.first;
-            if self.first > self.rising_from {
-                self.gone = self.gone.max(entry.number);
-            }
+            self.lost = self.lost.max(self.first);
+            self.note_gone(self.first - 1, entry.number);
         }
     }
 }

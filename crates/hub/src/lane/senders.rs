@@ -1,5 +1,6 @@
 //! What each sender has in the rings of others: no more than its share, so that nobody can fill the room of all by sending
-//! to many keys. Past it the sender's own oldest messages go, wherever they are.
+//! to many keys. Past it the sender's own oldest messages go, wherever they are. A message is in many rings, and its octets
+//! are there once.
 //! Must not know: who a sender is.
 
 use std::{
@@ -12,16 +13,23 @@ use std::{
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::ring::{ENTRY_OCTETS, Ring};
+use super::{
+    Inner,
+    ring::{ENTRY_OCTETS, Ring},
+};
 
 /// The senders that have messages in rings of others.
-pub(super) struct Senders<F, M>(Mutex<ByName<F, M>>);
+pub(super) struct Senders<F, M> {
+    by_name: Mutex<ByName<F, M>>,
+    /// Octets of their messages together, without what each ring keeps beside one.
+    octets: Arc<AtomicUsize>,
+}
 
 type ByName<F, M> = HashMap<Arc<str>, Arc<Sender<F, M>>>;
 
 /// One sender.
 pub(super) struct Sender<F, M> {
-    /// What its messages hold now.
+    /// What its messages hold now, with what each ring keeps beside them.
     octets: Arc<AtomicUsize>,
     sent: Mutex<Sent<F, M>>,
 }
@@ -30,34 +38,36 @@ pub(super) struct Sender<F, M> {
 pub(super) struct Sent<F, M>(VecDeque<Message<F, M>>);
 
 struct Message<F, M> {
-    ring: Weak<Ring<F, M>>,
-    place: u64,
+    places: Vec<(Weak<Ring<F, M>>, u64)>,
     charge: Weak<Charge>,
 }
 
-/// Octets that count as a sender's until this is dropped.
+/// A message that counts until the last ring has let go of it.
 pub(super) struct Charge {
-    octets: usize,
-    of: Arc<AtomicUsize>,
+    message: usize,
+    with_entries: usize,
+    of_sender: Arc<AtomicUsize>,
+    of_all: Arc<AtomicUsize>,
 }
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.of.fetch_sub(self.octets, Ordering::Relaxed);
+        self.of_sender.fetch_sub(self.with_entries, Ordering::Relaxed);
+        self.of_all.fetch_sub(self.message, Ordering::Relaxed);
     }
 }
 
 impl<F, M> Senders<F, M> {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(HashMap::new()))
+        Self { by_name: Mutex::new(HashMap::new()), octets: Arc::default() }
     }
 
-    fn by_name(&self) -> MutexGuard<'_, ByName<F, M>> {
-        self.0.lock()
+    pub(super) fn octets(&self) -> usize {
+        self.octets.load(Ordering::Relaxed)
     }
 
     pub(super) fn get(&self, name: &str) -> Arc<Sender<F, M>> {
-        let mut by_name = self.by_name();
+        let mut by_name = self.by_name.lock();
         if let Some(sender) = by_name.get(name) {
             return sender.clone();
         }
@@ -66,13 +76,45 @@ impl<F, M> Senders<F, M> {
         sender
     }
 
-    /// Forgets what has gone from its ring, and senders that have nothing there.
+    /// Forgets what has gone from its rings, and senders that have nothing there.
     pub(super) fn sweep(&self) {
-        self.by_name().retain(|_, sender| {
+        self.by_name.lock().retain(|_, sender| {
             let mut sent = sender.sent();
             sent.0.retain(|message| message.charge.strong_count() > 0);
             !sent.0.is_empty() || Arc::strong_count(sender) > 1
         });
+    }
+
+    /// Makes room for a message to so many keys, of the sender's own oldest ones. What waits for somebody goes only past
+    /// the second bound.
+    pub(super) fn charge(
+        &self,
+        sender: &Sender<F, M>,
+        sent: &mut Sent<F, M>,
+        (octets, keys): (usize, usize),
+        lane: &Inner<F, M>,
+    ) -> Arc<Charge> {
+        let with_entries = octets + keys * ENTRY_OCTETS;
+        let held = || sender.octets.load(Ordering::Relaxed) + with_entries;
+        let limits = &lane.limits;
+        while held() > limits.sender_octets_max
+            && (held() > limits.sender_backlog_octets_max || !sent.is_oldest_awaited())
+            && sent.forget_oldest(&lane.octets)
+        {}
+        sender.octets.fetch_add(with_entries, Ordering::Relaxed);
+        self.octets.fetch_add(octets, Ordering::Relaxed);
+        let (of_sender, of_all) = (sender.octets.clone(), self.octets.clone());
+        Arc::new(Charge { message: octets, with_entries, of_sender, of_all })
+    }
+
+    /// Cuts the senders that have the most to one size.
+    pub(super) fn cut(&self, fair_size: impl FnOnce(Vec<usize>) -> usize, octets: &AtomicUsize) {
+        let senders: Vec<_> = self.by_name.lock().values().cloned().collect();
+        let held = |sender: &Arc<Sender<F, M>>| sender.octets.load(Ordering::Relaxed);
+        let size = fair_size(senders.iter().map(held).collect());
+        for sender in senders {
+            while held(&sender) > size && sender.sent().forget_oldest(octets) {}
+        }
     }
 }
 
@@ -81,28 +123,37 @@ impl<F, M> Sender<F, M> {
     pub(super) fn sent(&self) -> MutexGuard<'_, Sent<F, M>> {
         self.sent.lock()
     }
-
-    /// Makes room for a message, of the sender's own oldest ones.
-    pub(super) fn charge(
-        &self,
-        sent: &mut Sent<F, M>,
-        octets: usize,
-        (share, all): (usize, &AtomicUsize),
-    ) -> Arc<Charge> {
-        let octets = octets + ENTRY_OCTETS;
-        while self.octets.load(Ordering::Relaxed) + octets > share {
-            let Some(oldest) = sent.0.pop_front() else { break };
-            if let Some(ring) = oldest.ring.upgrade() {
-                ring.change(all, |entries| entries.forget(oldest.place));
-            }
-        }
-        self.octets.fetch_add(octets, Ordering::Relaxed);
-        Arc::new(Charge { octets, of: self.octets.clone() })
-    }
 }
 
 impl<F, M> Sent<F, M> {
-    pub(super) fn add(&mut self, ring: &Arc<Ring<F, M>>, place: u64, charge: &Arc<Charge>) {
-        self.0.push_back(Message { ring: Arc::downgrade(ring), place, charge: Arc::downgrade(charge) });
+    pub(super) fn add<'a>(
+        &mut self,
+        places: impl Iterator<Item = (&'a Arc<Ring<F, M>>, u64)>,
+        charge: &Arc<Charge>,
+    ) where
+        F: 'a,
+        M: 'a,
+    {
+        let places = places.map(|(ring, place)| (Arc::downgrade(ring), place)).collect();
+        self.0.push_back(Message { places, charge: Arc::downgrade(charge) });
+    }
+
+    fn is_oldest_awaited(&self) -> bool {
+        let awaits =
+            |(ring, place): &(Weak<Ring<F, M>>, u64)| ring.upgrade().is_some_and(|ring| ring.awaits(*place));
+        self.0
+            .front()
+            .is_some_and(|oldest| oldest.charge.strong_count() > 0 && oldest.places.iter().any(awaits))
+    }
+
+    /// Takes the oldest message out of the rings; false when there is none.
+    fn forget_oldest(&mut self, octets: &AtomicUsize) -> bool {
+        let Some(oldest) = self.0.pop_front() else { return false };
+        for (ring, place) in &oldest.places {
+            if let Some(ring) = ring.upgrade() {
+                ring.forget(octets, *place);
+            }
+        }
+        true
     }
 }

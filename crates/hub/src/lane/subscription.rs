@@ -132,7 +132,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
                 }
                 into.push(Delivery { number, message: message.clone() });
                 count += 1;
-                octets += entry.octets;
+                octets += entry.size();
             }
             self.cursor += 1;
         }

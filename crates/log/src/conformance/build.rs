@@ -73,7 +73,7 @@ impl Say for Batch {
     }
     fn charge(mut self, account: &str, bytes: u64, events: u64) -> Self {
         let usage = Usage { bytes, events };
-        self.charges.push(Charge { account: account.to_owned(), usage, freed: Usage::default() });
+        self.charges.push(Charge::of(account, usage));
         self
     }
     fn free(mut self, account: &str, bytes: u64) -> Self {

@@ -30,7 +30,7 @@ use crate::{
     refusals::{Refused, not_followed, refused_response},
     request,
     runs::stream,
-    shares::{Payer, payer},
+    shares::Payer,
     state::RunStatus,
     wire::{ErrorBody, Source},
 };
@@ -130,7 +130,7 @@ impl Runs {
     /// A place among those who follow a thread.
     fn watch(&self, asking: &Asking, thread: ThreadId) -> Result<Watch<Payer>, Refused> {
         let follower = Follower::new(Some(&asking.0));
-        self.0.watchers.watch(&stream(thread), follower, payer(&asking.actor())).map_err(not_followed)
+        self.0.watchers.watch(&stream(thread), follower, asking.actor().owner()).map_err(not_followed)
     }
 
     /// A run or a thread as a live stream, behind `since`.

@@ -35,13 +35,28 @@ fn asked() -> Vec<Sample> {
     let opens = Some(Opens { agent: "echo".into(), created: TimestampMs(7), title: Some("hi".into()) });
     let request = Bytes::from_static(INPUT.as_bytes());
     let request_type = "ChatRequest".into();
-    let queued = RunQueued { run, by: by.clone(), request_type, depth: 1, opens, request: request.clone() };
+    let queued = RunQueued {
+        run,
+        by: by.clone(),
+        request_type,
+        depth: 1,
+        payer: None,
+        opens,
+        request: request.clone(),
+    };
+    let of_another = RunQueued { payer: Some("bob".parse().unwrap()), opens: None, ..queued.clone() };
     let asked = Interrupted { run, by, request };
     vec![
         (
             ThreadEvent::RunQueued(queued),
             "RunQueued",
             r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b","request_type":"ChatRequest","depth":1,"opens":{"agent":"echo","created":7,"title":"hi"}}"#,
+            INPUT,
+        ),
+        (
+            ThreadEvent::RunQueued(of_another),
+            "RunQueued",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b","request_type":"ChatRequest","depth":1,"payer":"bob"}"#,
             INPUT,
         ),
         (

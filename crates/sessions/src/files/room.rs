@@ -76,7 +76,7 @@ impl Room for FileRoom {
         state.evolve(event);
     }
     /// That it is named counts with the message.
-    fn payer(_: &FileState, event: &FileEvent) -> Option<OwnerName> {
+    fn payer(_: &str, _: &FileState, event: &FileEvent) -> Option<OwnerName> {
         match event {
             FileEvent::UploadBegun(event) => Some(event.by.owner_name()),
             FileEvent::FileUploaded(event) => Some(event.by.owner_name()),

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     FOUND_DEFAULT, FOUND_MAX, Sessions,
     refusals::Refused,
-    searching::{FoundMessages, Search},
+    searching::{FoundMessages, Place, Search},
 };
 
 pub(super) fn operations() -> Vec<Operation<Sessions>> {
@@ -72,9 +72,14 @@ impl MessagesQuery {
             .map(str::parse)
             .transpose()
             .map_err(|wrong| Refusal::malformed("invalid_handle", format!("`counterpart`: {wrong}.")))?;
-        let place = self.cursor.as_deref().map(str::parse).transpose().map_err(|()| {
-            Refusal::malformed("invalid_cursor", "`cursor` must be the `next_cursor` of the page before.")
-        })?;
+        let wrong =
+            || Refusal::malformed("invalid_cursor", "`cursor` must be the `next_cursor` of the page before.");
+        let place = self.cursor.as_deref().map(str::parse::<Place>).transpose().map_err(|()| wrong())?;
+        if let (Some(place), Some(session)) = (&place, &session)
+            && !place.is_in(session)
+        {
+            return Err(wrong().into());
+        }
         Ok(Search { text, limit, session, counterpart, place })
     }
 }

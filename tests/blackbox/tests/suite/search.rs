@@ -116,6 +116,10 @@ async fn wrong_searches_are_refused() {
     agent.get("/search/agents?q=ab&limit=51").await.refused(400, "invalid_limit");
     agent.get("/search/agents?q=ab&cursor=x").await.refused(400, "invalid_cursor");
     agent.get("/search/messages?q=ab&cursor=x").await.refused(400, "invalid_cursor");
+    let (one, other) = ("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAW");
+    let mixed = format!("/search/messages?q=ab&session_id={one}&cursor={other}.7");
+    agent.get(&mixed).await.refused(400, "invalid_cursor");
+    agent.get(&format!("/search/messages?q=ab&session_id={one}&cursor={one}.7")).await.ok(200);
     agent.get("/search/messages?q=ab&session_id=x").await.refused(400, "invalid_query");
     agent.get("/search/messages?q=ab&counterpart=nick").await.refused(400, "invalid_handle");
     server.owner("nick").await.get("/search/messages?q=ab").await.refused_as(401);

@@ -221,6 +221,111 @@ async fn a_repeated_request_is_answered_past_the_bound() {
     over(&send(&alice, &session, "more").await, "stored_events_max", 3);
 }
 
+/// An invitation is one event, whether or not the invitee knows the inviter, and none goes out past the bound.
+#[tokio::test]
+async fn an_invitation_counts_and_is_refused_past_the_bound() {
+    const MAX: u64 = 4;
+    let server = limited(&format!("stored_events_max = {MAX}")).await;
+    let alice = server.agent("@alice.bot").await;
+    server.agent("@bob.open").await;
+    server.closed("@bob.knows", &["@alice.*"]).await;
+    let opened = alice.post("/sessions", json!({"invite": ["@bob.open"]})).await.ok(201);
+    let (before, events) = usage(&alice).await;
+    assert_eq!(events, 2);
+    let path = format!("/sessions/{}/invite", opened["session_id"].as_str().expect("an id"));
+    assert!(alice.post(&path, json!({"invite": ["@bob.knows"]})).await.status < 300);
+    let (after, events) = usage(&alice).await;
+    assert_eq!(events, 3);
+    // The same for a stranger, whose invitation is stored in a longer form.
+    server.agent("@bob.third").await;
+    assert!(alice.post(&path, json!({"invite": ["@bob.third"]})).await.status < 300);
+    assert_eq!(usage(&alice).await, (after + (after - before), MAX));
+    server.agent("@bob.fourth").await;
+    over(&alice.post(&path, json!({"invite": ["@bob.fourth"]})).await, "stored_events_max", MAX);
+}
+
+/// What an agent says of itself counts, and so does what is kept of answers; what takes away reach is never refused.
+#[tokio::test]
+async fn profiles_lists_contacts_and_kept_answers_count() {
+    const MAX: u64 = 60_000;
+    let server = limited(&format!("stored_bytes_max = {MAX}")).await;
+    let body = json!({"handle": "@alice.bot", "policy": "open", "self_service": true});
+    let alice = server.agent_as(body).await;
+    server.agent("@bob.bot").await;
+    let card = |letter: &str| json!({"card_body": letter.repeat(16_000)});
+    for letter in ["a", "b", "c"] {
+        alice.patch("/agents/me", card(letter)).await.ok(200);
+    }
+    let (used, events) = usage(&alice).await;
+    assert!(used > 48_000 && events == 3, "{used} bytes of {events} events");
+    over(&alice.patch("/agents/me", card("d")).await, "stored_bytes_max", MAX);
+
+    // A request to nobody costs what one costs that arrives.
+    let asked = async |to: &str| {
+        let (before, _) = usage(&alice).await;
+        let answer = alice.post("/contacts", json!({"to": to, "message": "hello"})).await;
+        assert!(answer.status < 300, "{answer}");
+        usage(&alice).await.0 - before
+    };
+    assert_eq!(asked("@bob.bot").await, asked("@nobody.bot").await);
+
+    let (before, events) = usage(&alice).await;
+    let key = [("Idempotency-Key", "k")];
+    let body = json!({"policy": "open"});
+    assert!(alice.call("PATCH", "/agents/me", &key, Some(&body)).await.status < 300);
+    let (used, _) = usage(&alice).await;
+    assert!(used > before, "the answer is kept, and counts");
+    alice.call("PATCH", "/agents/me", &key, Some(&body)).await.ok(200);
+    assert_eq!(usage(&alice).await, (used, events), "a repeat costs nothing");
+
+    for number in 0..500 {
+        let answer = alice.patch("/agents/me", json!({"display_name": format!("{number:060}")})).await;
+        if answer.status >= 300 {
+            over(&answer, "stored_bytes_max", MAX);
+            break;
+        }
+    }
+    server.block(&alice, "@bob.bot").await;
+}
+
+/// A content that fits to the byte has no room for what says that it is there, and is not kept.
+#[tokio::test]
+async fn a_content_without_room_for_its_event_is_not_kept() {
+    const MAX: u64 = 50_000;
+    let server = limited(&format!("stored_bytes_max = {MAX}")).await;
+    let alice = server.agent("@alice.bot").await;
+    deposit(&alice, "one", "x").await.ok(201);
+    let kept = files(&server.data().join("blobs"));
+    let (used, _) = usage(&alice).await;
+    let size = usize::try_from(MAX - used).expect("it fits");
+    for number in 0..3 {
+        over(&put(&alice, &vec![number; size]).await, "stored_bytes_max", MAX);
+    }
+    assert_eq!(files(&server.data().join("blobs")), kept, "nothing is kept of what was refused");
+    assert_eq!(usage(&alice).await.0, used);
+    put(&alice, &vec![9; size - 1_000]).await.ok(201);
+    let (used, _) = usage(&alice).await;
+    assert!(used > MAX - 1_000 && used <= MAX, "{used}");
+}
+
+/// The same where the bytes are there and the events are used up.
+#[tokio::test]
+async fn a_content_of_whoever_has_used_up_its_events_is_not_kept() {
+    const MAX: u64 = 4;
+    let server = limited(&format!("stored_events_max = {MAX}")).await;
+    let alice = server.agent("@alice.bot").await;
+    deposit(&alice, "one", "x").await.ok(201);
+    for number in 0..MAX {
+        let answer = deposit(&alice, &format!("more{number}"), "x").await;
+        if answer.status != 201 {
+            over(&answer, "stored_events_max", MAX);
+        }
+    }
+    let kept = files(&server.data().join("blobs"));
+    over(&put(&alice, b"content").await, "stored_events_max", MAX);
+    assert_eq!(files(&server.data().join("blobs")), kept, "nothing is kept of what was refused");
+}
+
 /// Something of everything that is counted.
 async fn filled(server: &Server) -> (Agent, Agent, String) {
     let (alice, bob, session) = pair(server).await;

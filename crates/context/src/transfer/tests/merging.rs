@@ -7,14 +7,16 @@ use std::{
 
 use plenary_accounts::{Accounts, Actor, Authority, TokenDigest};
 use plenary_engine::{Room, SystemClock};
-use plenary_kernel::Clock;
+use plenary_kernel::{Clock, Position};
 use plenary_log::{Batch, open_memory};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
     Config, Context,
+    activity::event::{Activity, ActivityNoted},
     attribution::Attribution,
+    cursor::is_of_all_facts,
     fact::{
         event::{Ended, FactEvent},
         room::FactRoom,
@@ -158,9 +160,13 @@ async fn server() -> Context {
 }
 
 async fn import(context: &Context, lines: &str, mode: Mode) -> Value {
+    imported(context, lines, mode, false).await
+}
+
+async fn imported(context: &Context, lines: &str, mode: Mode, dry_run: bool) -> Value {
     let authority = Authority { by: Actor::Operator, token: Some(TokenDigest::of("plo_x")) };
     let import = Import { authority: &authority, mode, attribution: Attribution::Open };
-    let mut importer = Importer::new(context, import, false);
+    let mut importer = Importer::new(context, import, dry_run);
     for (nth, line) in lines.lines().enumerate() {
         importer.line(nth as u64 + 1, Some(line.as_bytes())).await.unwrap_or_else(|_| panic!("{line}"));
     }
@@ -216,7 +222,7 @@ fn expected(facts: &BTreeSet<(u64, String, Option<u64>)>) -> Vec<Option<String>>
 
 /// A fact by number, with the server that has it, and perhaps an end that this server knows.
 fn known() -> impl Strategy<Value = Vec<(usize, usize, Option<u64>)>> {
-    prop::collection::vec((0..3_usize, 0..8_usize, prop::option::of(1..4_u64)), 1..14)
+    prop::collection::vec((0..3_usize, 0..8_usize, prop::option::of(0..4_u64)), 1..14)
 }
 
 proptest! {
@@ -251,6 +257,11 @@ proptest! {
                 let (state, _) = server.fact_states().state(&format!("{PROJECT}/s/is")).await.unwrap();
                 let current = first[0].first().map(|fact| fact["valid_from"].clone());
                 assert_eq!(state.current.as_ref().map(|one| json!(one.valid_from.to_string())), current);
+                let ends = first.last().unwrap().iter().filter_map(|fact| fact["valid_to"].as_str());
+                match &state.current {
+                    None => assert_eq!(state.ended, ends.filter_map(Moment::parse).max()),
+                    Some(current) => assert!(state.ended.is_none_or(|ended| ended <= current.valid_from)),
+                }
             }
             let ids = first.last().unwrap().iter().map(|fact| fact["fact_id"].as_str().unwrap().to_owned());
             let expected_ids: BTreeSet<_> = all.iter().map(|(_, id, _)| id.clone()).collect();
@@ -264,6 +275,118 @@ proptest! {
                 assert_eq!((&report["imported"], &report["overwritten"]), (&json!(0), &json!(0)), "AP-83");
             }
         });
+    }
+}
+
+/// A dry run tells what the import does, and writes nothing.
+#[tokio::test]
+async fn a_dry_run_decides_on_what_those_before_would_have_made() {
+    let context = server().await;
+    import(&context, &fact("here", 0, None).to_string(), Mode::Skip).await;
+    let mut differs = fact("b", 3, None);
+    differs["value"] = json!("other");
+    let lines = [
+        fact("b", 3, None),
+        // Again; with an end; with a later one; another content.
+        fact("b", 3, None),
+        fact("b", 3, Some(5)),
+        fact("b", 3, Some(6)),
+        differs,
+        // It outranks, and is outranked.
+        fact("c", 3, None),
+        fact("b", 3, Some(4)),
+        fact("a", 3, None),
+        fact("a", 3, None),
+        // What begins later ends it: a later end is no news, an earlier one is.
+        fact("d", 6, None),
+        fact("c", 3, Some(7)),
+        fact("c", 3, Some(5)),
+        fact("here", 0, Some(4)),
+        fact("here", 0, Some(2)),
+    ];
+    let lines = lines.map(|line| line.to_string()).join("\n");
+    let written = context.log().read_log(Position::ZERO, 1_000).await.unwrap().len();
+    let mut foretold = imported(&context, &lines, Mode::Skip, true).await;
+    assert_eq!(context.log().read_log(Position::ZERO, 1_000).await.unwrap().len(), written);
+    foretold["dry_run"] = json!(false);
+    assert_eq!(foretold, import(&context, &lines, Mode::Skip).await);
+}
+
+/// A dry run claims no ids either.
+#[tokio::test]
+async fn a_dry_run_changes_no_row() {
+    let context = server().await;
+    let row = format!("context.fact_ids_claimed/{PROJECT}");
+    let line = fact("a", 1, None).to_string();
+    imported(&context, &line, Mode::Skip, true).await;
+    assert!(context.log().read_row(&row).await.unwrap().is_none());
+    import(&context, &line, Mode::Skip).await;
+    assert!(context.log().read_row(&row).await.unwrap().is_some());
+}
+
+/// The feed tells of the fact that ended then, whatever has taken its place since.
+#[tokio::test]
+async fn a_note_tells_of_the_fact_that_held_when_it_was_noted() {
+    let context = server().await;
+    for fact in [fact("a", 1, None), fact("b", 5, None), fact("z", 1, None)] {
+        import(&context, &fact.to_string(), Mode::Skip).await;
+    }
+    let noted = ActivityNoted {
+        activity: Activity::FactSuperseded,
+        on: format!("{PROJECT}/s/is"),
+        version: 2,
+        draft_of: None,
+    };
+    let told: Value = serde_json::from_str(&context.tell("p", &noted).await.unwrap().unwrap()).unwrap();
+    assert_eq!((&told["fact"]["fact_id"], &told["fact"]["valid_to"]), (&json!("a"), &json!(text(5))));
+}
+
+/// What is shortened is not the last one where an empty one stands at its end.
+#[tokio::test]
+async fn an_earlier_end_leaves_the_end_of_a_later_fact() {
+    let context = server().await;
+    for fact in [fact("a", 1, Some(5)), fact("b", 5, Some(5)), fact("a", 1, Some(3))] {
+        import(&context, &fact.to_string(), Mode::Skip).await;
+    }
+    let (state, _) = context.fact_states().state(&format!("{PROJECT}/s/is")).await.unwrap();
+    assert_eq!((state.current.clone(), state.ended), (None, Some(at(5))));
+}
+
+/// A page that ends on a fact that another outranks has a cursor that is taken.
+#[tokio::test]
+async fn a_page_goes_on_behind_an_outranked_fact() {
+    let context = server().await;
+    for id in ["a", "b", "c"] {
+        import(&context, &fact(id, 1, None).to_string(), Mode::Skip).await;
+    }
+    let (mut cursor, mut seen) = (None::<String>, Vec::new());
+    loop {
+        let asked = Asked { include_ended: true, cursor: cursor.as_deref(), ..Asked::default() };
+        let page = context.facts(PROJECT, &asked, 1).await.unwrap();
+        seen.extend(
+            page.facts.iter().map(|fact| serde_json::from_str::<Value>(fact).unwrap()["fact_id"].clone()),
+        );
+        match page.next_cursor {
+            Some(next) => {
+                assert!(is_of_all_facts(&next), "{next}");
+                cursor = Some(next);
+            }
+            None => break,
+        }
+    }
+    assert_eq!(seen.len(), 3, "{seen:?}");
+}
+
+/// `end` is a predicate like any other.
+#[tokio::test]
+async fn a_fact_whose_predicate_is_end_is_listed() {
+    let context = server().await;
+    let mut ends = fact("a", 1, None);
+    ends["predicate"] = json!("end");
+    import(&context, &ends.to_string(), Mode::Skip).await;
+    for include_ended in [false, true] {
+        let asked = Asked { include_ended, ..Asked::default() };
+        assert_eq!(facts(&context, &asked).await.len(), 1, "{include_ended}");
     }
 }
 

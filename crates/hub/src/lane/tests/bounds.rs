@@ -107,7 +107,7 @@ async fn past_its_share_a_sender_loses_its_own_oldest_in_the_rings_of_others() {
     for number in 1..=20 {
         lane.emit("calm", large(number));
     }
-    lane.emit_from("ann", "calm", large(21));
+    lane.emit_from("ann", vec![("calm", large(21))]);
     lane.emit("k0", large(1));
     let mut reader = lane.subscribe("k1", "a", None).unwrap();
     // What is gone and stands behind a message of the key's own costs its entry.
@@ -115,7 +115,7 @@ async fn past_its_share_a_sender_loses_its_own_oldest_in_the_rings_of_others() {
     // Fewer than a ring keeps, so that what goes has gone for the share alone.
     for number in 2..200 {
         for key in KEYS {
-            assert_eq!(lane.emit_from("eve", key, large(number)), usize::from(key == "k1"));
+            assert_eq!(lane.emit_from("eve", vec![(key, large(number))]), usize::from(key == "k1"));
             assert!(lane.size().octets <= 32 * EACH + gone, "its share, and what the others have");
         }
         assert_eq!(numbers(&mut reader), [number], "whoever is there gets all of it");
@@ -129,8 +129,84 @@ async fn past_its_share_a_sender_loses_its_own_oldest_in_the_rings_of_others() {
     advance(LaneLimits::default().age_max).await;
     lane.sweep();
     assert_eq!(lane.size(), LaneSize::default());
-    lane.emit_from("eve", "k1", large(1_001));
+    lane.emit_from("eve", vec![("k1", large(1_001))]);
     assert_eq!(kept("k1"), [1_001], "what is too old has left the share");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_message_to_more_keys_than_the_share_holds_reaches_every_reader() {
+    const KEYS: usize = 1_000;
+    const OCTETS: usize = 30 << 10;
+    let lane = lane(LaneLimits::default());
+    let keys: Vec<_> = (0..KEYS).map(|key| key.to_string()).collect();
+    let mut readers: Vec<_> = keys.iter().map(|key| lane.subscribe(key, "a", None).unwrap()).collect();
+    let emitted = |number| {
+        let to = keys.iter().map(|key| (key, Emission { octets: OCTETS, ..message(number, "*") }));
+        lane.emit_from("eve", to.collect())
+    };
+    for number in 1..=20 {
+        assert_eq!(emitted(number), KEYS);
+    }
+    assert_eq!(lane.size().octets, 20 * (OCTETS + KEYS * ENTRY_OCTETS), "its octets are there once");
+    for reader in &mut readers {
+        assert_eq!(numbers(reader), (1..=20).collect::<Vec<_>>());
+    }
+    for number in 21..=200 {
+        emitted(number);
+        assert!(readers.iter_mut().all(|reader| numbers(reader) == [number]));
+        assert!(lane.size().octets <= LaneLimits::default().sender_octets_max);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn past_its_share_a_sender_keeps_what_waits_and_past_its_backlog_the_reader_is_told() {
+    const OCTETS: usize = 10_000;
+    const EACH: usize = ENTRY_OCTETS + OCTETS;
+    let limits = LaneLimits {
+        sender_octets_max: 4 * EACH,
+        sender_backlog_octets_max: 8 * EACH,
+        ..LaneLimits::default()
+    };
+    let lane = lane(limits);
+    let sent = |number, text| {
+        lane.emit_from("eve", vec![("~k", Emission { octets: OCTETS, ..message(number, text) })])
+    };
+    let (mut slow, mut other) = (subscribed(&lane, "a"), subscribed(&lane, "b"));
+    lane.emit("~k", message(1, "*"));
+    for number in 2..=9 {
+        sent(number, "a");
+    }
+    assert_eq!(numbers(&mut slow), (1..=9).collect::<Vec<_>>(), "all of it waited");
+    assert_eq!(numbers(&mut other), [1]);
+    for number in 10..=20 {
+        sent(number, "*");
+        assert_eq!(numbers(&mut other), [number]);
+        assert!(lane.size().octets <= 8 * EACH + ENTRY_OCTETS + 12 * ENTRY_OCTETS);
+    }
+    assert_eq!(slow.try_next(&mut Vec::new()), Err(Ended::Stalled), "10 is lost, and it is told");
+    assert_eq!(resumed(&lane, 12), (13..=20).collect::<Vec<_>>());
+    assert_eq!(resumed(&lane, 11), [0_u64; 0], "12 has gone: from now on");
+    assert_eq!(resumed(&lane, lane.reaches_back_to("~k").unwrap()), (13..=20).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_many_senders_have_in_the_rings_of_others_leaves_half_of_the_room() {
+    const OCTETS: usize = 10_000;
+    const EACH: usize = ENTRY_OCTETS + OCTETS;
+    const SENDERS: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
+    let limits = LaneLimits { octets_max: 64 * EACH, sender_octets_max: 16 * EACH, ..LaneLimits::default() };
+    let lane = lane(limits);
+    let large = |number| Emission { octets: OCTETS, ..message(number, "*") };
+    (1..=20).for_each(|number| _ = lane.emit("calm", large(number)));
+    for number in 1..=100 {
+        for sender in SENDERS {
+            lane.emit_from(sender, vec![(sender, large(number))]);
+            assert!(lane.size().octets <= limits.octets_max);
+        }
+    }
+    assert_eq!(lane.retained("calm", &"a", 0).len(), 20);
+    let kept = SENDERS.map(|sender| lane.retained(sender, &"a", 0).len());
+    assert!(kept.iter().all(|kept| (3..=7).contains(kept)), "each has an equal part: {kept:?}");
 }
 
 #[tokio::test(start_paused = true)]

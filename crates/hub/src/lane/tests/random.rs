@@ -42,6 +42,7 @@ const LIMITS: LaneLimits = LaneLimits {
     key_octets_max: 1 << 20,
     octets_max: 1 << 20,
     sender_octets_max: usize::MAX,
+    sender_backlog_octets_max: usize::MAX,
     subscriptions_max: 8,
     turn_count_max: 2,
     turn_octets_max: 1 << 20,

@@ -14,6 +14,7 @@ const FEW: LaneLimits = LaneLimits {
     key_octets_max: 1 << 20,
     octets_max: 1 << 20,
     sender_octets_max: usize::MAX,
+    sender_backlog_octets_max: usize::MAX,
     subscriptions_max: 3,
     turn_count_max: 2,
     turn_octets_max: 1 << 20,

@@ -167,7 +167,8 @@ mod tests {
     use super::*;
 
     fn read(text: Option<&str>, rest: PartArgs) -> Value {
-        let gathered = rest.others(text).unwrap();
+        let urls = rest.attach.clone();
+        let gathered = rest.others(text, urls).unwrap();
         serde_json::to_value(gathered.with(Vec::new()).unwrap().0).unwrap()
     }
 
@@ -188,8 +189,8 @@ mod tests {
 
     #[test]
     fn nothing_is_nothing_and_an_empty_text_is_a_mistake() {
-        assert!(PartArgs::default().others(None).unwrap().with(Vec::new()).is_none());
-        assert!(matches!(PartArgs::default().others(Some("")), Err(Failure::Usage { .. })));
+        assert!(PartArgs::default().others(None, Vec::new()).unwrap().with(Vec::new()).is_none());
+        assert!(matches!(PartArgs::default().others(Some(""), Vec::new()), Err(Failure::Usage { .. })));
         assert!(object("[1]").is_err() && object("{").is_err());
     }
 }

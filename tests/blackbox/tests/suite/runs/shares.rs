@@ -5,8 +5,8 @@ use blackbox::{Agent, Pongs, Server};
 use serde_json::json;
 
 use super::speak::{
-    PUPPET, acting, at, cancel, chat, chat_on, events_of, finish, hosted, puppet, refused, status_becomes,
-    whole,
+    PUPPET, accepted, acting, at, cancel, chat, chat_on, events_of, finish, hosted, puppet, refused,
+    status_becomes, whole,
 };
 use super::sse::Events;
 
@@ -97,7 +97,13 @@ async fn sc_11_what_waits_still_counts_after_a_crash() {
     server.kill().await;
     server.start_again().await;
     status_becomes(&nick, &second, "running").await;
-    let fourth = chat_on(&nick, &first, "text fourth").await;
+    // It leaves the queue when it is carried out, a moment after its start is written.
+    let body = json!({"input": "text fourth", "thread_id": first.thread});
+    let fourth = blackbox::eventually("the second has left the queue", || async {
+        let response = nick.post(&at(PUPPET, "run"), body.clone()).await;
+        (response.status == 202).then(|| accepted(PUPPET, &response))
+    });
+    let fourth = fourth.await;
     let body = json!({"input": "text late", "thread_id": first.thread});
     let response = nick.post(&at(PUPPET, "run"), body).await;
     assert_eq!(refused(&response, 429), "too_many_queued_runs_of_owner");
