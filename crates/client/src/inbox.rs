@@ -84,7 +84,7 @@ pub struct RecipientStatus {
     pub at: Option<String>,
 }
 
-fn path(base: &str, query: &InboxQuery, timeout: Option<Duration>) -> String {
+pub(crate) fn path(base: &str, query: &InboxQuery, timeout: Option<Duration>) -> String {
     let InboxQuery { after, limit, kinds } = query;
     let members = [
         after.as_ref().map(|after| format!("after={}", segment(after))),

@@ -114,10 +114,18 @@ impl Inbox {
     }
 
     /// Everything up to the cursor has come so far. Marks only rise, whichever process raises them.
-    pub(crate) async fn raise(&self, me: &AgentHandle, state: State, to: &Cursor) -> Result<Marks, Fault> {
+    /// Behind `after`, only kinds that have come that far already: nothing is claimed that was left out.
+    pub(crate) async fn raise(
+        &self,
+        me: &AgentHandle,
+        state: State,
+        to: &Cursor,
+        after: Option<&Cursor>,
+    ) -> Result<Marks, Fault> {
         for _ in 0..ATTEMPTS_MAX {
             let (mut marks, revision) = self.marks_row(me).await?;
-            if !marks.raise(state, to) {
+            let Some(to) = marks.adjoining(state, to, after) else { return Ok(marks) };
+            if !marks.raise(state, &to) {
                 return Ok(marks);
             }
             let value = serde_json::to_vec(&marks).map_err(|error| Fault::Corrupt(error.to_string()))?;

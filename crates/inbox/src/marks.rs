@@ -79,6 +79,19 @@ impl Marks {
         delivered || seen || acknowledged
     }
 
+    /// The cursor for those of its kinds that a page behind `after` goes on from where their mark stands; `None` where
+    /// there is none.
+    pub(crate) fn adjoining(&self, state: State, to: &Cursor, after: Option<&Cursor>) -> Option<Cursor> {
+        let Some(after) = after else { return Some(*to) };
+        let mark = match state {
+            State::Accepted | State::Delivered => &self.delivered,
+            State::Seen => &self.seen,
+            State::Acknowledged => &self.acknowledged,
+        };
+        let kinds = to.kinds.only(|kind| after.of(kind).is_none_or(|after| after <= mark.of(kind)));
+        Some(Cursor { kinds: kinds?, ..*to })
+    }
+
     /// What the marks say of something at a place.
     pub(crate) fn state(&self, kind: Kind, place: Place) -> State {
         if place <= self.acknowledged.of(kind) {

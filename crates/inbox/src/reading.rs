@@ -8,7 +8,7 @@ use std::{
 
 use plenary_kernel::{AgentHandle, Position};
 use plenary_log::{Fault, StreamName};
-use plenary_sessions::{event::sequence, news::session_of, reads::Run};
+use plenary_sessions::{event::sequence, news::session_of, reads::Runs};
 
 use crate::{
     Inbox,
@@ -16,7 +16,7 @@ use crate::{
     desk::Desk,
     gathering::On,
     kind::{Kind, Kinds},
-    marks::{Marks, State},
+    marks::Marks,
     merging::{Heard, Next, merged},
     shelf::{Shelf, Shelves, Stub},
     telling::{Reader, framed},
@@ -37,8 +37,6 @@ pub(crate) struct Ask {
     pub(crate) after: Option<Cursor>,
     pub(crate) limit: usize,
     pub(crate) kinds: Kinds,
-    /// Nothing counts as delivered.
-    pub(crate) peek: bool,
 }
 
 impl Ask {
@@ -78,7 +76,7 @@ struct Pick<'a> {
 }
 
 impl Inbox {
-    /// A page of an agent's inbox. What is given counts as delivered, unless it is only peeked at.
+    /// A page of an agent's inbox. Nothing is marked by it.
     pub(crate) async fn page(&self, me: &AgentHandle, ask: &Ask) -> Result<Page, Fault> {
         let desk = self.0.desks.open(me);
         let marks = self.marks(me).await?;
@@ -114,9 +112,6 @@ impl Inbox {
         };
         let lane = frames.passed(ephemeral);
         let cursor = Cursor { kinds: ask.kinds, place, lane, offers: offers_end };
-        if !items.is_empty() && !ask.peek {
-            self.raise(me, State::Delivered, &cursor).await?;
-        }
         Ok(Page {
             more: more_known || offered.more || offers.len() < offered.stubs.len(),
             items,
@@ -132,7 +127,7 @@ impl Inbox {
     pub(crate) async fn unread(&self, me: &AgentHandle, marks: &Marks) -> Result<(u64, bool), Fault> {
         let desk = self.0.desks.open(me);
         let through = self.observed().await?;
-        let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL, peek: true };
+        let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL };
         let reader = self.reader(me).await?;
         let (known, offered) = self.pick(&desk, &reader, &ask, marks, through).await?;
         let mut shelves = desk.shelves.lock().await;
@@ -351,11 +346,11 @@ struct Openness<'a> {
     inbox: &'a Inbox,
     reader: &'a Reader,
     sessions: HashMap<StreamName, bool>,
-    reads: HashMap<StreamName, Run>,
+    reads: HashMap<StreamName, Runs>,
 }
 
 impl Openness<'_> {
-    /// Whether the agent has got it by reading the session's events.
+    /// Whether the agent's model has seen it among the session's events.
     async fn was_read(&mut self, stub: &Stub) -> Result<bool, Fault> {
         if stub.kind != Kind::SessionMessage {
             return Ok(false);
@@ -366,8 +361,9 @@ impl Openness<'_> {
         }
         let Some(id) = session_of(&stub.stream) else { return Ok(false) };
         let run = self.inbox.0.rooms.sessions.has_read(&self.reader.me.handle, &id).await?;
+        let has = run.has(number);
         self.reads.insert(stub.stream.clone(), run);
-        Ok(run.has(number))
+        Ok(has)
     }
 
     async fn is_open(&mut self, stub: &Stub) -> Result<bool, Fault> {

@@ -2,12 +2,13 @@
 //! Must not know: where news come from.
 
 use plenary_accounts::TrustTier;
-use plenary_kernel::{AgentHandle, SessionId};
+use plenary_kernel::{AgentHandle, Refusal, SessionId};
 use plenary_room::Reference;
+use plenary_sessions::reads::Run;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{kind::Kind, marks::State};
+use crate::{kind::Kind, marks::State, refusals::Rejection};
 
 /// One piece of news.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -87,6 +88,8 @@ fn is_none(count: &u64) -> bool {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AckState {
+    /// A program has it that hands it to the agent.
+    Delivered,
     /// It was put before the model.
     Seen,
     /// It was taken note of.
@@ -94,15 +97,58 @@ pub enum AckState {
     Acknowledged,
 }
 
-/// What `POST /inbox/ack` takes.
+impl From<AckState> for State {
+    fn from(state: AckState) -> Self {
+        match state {
+            AckState::Delivered => Self::Delivered,
+            AckState::Seen => Self::Seen,
+            AckState::Acknowledged => Self::Acknowledged,
+        }
+    }
+}
+
+/// What `POST /inbox/ack` takes: a cursor, or a session with a sequence.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "AckInbox")]
 pub struct AckRequest {
     /// The `cursor` of a page: everything up to it.
-    pub cursor: String,
-    /// `acknowledged` unless said otherwise.
+    cursor: Option<String>,
+    /// The `after` that the page was asked for with: only kinds that had come that far are taken.
+    after: Option<String>,
+    /// `acknowledged` unless said otherwise; of a session's events, `seen`.
     #[serde(default)]
-    pub state: AckState,
+    state: AckState,
+    /// A session whose events were put before the model.
+    session_id: Option<SessionId>,
+    /// Behind this one; 0 when absent.
+    #[serde(default)]
+    after_sequence: u64,
+    /// Up to this one.
+    sequence: Option<u64>,
+}
+
+/// What is acknowledged.
+pub(crate) enum Acknowledged {
+    /// A page of the inbox, and what it was asked for behind.
+    Page { cursor: String, after: Option<String>, state: AckState },
+    /// Events of a session.
+    Session(SessionId, Run),
+}
+
+impl AckRequest {
+    /// Which of the two it names.
+    pub(crate) fn named(self) -> Result<Acknowledged, Rejection> {
+        match (self.cursor, self.session_id, self.sequence) {
+            (Some(cursor), None, None) => {
+                Ok(Acknowledged::Page { cursor, after: self.after, state: self.state })
+            }
+            (None, Some(id), Some(to)) => Ok(Acknowledged::Session(id, Run { after: self.after_sequence, to })),
+            _ => Err(Rejection::InvalidBody(Refusal::malformed(
+                "invalid_body",
+                "Name a `cursor`, or a `session_id` with the `sequence` up to which its events were seen.",
+            ))),
+        }
+    }
 }
 
 /// The answer to `POST /inbox/ack`.

@@ -22,6 +22,7 @@ use crate::{
     request::{CreateRequest, Fields, InviteRequest, MessageRequest, ReopenRequest, digest},
 };
 
+mod overseeing;
 mod reading;
 mod searching;
 
@@ -44,7 +45,7 @@ pub fn routes(sessions: Sessions, metrics: &Metrics) -> Result<Router, RegistryF
 /// The operations of this room.
 #[must_use]
 pub fn operations() -> Vec<Operation<Sessions>> {
-    [beginning(), reading::operations(), searching::operations(), taking_part(), ending()]
+    [beginning(), reading::operations(), overseeing::operations(), searching::operations(), taking_part(), ending()]
         .into_iter()
         .flatten()
         .collect()

@@ -12,6 +12,8 @@ async fn by_the_inbox_a_message_is_accepted_delivered_seen_acknowledged() {
     let sequence = alice.say(&id, "hello").await;
     assert_eq!(state(&alice, &id, sequence).await, "accepted");
     let page = inbox(&bob, "").await;
+    assert_eq!(state(&alice, &id, sequence).await, "accepted", "whoever looks has marked nothing");
+    bob.post("/inbox/ack", json!({"cursor": page["cursor"], "state": "delivered"})).await.ok(200);
     assert_eq!(state(&alice, &id, sequence).await, "delivered");
     bob.post("/inbox/ack", json!({"cursor": page["cursor"], "state": "seen"})).await.ok(200);
     assert_eq!(state(&alice, &id, sequence).await, "seen");
@@ -26,9 +28,9 @@ async fn by_the_session_it_is_seen_when_it_was_read_and_acknowledged_when_it_was
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let sequence = alice.say(&id, "hello").await;
-    bob.get(&format!("/sessions/{id}/events?limit=1")).await.ok(200);
+    bob.post("/inbox/ack", json!({"session_id": id, "sequence": sequence - 1})).await.ok(200);
     assert_eq!(state(&alice, &id, sequence).await, "accepted", "it was not among what was read");
-    bob.history(&id).await;
+    bob.post("/inbox/ack", json!({"session_id": id, "sequence": sequence})).await.ok(200);
     assert_eq!(state(&alice, &id, sequence).await, "seen");
     assert_eq!(inbox(&bob, "").await["unread"], 0);
     let second = alice.say(&id, "and?").await;

@@ -39,7 +39,7 @@ async fn called(agent: &Agent, tool: &str, arguments: Value) -> Value {
 }
 
 /// What a call that succeeds brings, as its one block of text has it.
-async fn done(agent: &Agent, tool: &str, arguments: Value) -> Value {
+pub(crate) async fn done(agent: &Agent, tool: &str, arguments: Value) -> Value {
     let result = called(agent, tool, arguments).await;
     assert_ne!(result["isError"], true, "{tool}: {result}");
     assert_eq!(result["content"].as_array().map(Vec::len), Some(1), "{result}");
