@@ -19,7 +19,7 @@ use crate::{
     marks::Marks,
     merging::{Heard, Next, merged},
     shelf::{Shelf, Shelves, Stub},
-    telling::{Reader, framed},
+    telling::{Reader, framed, room_behind},
     wire::{Item, Page},
 };
 
@@ -42,7 +42,7 @@ pub(crate) struct Ask {
 impl Ask {
     /// Behind which place a kind is asked for.
     pub(crate) fn start(&self, kind: Kind, marks: &Marks) -> Place {
-        self.after.and_then(|after| after.of(kind)).unwrap_or_else(|| marks.seen.of(kind))
+        self.after.and_then(|after| after.of(kind)).unwrap_or_else(|| marks.unread_from(kind))
     }
 
     /// The lowest of those places, of the kinds that have no marks of their own.
@@ -79,7 +79,7 @@ impl Inbox {
     /// A page of an agent's inbox. Nothing is marked by it.
     pub(crate) async fn page(&self, me: &AgentHandle, ask: &Ask) -> Result<Page, Fault> {
         let desk = self.0.desks.open(me);
-        let marks = self.marks(me).await?;
+        let marks = self.settled_marks(me).await?;
         let through = self.observed().await?;
         let reader = self.reader(me).await?;
         let (known, offered) = self.pick(&desk, &reader, ask, &marks, through).await?;
@@ -95,9 +95,12 @@ impl Inbox {
         let mut items: Vec<Item> = Vec::with_capacity(merged.len() + offers.len());
         let offers_next = offers.iter().map(|(place, stub, newer)| Next::Stub(*place, stub, *newer));
         for next in merged.iter().copied().chain(offers_next) {
+            let room = room_behind(&items);
             match next {
-                Next::Stub(place, stub, newer) => items.extend(self.item(&reader, place, stub, newer).await?),
-                Next::Frame(frame, newer) => items.push(framed(&reader, frame, newer)),
+                Next::Stub(place, stub, newer) => {
+                    items.extend(self.item(&reader, place, stub, newer, room).await?);
+                }
+                Next::Frame(frame, newer) => items.push(framed(&reader, frame, newer, room)),
             }
         }
         let place = match durable.checked_sub(1) {
@@ -111,7 +114,8 @@ impl Inbox {
             None => ask.start(Kind::SessionOffered, &marks),
         };
         let lane = frames.passed(ephemeral);
-        let cursor = Cursor { kinds: ask.kinds, place, lane, offers: offers_end };
+        let turn = marks.shown.turn();
+        let cursor = Cursor { kinds: ask.kinds, place, lane, offers: offers_end, turn };
         Ok(Page {
             more: more_known || offered.more || offers.len() < offered.stubs.len(),
             items,
@@ -131,8 +135,8 @@ impl Inbox {
         let reader = self.reader(me).await?;
         let (known, offered) = self.pick(&desk, &reader, &ask, marks, through).await?;
         let mut shelves = desk.shelves.lock().await;
-        shelves.known.let_go(marks.seen.lowest(Kinds::ALL));
-        shelves.offered.let_go(marks.seen.of(Kind::SessionOffered));
+        shelves.known.let_go(marks.unread_lowest(Kinds::ALL));
+        shelves.offered.let_go(marks.unread_from(Kind::SessionOffered));
         drop(shelves);
         let frames = Heard::of(self, &reader, &ask, marks).unread;
         Ok((known.unread + offered.unread + frames, known.is_cut || offered.is_cut))
@@ -152,7 +156,7 @@ impl Inbox {
         let mut open = Openness { inbox: self, reader, sessions: HashMap::new(), reads: HashMap::new() };
         let mut known = Picked::default();
         for round in 0.. {
-            let (unread_from, start) = (marks.seen.lowest(ask.kinds), ask.lowest(marks));
+            let (unread_from, start) = (marks.unread_lowest(ask.kinds), ask.lowest(marks));
             let pick = Pick { shelf: &shelves.known, unread_from, start, is_wanted: Kind::is_in_line };
             known = pick.picked(&mut open, ask, marks, through).await?;
             let is_done = !known.stubs.is_empty() || ask.limit == 0 || round == ROUNDS_MAX;
@@ -166,7 +170,7 @@ impl Inbox {
         let mut offered = Picked::default();
         if ask.kinds.has(Kind::SessionOffered) {
             let (unread_from, start) =
-                (marks.seen.of(Kind::SessionOffered), ask.start(Kind::SessionOffered, marks));
+                (marks.unread_from(Kind::SessionOffered), ask.start(Kind::SessionOffered, marks));
             let is_wanted = |kind| kind == Kind::SessionOffered;
             let pick = Pick { shelf: &shelves.offered, unread_from, start, is_wanted };
             offered = pick.picked(&mut open, ask, marks, through).await?;
@@ -194,7 +198,7 @@ impl Inbox {
         let mut work = LOOKED_AT_ONCE;
         if ask.kinds.iter().any(Kind::is_in_line) {
             let start = ask.lowest(marks);
-            let from = before(start.min(marks.seen.lowest(ask.kinds)).0);
+            let from = before(start.min(marks.unread_lowest(ask.kinds)).0);
             if !known.covers(from) {
                 self.begin_known(me, known, from).await?;
             } else if known.falls_short(start, ask.limit + 1) {
@@ -204,7 +208,7 @@ impl Inbox {
         }
         if ask.kinds.has(Kind::SessionOffered) {
             let start = ask.start(Kind::SessionOffered, marks);
-            let from = before(start.min(marks.seen.of(Kind::SessionOffered)).0);
+            let from = before(start.min(marks.unread_from(Kind::SessionOffered)).0);
             if !offered.covers(from) {
                 self.begin_offered(me, offered, from).await?;
             } else if offered.falls_short(start, ask.limit + 1) {
@@ -301,7 +305,7 @@ impl Pick<'_> {
                 continue;
             }
             let is_unread =
-                place > marks.seen.of(stub.kind) && !shelf.is_answered(stub) && !open.was_read(stub).await?;
+                marks.is_unread(stub.kind, place) && !shelf.is_answered(stub) && !open.was_read(stub).await?;
             let is_asked = place > ask.start(stub.kind, marks) && (ask.after.is_some() || is_unread);
             if (is_unread || is_asked) && open.is_open(stub).await? {
                 unread += u64::from(is_unread);

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Inbox, LIMIT_DEFAULT, LIMIT_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX,
+    Inbox, LIMIT_DEFAULT, LIMIT_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, coding,
     cursor::Cursor,
     kind::Kinds,
     reading::Ask,
@@ -26,7 +26,7 @@ use crate::{
     wire::{AckRequest, Acked, Acknowledged, MessageStatus, Page},
 };
 
-const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
+pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
 
 impl FromRef<Inbox> for Accounts {
     fn from_ref(inbox: &Inbox) -> Self {
@@ -83,6 +83,15 @@ pub fn operations() -> Vec<Operation<Inbox>> {
             .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_cursor"])
             .errors(Class::Unauthenticated, UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"]);
+    let mut operations =
+        vec![Operation::new(read_doc, read), Operation::new(wait_doc, wait), Operation::new(ack_doc, ack)];
+    operations.extend(of_others());
+    operations.extend(coding::operations());
+    operations
+}
+
+/// What becomes of news with others: of an agent for its owner, of a message for its sender.
+fn of_others() -> [Operation<Inbox>; 2] {
     let overseen_doc = OperationDoc::new(
         "agent.inbox",
         Method::GET,
@@ -111,13 +120,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
     .reply::<MessageStatus>()
     .errors(Class::Unauthenticated, UNAUTHENTICATED)
     .errors(Class::NotFound, &["not_found"]);
-    vec![
-        Operation::new(read_doc, read),
-        Operation::new(wait_doc, wait),
-        Operation::new(ack_doc, ack),
-        Operation::new(overseen_doc, read_overseen),
-        Operation::new(status_doc, status),
-    ]
+    [Operation::new(overseen_doc, read_overseen), Operation::new(status_doc, status)]
 }
 
 /// The query of `GET /inbox`.
@@ -161,7 +164,7 @@ fn number<T: FromStr + PartialOrd>(
 }
 
 impl Inbox {
-    async fn cursor(&self, me: &AgentHandle, text: &str) -> Result<Cursor, Refused> {
+    pub(crate) async fn cursor(&self, me: &AgentHandle, text: &str) -> Result<Cursor, Refused> {
         let cursor = Cursor::read(text, me).ok_or(Rejection::InvalidCursor)?;
         // Of a store that was put back to an earlier state.
         if cursor.place.max(cursor.offers).0 > self.0.log.head().await? {
@@ -212,8 +215,7 @@ async fn wait(
     caller: AgentCaller,
     query: Result<Query<WaitQuery>, QueryRejection>,
 ) -> Result<Json<Page>, Refused> {
-    let Query(WaitQuery { after, limit, kinds, timeout_s }) =
-        query.map_err(|_| Rejection::InvalidQuery)?;
+    let Query(WaitQuery { after, limit, kinds, timeout_s }) = query.map_err(|_| Rejection::InvalidQuery)?;
     let ask = inbox.ask(&caller.handle, &ReadQuery { after, limit, kinds }).await?;
     let seconds =
         number(timeout_s.as_deref(), WAIT_SECONDS_DEFAULT, 0..=WAIT_SECONDS_MAX, Rejection::InvalidTimeout)?;

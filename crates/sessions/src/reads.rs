@@ -34,7 +34,6 @@ impl Run {
     pub const fn has(self, sequence: u64) -> bool {
         self.after < sequence && sequence <= self.to
     }
-
 }
 
 /// All runs of one agent in one session, apart and in order.

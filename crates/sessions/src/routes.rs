@@ -45,10 +45,17 @@ pub fn routes(sessions: Sessions, metrics: &Metrics) -> Result<Router, RegistryF
 /// The operations of this room.
 #[must_use]
 pub fn operations() -> Vec<Operation<Sessions>> {
-    [beginning(), reading::operations(), overseeing::operations(), searching::operations(), taking_part(), ending()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        beginning(),
+        reading::operations(),
+        overseeing::operations(),
+        searching::operations(),
+        taking_part(),
+        ending(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn of_session(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {

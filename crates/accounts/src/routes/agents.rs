@@ -123,7 +123,7 @@ pub async fn overseen(
     principal: &Principal,
     handle: &str,
 ) -> Result<AgentHandle, Refusal> {
-    let handle = handle.parse().map_err(|_| Refusal::not_found())?;
+    let handle: AgentHandle = handle.parse().map_err(|_| Refusal::not_found())?;
     let known = visible(accounts, principal, &handle).await.map_err(|refused| refused.refusal)?;
     Ok(known.handle)
 }

@@ -15,6 +15,8 @@ use crate::{
 const NAMED: &[(&str, &str, &str)] = &[
     ("*", "project_id", "PROJECT"),
     ("agent.create", "allowlist", "--allow"),
+    ("agent.session_events", "after_sequence", "--after"),
+    ("agent.session_events", "id", "<SESSION>"),
     ("agent.unblock", "blocked", "<TARGET>"),
     ("channel.*", "id", "<CHANNEL>"),
     ("channel.*", "key", "its URL with its key"),

@@ -39,9 +39,10 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
         .reply::<SessionList>()
         .answers_page()
         .errors(Class::Malformed, &["invalid_limit", "invalid_query"]);
-    let show_doc = doc("agent.session", "/_admin/agents/{handle}/sessions/{id}", "Show a session of an agent")
-        .path_parameter::<SessionId>("id", "The session.")
-        .reply::<SessionView>();
+    let show_doc =
+        doc("agent.session", "/_admin/agents/{handle}/sessions/{id}", "Show a session of an agent")
+            .path_parameter::<SessionId>("id", "The session.")
+            .reply::<SessionView>();
     let events_doc = doc(
         "agent.session_events",
         "/_admin/agents/{handle}/sessions/{id}/events",
@@ -52,11 +53,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .reply::<EventPage>()
     .answers_page()
     .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit", "invalid_query"]);
-    vec![
-        Operation::new(list_doc, list),
-        Operation::new(show_doc, show),
-        Operation::new(events_doc, events),
-    ]
+    vec![Operation::new(list_doc, list), Operation::new(show_doc, show), Operation::new(events_doc, events)]
 }
 
 async fn list(

@@ -39,17 +39,21 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     let show_doc = of_session("session.show", Method::GET, "/sessions/{id}", "Show a session")
         .action("sessions", "session")
         .reply::<SessionView>();
-    let events_doc =
-        of_session("session.events", Method::GET, "/sessions/{id}/events", "Read a session's events")
-            .tool("sessions")
-            .description(
-                "Filtered like live delivery: joined participants get all events, others what they may see. Reading \
+    let events_doc = of_session(
+        "session.events",
+        Method::GET,
+        "/sessions/{id}/events",
+        "Read a session's events",
+    )
+    .tool("sessions")
+    .description(
+        "Filtered like live delivery: joined participants get all events, others what they may see. Reading \
                  marks nothing as delivered or seen.",
-            )
-            .query::<EventsQuery>()
-            .reply::<EventPage>()
-            .answers_page()
-            .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit", "invalid_query"]);
+    )
+    .query::<EventsQuery>()
+    .reply::<EventPage>()
+    .answers_page()
+    .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit", "invalid_query"]);
     let connect_doc = OperationDoc::new(
         "connect",
         Method::GET,

@@ -192,7 +192,7 @@ pub(super) async fn send(asking: &Asking, me: &AgentHandle, id: &str, message: &
 pub(super) async fn seen(asking: &Asking, id: &str, after: u64, to: u64) {
     let body = json!({"session_id": id, "after_sequence": after, "sequence": to});
     if let Err(refused) = asking.write(&inbox::ACK, &[], &body).await {
-        tracing::warn!(code = refused.code, "what was read could not be marked as seen");
+        tracing::warn!(code = %refused.code, "what was read could not be marked as seen");
     }
 }
 

@@ -93,10 +93,10 @@ async fn the_tool_read_marks_what_it_shows() {
     let shown = mcp_tools::done(&sent.bob, "read", only).await;
     assert_eq!(shown["events"][0]["text"], "later", "{shown}");
     assert_eq!(sent.state().await, "accepted", "what was left out");
-    assert_eq!(state(&sent.alice, &sent.id, later).await, "seen");
+    assert_eq!(state(&sent.alice, &sent.id, later).await, "in_context");
     assert_eq!(texts(&inbox(&sent.bob, "").await), ["hello"]);
     mcp_tools::done(&sent.bob, "read", json!({"session_id": sent.id})).await;
-    assert_eq!(sent.state().await, "seen");
+    assert_eq!(sent.state().await, "in_context");
     assert_eq!(inbox(&sent.bob, "").await["unread"], 0);
 }
 
@@ -106,7 +106,7 @@ async fn the_tool_inbox_marks_what_it_shows() {
     let later = sent.alice.say(&sent.id, "later").await;
     let first = mcp_tools::done(&sent.bob, "inbox", json!({"limit": 1})).await;
     assert_eq!(texts(&first), ["hello"]);
-    assert_eq!(sent.state().await, "seen");
+    assert_eq!(sent.state().await, "in_context");
     assert_eq!(state(&sent.alice, &sent.id, later).await, "accepted");
     let second = mcp_tools::done(&sent.bob, "inbox", json!({})).await;
     assert_eq!(texts(&second), ["later"], "once");
@@ -142,7 +142,7 @@ async fn an_answer_that_ask_shows_is_seen() {
     let question = json!({"to": ["@bob.bot"], "text": "Ready?", "timeout_s": 60});
     let (asked, (id, sequence)) = tokio::join!(mcp_tools::done(&alice, "ask", question), answering);
     assert_eq!(asked["answers"][0]["text"], "yes", "{asked}");
-    assert_eq!(state(&bob, &id, sequence).await, "seen");
+    assert_eq!(state(&bob, &id, sequence).await, "in_context");
     assert_eq!(inbox(&alice, "").await["unread"], 0);
 }
 
@@ -150,7 +150,9 @@ async fn an_answer_that_ask_shows_is_seen() {
 async fn an_acknowledgement_says_how_far_it_goes() {
     let sent = Sent::new().await;
     let page = inbox(&sent.bob, "").await;
-    for (word, become_of) in [("delivered", "delivered"), ("seen", "seen"), ("acknowledged", "acknowledged")] {
+    for (word, become_of) in
+        [("delivered", "delivered"), ("seen", "in_context"), ("acknowledged", "acknowledged")]
+    {
         sent.bob.post("/inbox/ack", json!({"cursor": page["cursor"], "state": word})).await.ok(200);
         assert_eq!(sent.state().await, become_of);
     }
@@ -163,7 +165,7 @@ async fn events_of_a_session_are_acknowledged_by_their_sequence() {
     let body = json!({"session_id": sent.id, "after_sequence": sent.sequence, "sequence": later});
     assert_eq!(sent.bob.post("/inbox/ack", body).await.ok(200)["unread"], 1);
     assert_eq!(sent.state().await, "accepted");
-    assert_eq!(state(&sent.alice, &sent.id, later).await, "seen");
+    assert_eq!(state(&sent.alice, &sent.id, later).await, "in_context");
     let whole = json!({"session_id": sent.id, "sequence": 1_000});
     assert_eq!(sent.bob.post("/inbox/ack", whole).await.ok(200)["unread"], 0);
     let beyond = sent.alice.say(&sent.id, "beyond").await;
@@ -214,7 +216,9 @@ async fn an_owner_reads_what_its_agent_may_see_and_marks_nothing() {
     let outside = sent.alice.create(&[]).await;
     let id = &sent.id;
     for caller in [owner.clone(), sent.server.operator()] {
-        for path in ["/sessions".to_owned(), format!("/sessions/{id}"), format!("/sessions/{id}/events?limit=2")] {
+        for path in
+            ["/sessions".to_owned(), format!("/sessions/{id}"), format!("/sessions/{id}/events?limit=2")]
+        {
             same(&caller, &sent.bob, &path).await;
             sent.is_untouched(&path).await;
         }
@@ -226,7 +230,10 @@ async fn an_owner_reads_what_its_agent_may_see_and_marks_nothing() {
         caller.get(&at(&format!("/sessions/{outside}"))).await.refused(404, "not_found");
         caller.get(&at(&format!("/sessions/{outside}/events"))).await.refused(404, "not_found");
         caller.get(&at("/sessions?limit=0")).await.refused(400, "invalid_limit");
-        caller.get(&at(&format!("/sessions/{id}/events?after_sequence=x"))).await.refused(400, "invalid_after_sequence");
+        caller
+            .get(&at(&format!("/sessions/{id}/events?after_sequence=x")))
+            .await
+            .refused(400, "invalid_after_sequence");
         caller.get(&at("/inbox?after=x")).await.refused(400, "invalid_cursor");
         // The paths of the protocol are for agents alone (wire.md D.9).
         for path in ["/sessions".to_owned(), format!("/sessions/{id}/events"), "/inbox".to_owned()] {

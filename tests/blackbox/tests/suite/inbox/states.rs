@@ -16,7 +16,7 @@ async fn by_the_inbox_a_message_is_accepted_delivered_seen_acknowledged() {
     bob.post("/inbox/ack", json!({"cursor": page["cursor"], "state": "delivered"})).await.ok(200);
     assert_eq!(state(&alice, &id, sequence).await, "delivered");
     bob.post("/inbox/ack", json!({"cursor": page["cursor"], "state": "seen"})).await.ok(200);
-    assert_eq!(state(&alice, &id, sequence).await, "seen");
+    assert_eq!(state(&alice, &id, sequence).await, "in_context");
     ack(&bob, &page).await;
     assert_eq!(state(&alice, &id, sequence).await, "acknowledged");
     let later = alice.say(&id, "later").await;
@@ -31,11 +31,11 @@ async fn by_the_session_it_is_seen_when_it_was_read_and_acknowledged_when_it_was
     bob.post("/inbox/ack", json!({"session_id": id, "sequence": sequence - 1})).await.ok(200);
     assert_eq!(state(&alice, &id, sequence).await, "accepted", "it was not among what was read");
     bob.post("/inbox/ack", json!({"session_id": id, "sequence": sequence})).await.ok(200);
-    assert_eq!(state(&alice, &id, sequence).await, "seen");
+    assert_eq!(state(&alice, &id, sequence).await, "in_context");
     assert_eq!(inbox(&bob, "").await["unread"], 0);
     let second = alice.say(&id, "and?").await;
     bob.say(&id, "yes").await;
-    assert_eq!(state(&alice, &id, second).await, "acknowledged");
+    assert_eq!(state(&alice, &id, second).await, "answered");
     let status = alice.get(&format!("/sessions/{id}/messages/{second}/status")).await.ok(200);
     assert!(status["recipients"][0]["at"].is_string(), "{status}");
     assert_eq!(inbox(&bob, "").await["unread"], 0);

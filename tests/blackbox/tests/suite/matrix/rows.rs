@@ -168,6 +168,12 @@ fn own() -> Vec<Row> {
         row("me.unblock", &[("blocked", BlockedHandle)], Rule::OfAgents),
         row("inbox.read", &[], Rule::OfAgents),
         row("inbox.wait", &[], Rule::OfAgents).query("?timeout_s=0"),
+        row("inbox.session", &[], Rule::OfAgents)
+            .body(|_| json!({"session": "s", "client": "c", "event": "alive"})),
+        row("inbox.shown", &[], Rule::OfAgents).body(
+            |_| json!({"session": "s", "client": "c", "event": "tool", "cursor": "0", "items": ["1.0"]}),
+        ),
+        row("inbox.sessions", &[], Rule::OfAgents),
         row("inbox.ack", &[], Rule::OfAgents).body(|_| json!({"cursor": "0"})),
     ]
 }
