@@ -3,6 +3,7 @@
 mod context;
 mod delivery;
 mod siblings;
+mod soak;
 mod trouble;
 mod waking;
 
