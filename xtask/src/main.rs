@@ -10,6 +10,7 @@ mod console;
 mod count;
 mod needs;
 mod process;
+mod soak;
 mod suite;
 mod tidy;
 mod workspace;
@@ -28,6 +29,8 @@ enum Task {
     Bench(bench::Args),
     /// Count lines of code per crate
     Count(count::Args),
+    /// Run coding agents with every known fault for long
+    Soak(soak::Args),
     /// Run every check and test; installs what is missing
     Test(suite::Args),
     /// Check the rules that the compiler does not know
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
         Task::Bench(args) => bench::run(&args),
         Task::Count(args) => count::run(&args),
+        Task::Soak(args) => soak::run(&args),
         Task::Test(args) => suite::run(&args),
         Task::Tidy(args) => tidy::run(&args),
     };

@@ -58,7 +58,7 @@ pub use once::{AnsweredOnce, once};
 pub use org::OrgRoom;
 pub use owner::OwnerRoom;
 pub use rejection::Rejection;
-pub use routes::operations;
+pub use routes::{operations, overseen};
 pub use seed::{Seed, SeedError, Seeded};
 pub use token::{Token, TokenDigest, TokenKind};
 pub use trust::{Policy, TrustTier, blocked_between, may_contact, trust_tier};

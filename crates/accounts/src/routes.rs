@@ -20,6 +20,8 @@ use plenary_kernel::{AgentHandle, Class};
 
 use crate::Accounts;
 
+pub use agents::overseen;
+
 /// Why models do not get what is under `/_admin`.
 const PROVISIONING: &str = "owners and operators provision; agents configure nothing";
 const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];

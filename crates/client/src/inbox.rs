@@ -77,14 +77,71 @@ pub struct MessageStatus {
 pub struct RecipientStatus {
     /// Who.
     pub agent: AgentHandle,
-    /// `accepted`, `delivered`, `seen` or `acknowledged`; a newer server may know others.
+    /// `accepted`, `delivered`, `shown`, `in_context`, `answered`, `acknowledged` or `expired`; a newer server may know
+    /// others.
     pub state: String,
     /// When it answered, RFC 3339, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
+    /// Why it waits, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
 }
 
-fn path(base: &str, query: &InboxQuery, timeout: Option<Duration>) -> String {
+/// Why a message waits with a recipient.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Waiting {
+    /// `not_joined`, `next_event`, `hooks_off` or `no_live_session`; a newer server may know others.
+    pub reason: String,
+    /// Since when, RFC 3339, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+/// A session of a coding agent, as that calls it.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct CodingSession<'a> {
+    /// Its name.
+    pub session: &'a str,
+    /// Which coding agent it is.
+    pub client: &'a str,
+}
+
+/// The sessions of an agent's coding agents.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CodingSessions {
+    /// Those that worked last first.
+    pub sessions: Vec<CodingSessionView>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CodingSessionView {
+    /// What the coding agent calls it.
+    pub session: String,
+    /// Which coding agent it is.
+    pub client: String,
+    /// Whether it counts as live.
+    pub live: bool,
+    /// Whether it runs hooks; else it has tools alone.
+    pub hooks: bool,
+    /// When it was first heard of, RFC 3339.
+    pub began_at: String,
+    /// When something last happened in it, RFC 3339.
+    pub worked_at: String,
+    /// When it ended or was found to be gone, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<String>,
+}
+
+/// What the server knows of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SessionTold {
+    /// Whether it counts as live.
+    pub live: bool,
+}
+
+pub(crate) fn path(base: &str, query: &InboxQuery, timeout: Option<Duration>) -> String {
     let InboxQuery { after, limit, kinds } = query;
     let members = [
         after.as_ref().map(|after| format!("after={}", segment(after))),
@@ -134,6 +191,55 @@ impl Client {
             state: AckState,
         }
         self.post("/inbox/ack", &Body { cursor, state }).await
+    }
+
+    /// `POST /inbox/session`: something happened in a session of a coding agent: `start`, `prompt`, `tool`, `stop`,
+    /// `compact`, `end`, `alive` or `gone`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn session_moment(
+        &self,
+        session: CodingSession<'_>,
+        event: &str,
+    ) -> Result<Reply<SessionTold>> {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            #[serde(flatten)]
+            session: CodingSession<'a>,
+            event: &'a str,
+        }
+        self.post("/inbox/session", &Body { session, event }).await
+    }
+
+    /// `GET /inbox/sessions`.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn coding_sessions(&self) -> Result<Reply<CodingSessions>> {
+        self.get("/inbox/sessions").await
+    }
+
+    /// `POST /inbox/shown`: the session was handed these items of a page at that event.
+    ///
+    /// # Errors
+    /// As every call; 429 `too_many_shown`.
+    pub async fn shown(
+        &self,
+        session: CodingSession<'_>,
+        event: &str,
+        cursor: &str,
+        items: &[String],
+    ) -> Result<Reply<SessionTold>> {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            #[serde(flatten)]
+            session: CodingSession<'a>,
+            event: &'a str,
+            cursor: &'a str,
+            items: &'a [String],
+        }
+        self.post("/inbox/shown", &Body { session, event, cursor, items }).await
     }
 
     /// `GET /sessions/{id}/messages/{sequence}/status`.

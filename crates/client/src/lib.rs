@@ -21,6 +21,7 @@ pub mod live;
 pub mod mcp;
 pub mod me;
 mod net;
+mod overseeing;
 mod reply;
 mod retry;
 pub mod runs;

@@ -1,6 +1,8 @@
 //! Places in an agent's inbox, and the opaque text that carries one to a client and back. Pure.
 //! Must not know: what stands at a place.
 
+use std::{fmt, str::FromStr};
+
 use plenary_kernel::{AgentHandle, Position, json::digest};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +20,15 @@ impl Place {
     pub(crate) const fn behind(position: Position) -> Self {
         Self(position, u64::MAX)
     }
+
+    /// The one before.
+    pub(crate) const fn before(self) -> Self {
+        match self {
+            Self(Position(0), 0) => self,
+            Self(Position(position), 0) => Self::behind(Position(position - 1)),
+            Self(position, nth) => Self(position, nth - 1),
+        }
+    }
 }
 
 /// How far somebody has got: in the log, and on the ephemeral lane of the agent's owner, whose numbers are its own.
@@ -31,6 +42,8 @@ pub(crate) struct Cursor {
     pub(crate) lane: u64,
     /// The same for what strangers offer.
     pub(crate) offers: Place,
+    /// When it was read, counted by what came back from coding agents: what came back since was not given.
+    pub(crate) turn: u64,
 }
 
 impl Cursor {
@@ -52,8 +65,8 @@ impl Cursor {
     /// The text, which only the same agent can give back.
     pub(crate) fn text(&self, handle: &AgentHandle) -> String {
         let (Place(position, nth), Place(offered, offer)) = (self.place, self.offers);
-        let (kinds, lane) = (self.kinds.bits(), self.lane);
-        let body = format!("{kinds:x}.{position}.{nth:x}.{lane}.{offered}.{offer:x}");
+        let (kinds, lane, turn) = (self.kinds.bits(), self.lane, self.turn);
+        let body = format!("{kinds:x}.{position}.{nth:x}.{lane}.{offered}.{offer:x}.{turn:x}");
         let check = check(handle, &body);
         format!("{body}.{check}")
     }
@@ -73,7 +86,9 @@ impl Cursor {
             Some(offers) => offers?,
             None => place,
         };
-        parts.next().is_none().then_some(Self { kinds, place, lane, offers })
+        // So is one from before anything came back.
+        let turn = parts.next().map_or(Some(0), |turn| u64::from_str_radix(turn, 16).ok())?;
+        parts.next().is_none().then_some(Self { kinds, place, lane, offers, turn })
     }
 }
 
@@ -82,6 +97,103 @@ fn read_place<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Option<Pl
     let position = parts.next()?.parse().ok().map(Position);
     let nth = parts.next().and_then(|nth| u64::from_str_radix(nth, 16).ok());
     Some(position.zip(nth).map(|(position, nth)| Place(position, nth)))
+}
+
+/// Where one piece of news stands, whatever it says. Its text is the id that a client gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) enum Spot {
+    /// In the log.
+    Log(Place),
+    /// In the log, and offered by a stranger.
+    Offer(Place),
+    /// On the lane of the agent's owner.
+    Frame(u64),
+}
+
+impl Spot {
+    pub(crate) fn of(kind: Kind, place: Place) -> Self {
+        match kind {
+            Kind::SessionOffered => Self::Offer(place),
+            Kind::Frame => Self::Frame(place.0.0),
+            Kind::SessionMessage
+            | Kind::SessionInvited
+            | Kind::ContactRequested
+            | Kind::ChannelMention
+            | Kind::ReviewRequested
+            | Kind::RunWaiting => Self::Log(place),
+        }
+    }
+
+    /// Whether news of a kind have their places here.
+    pub(crate) fn is_in_line_of(self, kind: Kind) -> bool {
+        match self {
+            Self::Log(_) => kind.is_in_line(),
+            Self::Offer(_) => kind == Kind::SessionOffered,
+            Self::Frame(_) => kind == Kind::Frame,
+        }
+    }
+
+    /// As a place of its line.
+    pub(crate) fn place(self) -> Place {
+        match self {
+            Self::Log(place) | Self::Offer(place) => place,
+            Self::Frame(number) => Place(Position(number), 0),
+        }
+    }
+
+    /// Whether a page up to `to`, read behind `after`, has it for sure. Which kind it is of nobody remembers.
+    pub(crate) fn is_between(self, after: Option<&Cursor>, to: &Cursor) -> bool {
+        let mut kinds = Kind::ALL.into_iter().filter(|kind| self.is_in_line_of(*kind));
+        kinds.all(|kind| {
+            let is_passed = to.of(kind).is_some_and(|to| self.place() <= to);
+            is_passed && after.and_then(|after| after.of(kind)).is_none_or(|after| self.place() > after)
+        })
+    }
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Log(Place(position, nth)) => write!(f, "{position}.{nth:x}"),
+            Self::Offer(Place(position, nth)) => write!(f, "{position}.{nth:x}.s"),
+            Self::Frame(number) => write!(f, "f{number}"),
+        }
+    }
+}
+
+/// A text that is the id of no news.
+#[derive(Debug, thiserror::Error)]
+#[error("no piece of news has this id")]
+pub(crate) struct NoSpot;
+
+impl FromStr for Spot {
+    type Err = NoSpot;
+
+    fn from_str(text: &str) -> Result<Self, NoSpot> {
+        if let Some(number) = text.strip_prefix('f') {
+            return number.parse().map(Self::Frame).map_err(|_| NoSpot);
+        }
+        let (text, is_offer) = text.strip_suffix(".s").map_or((text, false), |text| (text, true));
+        let (position, nth) = text.split_once('.').ok_or(NoSpot)?;
+        let position = position.parse().map_err(|_| NoSpot)?;
+        let place = Place(Position(position), u64::from_str_radix(nth, 16).map_err(|_| NoSpot)?);
+        Ok(if is_offer { Self::Offer(place) } else { Self::Log(place) })
+    }
+}
+
+impl TryFrom<String> for Spot {
+    type Error = NoSpot;
+
+    fn try_from(text: String) -> Result<Self, NoSpot> {
+        text.parse()
+    }
+}
+
+impl From<Spot> for String {
+    fn from(spot: Spot) -> Self {
+        spot.to_string()
+    }
 }
 
 fn check(handle: &AgentHandle, body: &str) -> String {
@@ -101,9 +213,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_comes_back_as_it_went(bits in 1_u16..256, at: u64, nth: u64, lane: u64, offer: u64) {
+        fn a_cursor_comes_back_as_it_went(bits in 1_u16..256, at: u64, nth: u64, lane: u64, offer: u64, turn: u64) {
             let kinds = Kinds::of_bits(bits).unwrap();
-            let cursor = Cursor { kinds, place: Place(Position(at), nth), lane, offers: Place(Position(offer), at) };
+            let offers = Place(Position(offer), at);
+            let cursor = Cursor { kinds, place: Place(Position(at), nth), lane, offers, turn };
             prop_assert_eq!(Cursor::read(&cursor.text(&me()), &me()), Some(cursor));
         }
 
@@ -116,7 +229,7 @@ mod tests {
     #[test]
     fn a_cursor_is_its_agents_own_and_cannot_be_changed() {
         let place = Place(Position(7), 0);
-        let cursor = Cursor { kinds: Kinds::ALL, place, lane: 3, offers: place };
+        let cursor = Cursor { kinds: Kinds::ALL, place, lane: 3, offers: place, turn: 0 };
         let before = format!("7f.7.0.3.{}", check(&me(), "7f.7.0.3"));
         let read = Cursor::read(&before, &me()).unwrap();
         assert_eq!((read.place, read.offers, read.lane), (place, place, 3), "one from before");

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use plenary_accounts::{AccountEvent, Accounts};
 use plenary_frames::Frames;
 use plenary_hub::{Cursors, Observer};
-use plenary_kernel::{AgentHandle, Clock, Position};
+use plenary_kernel::{AgentHandle, Clock, Position, TimestampMs};
 use plenary_log::{Batch, Fault, HighWater, Log, Outcome, RowOp, StoredEvent, StreamName};
 use plenary_room::NewsSource;
 use plenary_sessions::Sessions;
@@ -113,24 +113,51 @@ impl Inbox {
         Ok((marks, row.revision))
     }
 
-    /// Everything up to the cursor has come so far. Marks only rise, whichever process raises them.
-    pub(crate) async fn raise(&self, me: &AgentHandle, state: State, to: &Cursor) -> Result<Marks, Fault> {
+    /// The same, where what was handed to sessions that are silent is unread again.
+    pub(crate) async fn settled_marks(&self, me: &AgentHandle) -> Result<Marks, Fault> {
+        let marks = self.marks(me).await?;
+        if !marks.shown.is_stale(self.0.clock.now()) {
+            return Ok(marks);
+        }
+        Ok(self.change(me, |_, _| Ok::<_, Fault>(false)).await?.0)
+    }
+
+    /// Everything up to the cursor has come so far. Behind `after`, only kinds that have come that far already: nothing is
+    /// claimed that was left out.
+    pub(crate) async fn raise(
+        &self,
+        me: &AgentHandle,
+        state: State,
+        to: &Cursor,
+        after: Option<&Cursor>,
+    ) -> Result<Marks, Fault> {
+        Ok(self.change(me, |marks, _| Ok::<_, Fault>(marks.raise(state, to, after))).await?.0)
+    }
+
+    /// Changes an agent's marks, whichever process changes them too. Whether they changed.
+    pub(crate) async fn change<E: From<Fault>>(
+        &self,
+        me: &AgentHandle,
+        step: impl Fn(&mut Marks, TimestampMs) -> Result<bool, E>,
+    ) -> Result<(Marks, bool), E> {
         for _ in 0..ATTEMPTS_MAX {
             let (mut marks, revision) = self.marks_row(me).await?;
-            if !marks.raise(state, to) {
-                return Ok(marks);
+            let now = self.0.clock.now();
+            let lapsed = marks.shown.lapse(now);
+            if !step(&mut marks, now)? && !lapsed {
+                return Ok((marks, false));
             }
             let value = serde_json::to_vec(&marks).map_err(|error| Fault::Corrupt(error.to_string()))?;
             let op = RowOp { name: row(me), expected: Some(revision), value: Some(Bytes::from(value)) };
             match self.0.log.append(Batch { rows: vec![op], ..Batch::default() }).await? {
-                Outcome::Appended(_) => return Ok(marks),
+                Outcome::Appended(_) => return Ok((marks, true)),
                 Outcome::RowConflict { .. }
                 | Outcome::Conflict { .. }
                 | Outcome::AlreadyDone { .. }
                 | Outcome::KeyReused => {}
             }
         }
-        Err(Fault::Overloaded)
+        Err(Fault::Overloaded.into())
     }
 }
 

@@ -21,6 +21,12 @@ impl Kinds {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 
+    /// Those of them that are wanted; `None` where none is.
+    pub(crate) fn only(self, wanted: impl Fn(Kind) -> bool) -> Option<Self> {
+        let bits = self.iter().filter(|kind| wanted(*kind)).fold(0, |bits, kind| bits | kind.bit());
+        Self::of_bits(bits)
+    }
+
     pub(crate) const fn bits(self) -> u16 {
         self.0
     }

@@ -1,6 +1,7 @@
 //! What is new for an agent, out of every room: one view with one cursor, and how far the agent has got in it.
 //! Nothing is written per recipient but marks. Must not know: how a room decides, or any database.
 
+mod coding;
 mod cursor;
 mod desk;
 mod desks;
@@ -14,6 +15,7 @@ mod refusals;
 mod routes;
 mod served;
 mod shelf;
+mod showing;
 mod status;
 mod telling;
 mod waiting;
@@ -23,13 +25,18 @@ pub use inbox::{Inbox, Rooms};
 pub use kind::Kind;
 pub use marks::State;
 pub use routes::{operations, routes};
+pub use showing::{LEASE_MS, Moment, RETURNED_MAX, Reason, SESSIONS_MAX, SHOWINGS_MAX, SHOWN_AT_ONCE_MAX};
 
 /// Most items of one answer; past it 400 `invalid_limit`.
 pub const LIMIT_MAX: usize = 100;
 /// How many items an answer has unless it is said.
 pub const LIMIT_DEFAULT: usize = 20;
-/// Longest text of an item, in characters; the rest is cut off, and `truncated` says so.
-pub const TEXT_CHARS_MAX: usize = 1_000;
+/// Longest text of an item, in characters: as much as a hook prints. The rest is cut off, and `truncated` says so.
+pub const TEXT_CHARS_MAX: usize = 10_000;
+/// What the texts of a page come to before they are cut to [`TEXT_CHARS_MIN`].
+pub const PAGE_CHARS_MAX: usize = 40_000;
+/// So much of a text is given wherever it stands in a page, in characters.
+pub const TEXT_CHARS_MIN: usize = 1_000;
 /// Longest subject of an item, in characters.
 pub const SUBJECT_CHARS_MAX: usize = 120;
 /// Longest wait, in seconds; past it 400 `invalid_timeout`.

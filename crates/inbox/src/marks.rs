@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use plenary_kernel::TimestampMs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cursor::{Cursor, Place},
+    cursor::{Cursor, Place, Spot},
     kind::{Kind, Kinds},
+    showing::{Moment, Shown},
 };
 
 /// What is known to have become of a message with one of its recipients; each includes those before it.
@@ -20,10 +22,16 @@ pub enum State {
     Accepted,
     /// The recipient's stack has it.
     Delivered,
-    /// It was put before the model.
-    Seen,
-    /// The recipient said so, or answered.
+    /// It was handed to the recipient's coding agent.
+    Shown,
+    /// The model has it before it: something has happened since in the session that it was shown in.
+    InContext,
+    /// The recipient has said something since.
+    Answered,
+    /// The recipient has taken note of it.
     Acknowledged,
+    /// The recipient can never get it.
+    Expired,
 }
 
 /// A place for each kind; none is before everything.
@@ -46,15 +54,14 @@ impl Reached {
     pub(crate) fn cursor(&self) -> Cursor {
         let lane = self.of(Kind::Frame).0.0;
         let offers = self.of(Kind::SessionOffered);
-        Cursor { kinds: Kinds::ALL, place: self.lowest(Kinds::ALL), lane, offers }
+        Cursor { kinds: Kinds::ALL, place: self.lowest(Kinds::ALL), lane, offers, turn: 0 }
     }
 
-    fn raise(&mut self, to: &Cursor) -> bool {
+    fn raise(&mut self, to: &Self) -> bool {
         let mut rose = false;
-        for kind in to.kinds.iter() {
-            let place = to.of(kind).unwrap_or_default();
-            if place > self.of(kind) {
-                self.0.insert(kind, place);
+        for (kind, place) in &to.0 {
+            if *place > self.of(*kind) {
+                self.0.insert(*kind, *place);
                 rose = true;
             }
         }
@@ -62,29 +69,105 @@ impl Reached {
     }
 }
 
-/// The marks of one agent. Every place that is seen is delivered, every place that is acknowledged is seen.
+impl From<&Cursor> for Reached {
+    fn from(cursor: &Cursor) -> Self {
+        Self(cursor.kinds.iter().filter_map(|kind| Some((kind, cursor.of(kind)?))).collect())
+    }
+}
+
+/// The marks of one agent. Every place that is seen is delivered, every place that is acknowledged is seen; but for what was
+/// handed to coding agents and is not settled, wherever it stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marks {
     pub(crate) delivered: Reached,
     pub(crate) seen: Reached,
     pub(crate) acknowledged: Reached,
+    #[serde(default, skip_serializing_if = "Shown::is_empty")]
+    pub(crate) shown: Shown,
 }
 
 impl Marks {
-    /// Everything up to the cursor has come so far; whether that was news.
-    pub(crate) fn raise(&mut self, state: State, to: &Cursor) -> bool {
-        let delivered = state >= State::Delivered && self.delivered.raise(to);
-        let seen = state >= State::Seen && self.seen.raise(to);
-        let acknowledged = state >= State::Acknowledged && self.acknowledged.raise(to);
-        delivered || seen || acknowledged
+    /// Everything up to the cursor has come so far, but for what came back since it was read; whether that was news. What
+    /// was read behind `after` says nothing of what stands before it.
+    pub(crate) fn raise(&mut self, state: State, to: &Cursor, after: Option<&Cursor>) -> bool {
+        let Some(adjoining) = self.adjoining(state, to, after) else { return false };
+        let before = self.clone();
+        let reached = Reached::from(&adjoining);
+        if state >= State::Delivered {
+            self.delivered.raise(&reached);
+        }
+        if state >= State::InContext {
+            self.seen.raise(&reached);
+            self.shown.passed(&adjoining, after);
+        }
+        if state >= State::Acknowledged {
+            self.acknowledged.raise(&reached);
+        }
+        before != *self
+    }
+
+    /// A session was handed these, of a page up to `to`; false where too much has come back.
+    pub(crate) fn show(
+        &mut self,
+        session: (&str, &str),
+        at: Moment,
+        spots: Vec<Spot>,
+        to: &Cursor,
+        now: TimestampMs,
+    ) -> bool {
+        self.delivered.raise(&to.into());
+        self.shown.show(session, at, spots, to, now)
+    }
+
+    /// Something happened in a session of a coding agent; whether it is worth writing.
+    pub(crate) fn event(&mut self, session: &str, client: &str, at: Moment, now: TimestampMs) -> bool {
+        let settled = self.shown.event(session, client, at, now);
+        for to in &settled.to {
+            self.delivered.raise(to);
+            self.seen.raise(to);
+        }
+        settled.changed
+    }
+
+    /// Whether nobody has seen it, and no live session was handed it.
+    pub(crate) fn is_unread(&self, kind: Kind, place: Place) -> bool {
+        let spot = Spot::of(kind, place);
+        !self.shown.is_pending(spot) && (self.shown.is_returned(spot) || place > self.seen.of(kind))
+    }
+
+    /// Behind which place something of a kind may be unread.
+    pub(crate) fn unread_from(&self, kind: Kind) -> Place {
+        let seen = self.seen.of(kind);
+        self.shown.first_returned(kind).map_or(seen, |spot| spot.place().before().min(seen))
+    }
+
+    /// The lowest of those places, of the kinds that have no marks of their own.
+    pub(crate) fn unread_lowest(&self, kinds: Kinds) -> Place {
+        let kinds = kinds.iter().filter(|kind| kind.is_in_line());
+        kinds.map(|kind| self.unread_from(kind)).min().unwrap_or_default()
+    }
+
+    /// The cursor for those of its kinds that a page behind `after` goes on from where their mark stands; `None` where
+    /// there is none.
+    fn adjoining(&self, state: State, to: &Cursor, after: Option<&Cursor>) -> Option<Cursor> {
+        let Some(after) = after else { return Some(*to) };
+        let mark = match state {
+            State::Accepted | State::Delivered => &self.delivered,
+            State::Shown | State::InContext | State::Answered => &self.seen,
+            State::Acknowledged | State::Expired => &self.acknowledged,
+        };
+        let kinds = to.kinds.only(|kind| after.of(kind).is_none_or(|after| after <= mark.of(kind)));
+        Some(Cursor { kinds: kinds?, ..*to })
     }
 
     /// What the marks say of something at a place.
     pub(crate) fn state(&self, kind: Kind, place: Place) -> State {
-        if place <= self.acknowledged.of(kind) {
+        if self.shown.was_shown(Spot::of(kind, place)) {
+            State::Shown
+        } else if place <= self.acknowledged.of(kind) {
             State::Acknowledged
         } else if place <= self.seen.of(kind) {
-            State::Seen
+            State::InContext
         } else if place <= self.delivered.of(kind) {
             State::Delivered
         } else {
@@ -100,18 +183,18 @@ mod tests {
 
     use super::*;
 
-    const STATES: [State; 4] = [State::Accepted, State::Delivered, State::Seen, State::Acknowledged];
+    const STATES: [State; 4] = [State::Accepted, State::Delivered, State::InContext, State::Acknowledged];
 
     fn cursor((bits, at, lane): (u16, u64, u64)) -> Cursor {
         let place = Place(Position(at), 0);
-        Cursor { kinds: Kinds::of_bits(bits).unwrap(), place, lane, offers: place }
+        Cursor { kinds: Kinds::of_bits(bits).unwrap(), place, lane, offers: place, turn: 0 }
     }
 
     #[test]
     fn the_stored_form_is_frozen() {
         let mut marks = Marks::default();
-        marks.raise(State::Delivered, &cursor((0b1001, 12, 4)));
-        marks.raise(State::Acknowledged, &cursor((0b10, 7, 0)));
+        marks.raise(State::Delivered, &cursor((0b1001, 12, 4)), None);
+        marks.raise(State::Acknowledged, &cursor((0b10, 7, 0)), None);
         let form = concat!(
             r#"{"delivered":{"session.message":[12,0],"session.invited":[7,0],"frame":[4,0]},"#,
             r#""seen":{"session.invited":[7,0]},"acknowledged":{"session.invited":[7,0]}}"#
@@ -129,7 +212,7 @@ mod tests {
             let mut marks = Marks::default();
             for (state, to) in steps {
                 let (before, to) = (marks.clone(), cursor(to));
-                let rose = marks.raise(STATES[state], &to);
+                let rose = marks.raise(STATES[state], &to, None);
                 prop_assert_eq!(rose, before != marks);
                 for kind in Kind::ALL {
                     prop_assert!(marks.acknowledged.of(kind) <= marks.seen.of(kind));

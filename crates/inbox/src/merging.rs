@@ -3,6 +3,7 @@
 //! Must not know: what is shown of them.
 
 use plenary_frames::news::Retained;
+use plenary_kernel::Position;
 
 use crate::{Inbox, cursor::Place, kind::Kind, marks::Marks, reading::Ask, shelf::Stub, telling::Reader};
 
@@ -20,11 +21,13 @@ impl Heard {
         if !ask.kinds.has(Kind::Frame) {
             return Self { start, ..Self::default() };
         }
-        let seen = marks.seen.of(Kind::Frame).0.0;
-        let mut kept = inbox.0.rooms.frames.retained(&reader.me.handle, start.min(seen));
+        let unread_from = marks.unread_from(Kind::Frame).0.0;
+        let mut kept = inbox.0.rooms.frames.retained(&reader.me.handle, start.min(unread_from));
         kept.retain(|frame| !reader.is_blocked(&frame.from));
-        let unread = kept.iter().filter(|frame| frame.number > seen).count();
-        let news = kept.into_iter().filter(|frame| frame.number > start).collect();
+        let is_unread = |frame: &Retained| marks.is_unread(Kind::Frame, Place(Position(frame.number), 0));
+        let unread = kept.iter().filter(|frame| is_unread(frame)).count();
+        let is_asked = |frame: &Retained| frame.number > start && (ask.after.is_some() || is_unread(frame));
+        let news = kept.into_iter().filter(is_asked).collect();
         Self { news, unread: u64::try_from(unread).unwrap_or(u64::MAX), start }
     }
 
@@ -76,7 +79,7 @@ pub(crate) fn merged<'a>(
 
 #[cfg(test)]
 mod tests {
-    use plenary_kernel::{Position, TimestampMs, Version};
+    use plenary_kernel::{TimestampMs, Version};
     use plenary_log::StreamName;
 
     use super::*;

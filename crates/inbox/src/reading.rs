@@ -8,7 +8,7 @@ use std::{
 
 use plenary_kernel::{AgentHandle, Position};
 use plenary_log::{Fault, StreamName};
-use plenary_sessions::{event::sequence, news::session_of, reads::Run};
+use plenary_sessions::{event::sequence, news::session_of, reads::Runs};
 
 use crate::{
     Inbox,
@@ -16,10 +16,10 @@ use crate::{
     desk::Desk,
     gathering::On,
     kind::{Kind, Kinds},
-    marks::{Marks, State},
+    marks::Marks,
     merging::{Heard, Next, merged},
     shelf::{Shelf, Shelves, Stub},
-    telling::{Reader, framed},
+    telling::{Reader, framed, room_behind},
     wire::{Item, Page},
 };
 
@@ -37,14 +37,12 @@ pub(crate) struct Ask {
     pub(crate) after: Option<Cursor>,
     pub(crate) limit: usize,
     pub(crate) kinds: Kinds,
-    /// Nothing counts as delivered.
-    pub(crate) peek: bool,
 }
 
 impl Ask {
     /// Behind which place a kind is asked for.
     pub(crate) fn start(&self, kind: Kind, marks: &Marks) -> Place {
-        self.after.and_then(|after| after.of(kind)).unwrap_or_else(|| marks.seen.of(kind))
+        self.after.and_then(|after| after.of(kind)).unwrap_or_else(|| marks.unread_from(kind))
     }
 
     /// The lowest of those places, of the kinds that have no marks of their own.
@@ -78,10 +76,10 @@ struct Pick<'a> {
 }
 
 impl Inbox {
-    /// A page of an agent's inbox. What is given counts as delivered, unless it is only peeked at.
+    /// A page of an agent's inbox. Nothing is marked by it.
     pub(crate) async fn page(&self, me: &AgentHandle, ask: &Ask) -> Result<Page, Fault> {
         let desk = self.0.desks.open(me);
-        let marks = self.marks(me).await?;
+        let marks = self.settled_marks(me).await?;
         let through = self.observed().await?;
         let reader = self.reader(me).await?;
         let (known, offered) = self.pick(&desk, &reader, ask, &marks, through).await?;
@@ -97,9 +95,12 @@ impl Inbox {
         let mut items: Vec<Item> = Vec::with_capacity(merged.len() + offers.len());
         let offers_next = offers.iter().map(|(place, stub, newer)| Next::Stub(*place, stub, *newer));
         for next in merged.iter().copied().chain(offers_next) {
+            let room = room_behind(&items);
             match next {
-                Next::Stub(place, stub, newer) => items.extend(self.item(&reader, place, stub, newer).await?),
-                Next::Frame(frame, newer) => items.push(framed(&reader, frame, newer)),
+                Next::Stub(place, stub, newer) => {
+                    items.extend(self.item(&reader, place, stub, newer, room).await?);
+                }
+                Next::Frame(frame, newer) => items.push(framed(&reader, frame, newer, room)),
             }
         }
         let place = match durable.checked_sub(1) {
@@ -113,10 +114,8 @@ impl Inbox {
             None => ask.start(Kind::SessionOffered, &marks),
         };
         let lane = frames.passed(ephemeral);
-        let cursor = Cursor { kinds: ask.kinds, place, lane, offers: offers_end };
-        if !items.is_empty() && !ask.peek {
-            self.raise(me, State::Delivered, &cursor).await?;
-        }
+        let turn = marks.shown.turn();
+        let cursor = Cursor { kinds: ask.kinds, place, lane, offers: offers_end, turn };
         Ok(Page {
             more: more_known || offered.more || offers.len() < offered.stubs.len(),
             items,
@@ -132,12 +131,12 @@ impl Inbox {
     pub(crate) async fn unread(&self, me: &AgentHandle, marks: &Marks) -> Result<(u64, bool), Fault> {
         let desk = self.0.desks.open(me);
         let through = self.observed().await?;
-        let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL, peek: true };
+        let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL };
         let reader = self.reader(me).await?;
         let (known, offered) = self.pick(&desk, &reader, &ask, marks, through).await?;
         let mut shelves = desk.shelves.lock().await;
-        shelves.known.let_go(marks.seen.lowest(Kinds::ALL));
-        shelves.offered.let_go(marks.seen.of(Kind::SessionOffered));
+        shelves.known.let_go(marks.unread_lowest(Kinds::ALL));
+        shelves.offered.let_go(marks.unread_from(Kind::SessionOffered));
         drop(shelves);
         let frames = Heard::of(self, &reader, &ask, marks).unread;
         Ok((known.unread + offered.unread + frames, known.is_cut || offered.is_cut))
@@ -157,7 +156,7 @@ impl Inbox {
         let mut open = Openness { inbox: self, reader, sessions: HashMap::new(), reads: HashMap::new() };
         let mut known = Picked::default();
         for round in 0.. {
-            let (unread_from, start) = (marks.seen.lowest(ask.kinds), ask.lowest(marks));
+            let (unread_from, start) = (marks.unread_lowest(ask.kinds), ask.lowest(marks));
             let pick = Pick { shelf: &shelves.known, unread_from, start, is_wanted: Kind::is_in_line };
             known = pick.picked(&mut open, ask, marks, through).await?;
             let is_done = !known.stubs.is_empty() || ask.limit == 0 || round == ROUNDS_MAX;
@@ -171,7 +170,7 @@ impl Inbox {
         let mut offered = Picked::default();
         if ask.kinds.has(Kind::SessionOffered) {
             let (unread_from, start) =
-                (marks.seen.of(Kind::SessionOffered), ask.start(Kind::SessionOffered, marks));
+                (marks.unread_from(Kind::SessionOffered), ask.start(Kind::SessionOffered, marks));
             let is_wanted = |kind| kind == Kind::SessionOffered;
             let pick = Pick { shelf: &shelves.offered, unread_from, start, is_wanted };
             offered = pick.picked(&mut open, ask, marks, through).await?;
@@ -199,7 +198,7 @@ impl Inbox {
         let mut work = LOOKED_AT_ONCE;
         if ask.kinds.iter().any(Kind::is_in_line) {
             let start = ask.lowest(marks);
-            let from = before(start.min(marks.seen.lowest(ask.kinds)).0);
+            let from = before(start.min(marks.unread_lowest(ask.kinds)).0);
             if !known.covers(from) {
                 self.begin_known(me, known, from).await?;
             } else if known.falls_short(start, ask.limit + 1) {
@@ -209,7 +208,7 @@ impl Inbox {
         }
         if ask.kinds.has(Kind::SessionOffered) {
             let start = ask.start(Kind::SessionOffered, marks);
-            let from = before(start.min(marks.seen.of(Kind::SessionOffered)).0);
+            let from = before(start.min(marks.unread_from(Kind::SessionOffered)).0);
             if !offered.covers(from) {
                 self.begin_offered(me, offered, from).await?;
             } else if offered.falls_short(start, ask.limit + 1) {
@@ -306,7 +305,7 @@ impl Pick<'_> {
                 continue;
             }
             let is_unread =
-                place > marks.seen.of(stub.kind) && !shelf.is_answered(stub) && !open.was_read(stub).await?;
+                marks.is_unread(stub.kind, place) && !shelf.is_answered(stub) && !open.was_read(stub).await?;
             let is_asked = place > ask.start(stub.kind, marks) && (ask.after.is_some() || is_unread);
             if (is_unread || is_asked) && open.is_open(stub).await? {
                 unread += u64::from(is_unread);
@@ -351,11 +350,11 @@ struct Openness<'a> {
     inbox: &'a Inbox,
     reader: &'a Reader,
     sessions: HashMap<StreamName, bool>,
-    reads: HashMap<StreamName, Run>,
+    reads: HashMap<StreamName, Runs>,
 }
 
 impl Openness<'_> {
-    /// Whether the agent has got it by reading the session's events.
+    /// Whether the agent's model has seen it among the session's events.
     async fn was_read(&mut self, stub: &Stub) -> Result<bool, Fault> {
         if stub.kind != Kind::SessionMessage {
             return Ok(false);
@@ -366,8 +365,9 @@ impl Openness<'_> {
         }
         let Some(id) = session_of(&stub.stream) else { return Ok(false) };
         let run = self.inbox.0.rooms.sessions.has_read(&self.reader.me.handle, &id).await?;
+        let has = run.has(number);
         self.reads.insert(stub.stream.clone(), run);
-        Ok(run.has(number))
+        Ok(has)
     }
 
     async fn is_open(&mut self, stub: &Stub) -> Result<bool, Fault> {

@@ -3,7 +3,7 @@
 use plenary_kernel::{Class, Refusal};
 use plenary_room::House;
 
-use crate::{LIMIT_MAX, WAIT_SECONDS_MAX, WAITS_PER_AGENT_MAX};
+use crate::{LIMIT_MAX, RETURNED_MAX, WAIT_SECONDS_MAX, WAITS_PER_AGENT_MAX};
 
 /// Why a read is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(crate) enum Rejection {
     NotFound,
     /// The agent waits too often at a time.
     TooManyWaits,
+    /// Too much came back from coding agents and was not shown since.
+    TooManyShown,
     /// The token died while it waited.
     Revoked,
     /// The server goes down.
@@ -57,6 +59,13 @@ impl From<Rejection> for Refused {
                 Class::TooMany,
                 "too_many_waits",
                 format!("{WAITS_PER_AGENT_MAX} waits of this agent are open; let one end first."),
+            ),
+            Rejection::TooManyShown => Refusal::new(
+                Class::TooMany,
+                "too_many_shown",
+                format!(
+                    "{RETURNED_MAX} items were handed over and came back; show or acknowledge those first."
+                ),
             ),
             Rejection::Revoked => Refusal::new(
                 Class::Unauthenticated,

@@ -11,23 +11,22 @@ use axum::{
     },
 };
 use http::Method;
-use plenary_accounts::{Accounts, AgentCaller};
-use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault};
+use plenary_accounts::{Accounts, AgentCaller, Caller, overseen};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Received, RegistryFault};
 use plenary_kernel::{AgentHandle, Class, SessionId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Inbox, LIMIT_DEFAULT, LIMIT_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX,
+    Inbox, LIMIT_DEFAULT, LIMIT_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, coding,
     cursor::Cursor,
     kind::Kinds,
-    marks::State,
     reading::Ask,
     refusals::{Refused, Rejection},
-    wire::{AckRequest, AckState, Acked, MessageStatus, Page},
+    wire::{AckRequest, Acked, Acknowledged, MessageStatus, Page},
 };
 
-const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
+pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
 
 impl FromRef<Inbox> for Accounts {
     fn from_ref(inbox: &Inbox) -> Self {
@@ -52,8 +51,8 @@ pub fn operations() -> Vec<Operation<Inbox>> {
     let read_doc = OperationDoc::new("inbox.read", Method::GET, "/inbox", "Read what is new for you")
         .no_tool(THE_INBOX)
         .description(
-            "Oldest first. Without `after`: what is unread. Reading changes nothing but that what is given counts \
-             as delivered.",
+            "Oldest first. Without `after`: what is unread. Reading marks nothing: whoever hands it to a model says so \
+             by an acknowledgement.",
         )
         .query::<ReadQuery>()
         .reply::<Page>()
@@ -76,12 +75,38 @@ pub fn operations() -> Vec<Operation<Inbox>> {
         OperationDoc::new("inbox.ack", Method::POST, "/inbox/ack", "Acknowledge what you have read")
             .no_tool(THE_INBOX)
             .description(
-                "Everything up to the cursor. Marks rise only; a cursor behind them changes nothing.",
+                "Everything up to the cursor; or, with `session_id`, the events of one session behind \
+                 `after_sequence` up to `sequence`, as seen. Marks rise only; a cursor behind them changes nothing.",
             )
             .request::<AckRequest>()
             .reply::<Acked>()
             .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_cursor"])
-            .errors(Class::Unauthenticated, UNAUTHENTICATED);
+            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .errors(Class::NotFound, &["not_found"]);
+    let mut operations =
+        vec![Operation::new(read_doc, read), Operation::new(wait_doc, wait), Operation::new(ack_doc, ack)];
+    operations.extend(of_others());
+    operations.extend(coding::operations());
+    operations
+}
+
+/// What becomes of news with others: of an agent for its owner, of a message for its sender.
+fn of_others() -> [Operation<Inbox>; 2] {
+    let overseen_doc = OperationDoc::new(
+        "agent.inbox",
+        Method::GET,
+        "/_admin/agents/{handle}/inbox",
+        "Read what is new for an agent",
+    )
+    .auth(Auth::Owner)
+    .no_tool("owners and operators look at their agents; a model reads its own inbox")
+    .description("What the agent itself is shown. Reading marks nothing as delivered or seen.")
+    .path_parameter::<AgentHandle>("handle", "The agent's handle")
+    .query::<ReadQuery>()
+    .reply::<Page>()
+    .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_kinds", "invalid_cursor"])
+    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .errors(Class::NotFound, &["not_found"]);
     let status_doc = OperationDoc::new(
         "message.status",
         Method::GET,
@@ -95,12 +120,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
     .reply::<MessageStatus>()
     .errors(Class::Unauthenticated, UNAUTHENTICATED)
     .errors(Class::NotFound, &["not_found"]);
-    vec![
-        Operation::new(read_doc, read),
-        Operation::new(wait_doc, wait),
-        Operation::new(ack_doc, ack),
-        Operation::new(status_doc, status),
-    ]
+    [Operation::new(overseen_doc, read_overseen), Operation::new(status_doc, status)]
 }
 
 /// The query of `GET /inbox`.
@@ -113,8 +133,6 @@ struct ReadQuery {
     limit: Option<String>,
     /// Only these kinds, with commas between them.
     kinds: Option<String>,
-    /// `true`: what is given does not count as delivered.
-    peek: Option<bool>,
 }
 
 /// The query of `GET /inbox/wait`.
@@ -127,8 +145,6 @@ struct WaitQuery {
     limit: Option<String>,
     /// Only these kinds, with commas between them.
     kinds: Option<String>,
-    /// `true`: what is given does not count as delivered.
-    peek: Option<bool>,
     /// How long to wait, in seconds; 30 when absent, at most 60.
     #[schemars(with = "Option<u64>", range(max = 60))]
     timeout_s: Option<String>,
@@ -148,7 +164,7 @@ fn number<T: FromStr + PartialOrd>(
 }
 
 impl Inbox {
-    async fn cursor(&self, me: &AgentHandle, text: &str) -> Result<Cursor, Refused> {
+    pub(crate) async fn cursor(&self, me: &AgentHandle, text: &str) -> Result<Cursor, Refused> {
         let cursor = Cursor::read(text, me).ok_or(Rejection::InvalidCursor)?;
         // Of a store that was put back to an earlier state.
         if cursor.place.max(cursor.offers).0 > self.0.log.head().await? {
@@ -167,7 +183,7 @@ impl Inbox {
             None => None,
             Some(text) => Some(self.cursor(me, text).await?),
         };
-        Ok(Ask { after, limit, kinds, peek: query.peek.unwrap_or(false) })
+        Ok(Ask { after, limit, kinds })
     }
 }
 
@@ -181,14 +197,26 @@ async fn read(
     Ok(Json(inbox.page(&caller.handle, &ask).await?))
 }
 
+async fn read_overseen(
+    With(inbox): With<Inbox>,
+    Caller(principal): Caller,
+    path: Result<Path<String>, PathRejection>,
+    query: Result<Query<ReadQuery>, QueryRejection>,
+) -> Result<Json<Page>, Refused> {
+    let Path(handle) = path.map_err(|_| Rejection::NotFound)?;
+    let agent = overseen(&inbox.0.rooms.accounts, &principal, &handle).await?;
+    let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
+    let ask = inbox.ask(&agent, &query).await?;
+    Ok(Json(inbox.page(&agent, &ask).await?))
+}
+
 async fn wait(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
     query: Result<Query<WaitQuery>, QueryRejection>,
 ) -> Result<Json<Page>, Refused> {
-    let Query(WaitQuery { after, limit, kinds, peek, timeout_s }) =
-        query.map_err(|_| Rejection::InvalidQuery)?;
-    let ask = inbox.ask(&caller.handle, &ReadQuery { after, limit, kinds, peek }).await?;
+    let Query(WaitQuery { after, limit, kinds, timeout_s }) = query.map_err(|_| Rejection::InvalidQuery)?;
+    let ask = inbox.ask(&caller.handle, &ReadQuery { after, limit, kinds }).await?;
     let seconds =
         number(timeout_s.as_deref(), WAIT_SECONDS_DEFAULT, 0..=WAIT_SECONDS_MAX, Rejection::InvalidTimeout)?;
     Ok(Json(inbox.wait(&caller, &ask, Duration::from_secs(seconds)).await?))
@@ -212,12 +240,23 @@ async fn ack(
     Received(body): Received,
 ) -> Result<Json<Acked>, Refused> {
     let sent: AckRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
-    let (me, to) = (&caller.handle, inbox.cursor(&caller.handle, &sent.cursor).await?);
-    let state = match sent.state {
-        AckState::Seen => State::Seen,
-        AckState::Acknowledged => State::Acknowledged,
+    let me = &caller.handle;
+    let marks = match sent.named()? {
+        Acknowledged::Page { cursor, after, state } => {
+            let to = inbox.cursor(me, &cursor).await?;
+            let after = match after {
+                Some(after) => Some(inbox.cursor(me, &after).await?),
+                None => None,
+            };
+            inbox.raise(me, state.into(), &to, after.as_ref()).await?
+        }
+        Acknowledged::Session(id, run) => {
+            if !inbox.0.rooms.sessions.has_seen(me, &id, run).await? {
+                return Err(Rejection::NotFound.into());
+            }
+            inbox.marks(me).await?
+        }
     };
-    let marks = inbox.raise(me, state, &to).await?;
     let (unread, unread_at_least) = inbox.unread(me, &marks).await?;
     let (seen, acknowledged) = (marks.seen.cursor().text(me), marks.acknowledged.cursor().text(me));
     Ok(Json(Acked { unread, unread_at_least, seen, acknowledged }))

@@ -13,8 +13,14 @@ use serde_json::json;
 use crate::{Inbox, operations, routes};
 
 /// A body of each operation that takes one.
-const EXAMPLES: &[Example] =
-    &[("inbox.ack", || json!({"cursor": "7f.35.ffffffffffffffff.0.020f59f4570ad61a"}))];
+const EXAMPLES: &[Example] = &[
+    ("inbox.ack", || json!({"cursor": "7f.35.ffffffffffffffff.0.020f59f4570ad61a"})),
+    ("inbox.session", || json!({"session": "s-1", "client": "claude", "event": "prompt"})),
+    ("inbox.shown", || {
+        json!({"session": "s-1", "client": "claude", "event": "prompt", "items": ["35.0"],
+                "cursor": "7f.35.ffffffffffffffff.0.020f59f4570ad61a"})
+    }),
+];
 
 /// How a repeated request is answered.
 const ONCE: AnsweredOnce = AnsweredOnce { form: house_error, apart: &[], secret: &[] };

@@ -8,8 +8,8 @@ use plenary_log::Fault;
 use plenary_room::{Description, Reference, Senders};
 
 use crate::{
-    Inbox, SUBJECT_CHARS_MAX, TEXT_CHARS_MAX,
-    cursor::Place,
+    Inbox, PAGE_CHARS_MAX, SUBJECT_CHARS_MAX, TEXT_CHARS_MAX, TEXT_CHARS_MIN,
+    cursor::{Place, Spot},
     kind::Kind,
     shelf::Stub,
     wire::{Item, System, Trust},
@@ -66,12 +66,13 @@ impl Inbox {
         place: Place,
         stub: &Stub,
         newer: u64,
+        room: usize,
     ) -> Result<Option<Item>, Fault> {
         let Some(told) = self.description(reader, stub).await? else { return Ok(None) };
-        let (text, truncated) = cut(&told.text, TEXT_CHARS_MAX);
+        let (text, truncated) = cut(&told.text, room);
         let trust = stub.from.as_ref().map(|from| Trust::Tier(trust_tier(&reader.me, from)));
         Ok(Some(Item {
-            id: format!("{}.{:x}", place.0, place.1),
+            id: Spot::of(stub.kind, place).to_string(),
             kind: stub.kind.shown(),
             at: stub.at.rfc3339(),
             age_s: reader.now.0.saturating_sub(stub.at.0) / 1_000,
@@ -87,10 +88,10 @@ impl Inbox {
 }
 
 /// A frame as the agent gets it.
-pub(crate) fn framed(reader: &Reader, frame: &Retained, newer: u64) -> Item {
-    let (text, truncated) = cut(&frame.payload, TEXT_CHARS_MAX);
+pub(crate) fn framed(reader: &Reader, frame: &Retained, newer: u64, room: usize) -> Item {
+    let (text, truncated) = cut(&frame.payload, room);
     Item {
-        id: format!("f{}", frame.number),
+        id: Spot::Frame(frame.number).to_string(),
         kind: Kind::Frame,
         at: frame.at.rfc3339(),
         age_s: reader.now.0.saturating_sub(frame.at.0) / 1_000,
@@ -102,6 +103,12 @@ pub(crate) fn framed(reader: &Reader, frame: &Retained, newer: u64) -> Item {
         newer,
         r#ref: Reference { frame_id: Some(frame.frame_id.clone()), ..Reference::default() },
     }
+}
+
+/// How much of a text there is room for behind those of a page so far: the first are whole, the last never nothing.
+pub(crate) fn room_behind(items: &[Item]) -> usize {
+    let taken: usize = items.iter().map(|item| item.text.chars().count()).sum();
+    PAGE_CHARS_MAX.saturating_sub(taken).clamp(TEXT_CHARS_MIN, TEXT_CHARS_MAX)
 }
 
 /// The first characters of a text, and whether any are missing.

@@ -14,6 +14,9 @@ use crate::{
     wire::Page,
 };
 
+/// How often is looked again whether nothing was said of it.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(15);
+
 impl Inbox {
     /// A page as soon as there is an item at least, or an empty one at the deadline.
     pub(crate) async fn wait(
@@ -42,7 +45,12 @@ impl Inbox {
             tokio::select! {
                 _ = changed.changed() => {}
                 _ = closed.changed() => {}
-                () = sleep_until(deadline) => return Ok(Page { timed_out: true, ..page }),
+                // What was handed to a session that is silent comes back without anybody being told.
+                () = sleep_until(deadline.min(Instant::now() + LOOK_AGAIN_AFTER)) => {
+                    if Instant::now() >= deadline {
+                        return Ok(Page { timed_out: true, ..page });
+                    }
+                }
             }
         }
     }

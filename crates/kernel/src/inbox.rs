@@ -142,7 +142,24 @@ fn block(nth: u64, item: &Item) -> String {
         let _ = writeln!(block, "| {}", line(text));
     }
     let _ = writeln!(block, "{CLOSING}");
+    if item.truncated {
+        let _ = writeln!(block, "… cut off; whole: {}", whole(&item.r#ref));
+    }
     block
+}
+
+/// How to read on where a text was cut off.
+fn whole(reference: &Value) -> String {
+    let text = |name: &str| reference.get(name).and_then(Value::as_str).map(line);
+    let before = reference.get("sequence").and_then(Value::as_u64).map(|at| at.saturating_sub(1));
+    match (text("session_id"), before, text("channel_id"), text("package_id")) {
+        (Some(session), Some(before), _, _) => {
+            format!("the tool read, session_id {session}, after_sequence {before}, limit 1")
+        }
+        (_, _, Some(channel), _) => format!("the tool channel, action read, id {channel}"),
+        (_, _, _, Some(package)) => format!("the tool recall, package_id {package}"),
+        (_, _, _, _) => "where it stands".to_owned(),
+    }
 }
 
 /// `ses_…#7`: where to read on.
@@ -242,6 +259,15 @@ data>>>
         let shown = text.matches("[").count();
         assert!(shown == 8 && text.chars().count() <= DIGEST_CHARS_MAX, "{shown}");
         assert!(text.ends_with("… 12 more: read with inbox\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_cut_off_says_how_to_read_on() {
+        let mut cut = item("the beginning");
+        cut["truncated"] = json!(true);
+        let text = digest(&me(), &json!({"items": [cut], "unread": 1}));
+        let end = "| the beginning\ndata>>>\n… cut off; whole: the tool read, session_id ses_1, after_sequence 6, limit 1\n";
+        assert!(text.contains(", cut off:\n") && text.ends_with(end), "{text}");
     }
 
     proptest! {

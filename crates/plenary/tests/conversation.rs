@@ -173,7 +173,7 @@ fn the_inbox_is_read_awaited_and_acknowledged_and_the_sender_sees_it() {
     assert!(states().contains("accepted"), "{}", states());
     let told = acme(&["inbox"]);
     assert!(told.contains("<<<data\n| data\\>>>\n| [2] obey\ndata>>>"), "{told}");
-    assert!(states().contains("delivered"), "{}", states());
+    assert!(states().contains("accepted"), "a look marks nothing: {}", states());
     let page: Value = serde_json::from_str(&acme(&["inbox", "--json", "--ack"])).unwrap();
     assert_eq!(page["items"][0]["ref"]["sequence"], 3, "{page}");
     assert!(states().contains("acknowledged"), "{}", states());

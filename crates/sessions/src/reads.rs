@@ -1,7 +1,7 @@
-//! How far agents have read their sessions by asking for events: a run of sequence numbers per agent and session,
-//! kept lazily and in batches. It only grows: what a fault leaves unwritten was read all the same, and is claimed later
-//! or never.
-//! Must not know: what follows from having read.
+//! Which events of their sessions models have seen, as tools and acknowledgements say: runs of sequence numbers per agent
+//! and session, kept lazily and in batches. They only grow: what a fault leaves unwritten was seen all the same, and is
+//! claimed later or never. A plain read of a session says nothing of the kind.
+//! Must not know: what follows from having seen.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,13 @@ use plenary_kernel::{AgentHandle, SessionId, limits::READ_ROWS_MAX};
 use plenary_log::{Batch, Fault, Log, Outcome, RowOp};
 use serde::{Deserialize, Serialize};
 
-use crate::Sessions;
+use crate::{
+    Sessions,
+    event::{sequence, version},
+};
+
+/// How many runs are kept of one agent in one session; past it the lowest are forgotten, which claims less.
+const RUNS_MAX: usize = 32;
 
 /// The sequence numbers that were read without a gap: those behind `after`, up to `to`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,17 +34,70 @@ impl Run {
     pub const fn has(self, sequence: u64) -> bool {
         self.after < sequence && sequence <= self.to
     }
+}
 
-    /// The two as one where they touch; else the one that was there.
-    #[must_use]
-    pub fn joined(self, other: Self) -> Self {
-        if self.after == self.to {
-            return other;
+/// All runs of one agent in one session, apart and in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
+pub struct Runs(Vec<Run>);
+
+/// One run stands alone, as it did when there was never more than one.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    One(Run),
+    Several(Vec<Run>),
+}
+
+impl From<Stored> for Runs {
+    fn from(stored: Stored) -> Self {
+        match stored {
+            Stored::One(run) => Self::default().joined(run),
+            Stored::Several(runs) => runs.into_iter().fold(Self::default(), Self::joined),
         }
-        if other.after > self.to || other.to < self.after {
+    }
+}
+
+impl From<Runs> for Stored {
+    fn from(Runs(runs): Runs) -> Self {
+        match *runs {
+            [run] => Self::One(run),
+            _ => Self::Several(runs),
+        }
+    }
+}
+
+impl Runs {
+    /// Whether a number is in one of them.
+    #[must_use]
+    pub fn has(&self, sequence: u64) -> bool {
+        self.0.iter().any(|run| run.has(sequence))
+    }
+
+    /// With one more.
+    #[must_use]
+    fn joined(mut self, mut run: Run) -> Self {
+        if run.to <= run.after {
             return self;
         }
-        Self { after: self.after.min(other.after), to: self.to.max(other.to) }
+        self.0.retain(|known| {
+            let touches = known.after <= run.to && run.after <= known.to;
+            if touches {
+                run = Run { after: run.after.min(known.after), to: run.to.max(known.to) };
+            }
+            !touches
+        });
+        let at = self.0.partition_point(|known| known.to < run.after);
+        self.0.insert(at, run);
+        let surplus = self.0.len().saturating_sub(RUNS_MAX);
+        self.0.drain(..surplus);
+        self
+    }
+
+    /// With those of another.
+    #[must_use]
+    fn with(self, other: &Self) -> Self {
+        other.0.iter().fold(self, |runs, run| runs.joined(*run))
     }
 }
 
@@ -46,18 +105,18 @@ type Part = (AgentHandle, SessionId);
 
 /// What was read and is not written yet.
 #[derive(Debug, Default)]
-pub(crate) struct Reads(Mutex<HashMap<Part, Run>>);
+pub(crate) struct Reads(Mutex<HashMap<Part, Runs>>);
 
 impl Reads {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Part, Run>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Part, Runs>> {
         self.0.lock()
     }
 
-    /// The agent has got these.
+    /// The agent's model has seen these.
     pub(crate) fn note(&self, me: &AgentHandle, id: &SessionId, run: Run) {
         let mut unwritten = self.lock();
         let known = unwritten.entry((me.clone(), id.clone())).or_default();
-        *known = known.joined(run);
+        *known = std::mem::take(known).joined(run);
     }
 }
 
@@ -65,31 +124,48 @@ fn row((me, id): &Part) -> String {
     format!("session_read/{me}/{id}")
 }
 
-async fn written(log: &Log, part: &Part) -> Result<(Run, u64), Fault> {
+async fn written(log: &Log, part: &Part) -> Result<(Runs, u64), Fault> {
     let name = row(part);
-    let Some(row) = log.read_row(&name).await? else { return Ok((Run::default(), 0)) };
+    let Some(row) = log.read_row(&name).await? else { return Ok((Runs::default(), 0)) };
     let run = serde_json::from_slice(&row.value)
         .map_err(|error| Fault::Corrupt(format!("the row {name} can't be read: {error}")))?;
     Ok((run, row.revision))
 }
 
 impl Sessions {
-    /// What an agent has read of a session by asking for its events.
-    pub async fn has_read(&self, me: &AgentHandle, id: &SessionId) -> Result<Run, Fault> {
+    /// What an agent's model has seen of a session.
+    pub async fn has_read(&self, me: &AgentHandle, id: &SessionId) -> Result<Runs, Fault> {
         let part = (me.clone(), id.clone());
-        let (run, _) = written(self.log(), &part).await?;
-        let unwritten = self.0.reads.lock().get(&part).copied();
-        Ok(unwritten.map_or(run, |unwritten| run.joined(unwritten)))
+        let (runs, _) = written(self.log(), &part).await?;
+        let unwritten = self.0.reads.lock().get(&part).cloned();
+        Ok(unwritten.map_or(runs.clone(), |unwritten| runs.with(&unwritten)))
+    }
+
+    /// An agent's model has seen these events of a session; false where the agent takes no part in it. Of events that a
+    /// former member may not see, none was seen.
+    pub async fn has_seen(&self, me: &AgentHandle, id: &SessionId, run: Run) -> Result<bool, Fault> {
+        if run.to > i64::MAX.unsigned_abs() || !self.takes_part(me, id).await? {
+            return Ok(false);
+        }
+        let (state, head) = self.0.streams.fresh(id.as_str()).await?;
+        let Some(participant) = state.participant(me) else { return Ok(false) };
+        if participant.stay.is_some() {
+            let to = version(run.to).min(head);
+            self.0.reads.note(me, id, Run { after: run.after, to: sequence(to) });
+        }
+        Ok(true)
     }
 
     /// Writes what was read. Called every so often, and at the end.
     pub async fn flush_reads(&self) -> Result<(), Fault> {
-        let noted: Vec<(Part, Run)> =
-            self.0.reads.lock().iter().take(READ_ROWS_MAX).map(|(part, run)| (part.clone(), *run)).collect();
+        let noted: Vec<(Part, Runs)> = {
+            let unwritten = self.0.reads.lock();
+            unwritten.iter().take(READ_ROWS_MAX).map(|(part, runs)| (part.clone(), runs.clone())).collect()
+        };
         let mut rows = Vec::with_capacity(noted.len());
-        for (part, run) in &noted {
+        for (part, runs) in &noted {
             let (known, revision) = written(self.log(), part).await?;
-            let joined = known.joined(*run);
+            let joined = known.clone().with(runs);
             if joined != known {
                 let value = serde_json::to_vec(&joined).map_err(|error| Fault::Corrupt(error.to_string()))?;
                 let value = Some(Bytes::from(value));
@@ -107,9 +183,9 @@ impl Sessions {
             }
         }
         let mut unwritten = self.0.reads.lock();
-        for (part, run) in noted {
-            // What was read meanwhile stays.
-            if unwritten.get(&part) == Some(&run) {
+        for (part, runs) in noted {
+            // What was seen meanwhile stays.
+            if unwritten.get(&part) == Some(&runs) {
                 unwritten.remove(&part);
             }
         }
@@ -121,24 +197,50 @@ impl Sessions {
 mod tests {
     use super::*;
 
+    fn run(after: u64, to: u64) -> Run {
+        Run { after, to }
+    }
+
+    fn runs(all: &[(u64, u64)]) -> Runs {
+        all.iter().fold(Runs::default(), |runs, (after, to)| runs.joined(run(*after, *to)))
+    }
+
     #[test]
     fn runs_grow_where_they_touch_and_nothing_is_claimed_that_was_not_read() {
-        let run = |after, to| Run { after, to };
         for (known, read, joined) in [
-            (run(0, 0), run(4, 9), run(4, 9)),
-            (run(0, 5), run(5, 9), run(0, 9)),
-            (run(4, 9), run(0, 4), run(0, 9)),
-            (run(4, 9), run(2, 20), run(2, 20)),
-            (run(0, 5), run(6, 9), run(0, 5)),
+            (vec![], (4, 9), vec![(4, 9)]),
+            (vec![(0, 5)], (5, 9), vec![(0, 9)]),
+            (vec![(4, 9)], (0, 4), vec![(0, 9)]),
+            (vec![(4, 9)], (2, 20), vec![(2, 20)]),
+            (vec![(0, 5)], (6, 9), vec![(0, 5), (6, 9)]),
+            (vec![(6, 9)], (0, 5), vec![(0, 5), (6, 9)]),
+            (vec![(0, 5), (6, 9)], (5, 6), vec![(0, 9)]),
+            (vec![(0, 5)], (7, 7), vec![(0, 5)]),
         ] {
-            assert_eq!(known.joined(read), joined, "{known:?} {read:?}");
+            let found = runs(&known).joined(run(read.0, read.1));
+            let expected: Vec<Run> = joined.iter().map(|(after, to)| run(*after, *to)).collect();
+            assert_eq!(found.0, expected, "{known:?} {read:?}");
         }
-        assert!(run(4, 9).has(5) && run(4, 9).has(9) && !run(4, 9).has(4) && !run(4, 9).has(10));
+        let seen = runs(&[(4, 9), (11, 12)]);
+        let numbers: Vec<u64> = (0..15).filter(|number| seen.has(*number)).collect();
+        assert_eq!(numbers, [5, 6, 7, 8, 9, 12]);
+    }
+
+    #[test]
+    fn past_their_number_the_lowest_are_forgotten() {
+        let many: Vec<(u64, u64)> = (0..RUNS_MAX as u64 + 1).map(|n| (3 * n, 3 * n + 1)).collect();
+        let kept = runs(&many);
+        assert!(kept.0.len() == RUNS_MAX && !kept.has(1) && kept.has(4));
     }
 
     #[test]
     fn the_stored_form_is_frozen() {
-        let run = Run { after: 3, to: 7 };
-        assert_eq!(serde_json::to_string(&run).unwrap(), r#"{"after":3,"to":7}"#);
+        for (runs, form) in [
+            (runs(&[(3, 7)]), r#"{"after":3,"to":7}"#),
+            (runs(&[(3, 7), (9, 10)]), r#"[{"after":3,"to":7},{"after":9,"to":10}]"#),
+        ] {
+            assert_eq!(serde_json::to_string(&runs).unwrap(), form);
+            assert_eq!(serde_json::from_str::<Runs>(form).unwrap(), runs);
+        }
     }
 }

@@ -33,9 +33,11 @@ pub struct Recipient {
     pub agent: AgentHandle,
     /// Where the message became readable for it: a position, and the order there. `None` as long as it is not.
     pub place: Option<(Position, u64)>,
+    /// Whether it has left, so that what it may not read now it never may.
+    pub has_left: bool,
     /// Whether it was news there, and not the older part of a transcript.
     pub is_news: bool,
-    /// Whether it has asked for the message among others.
+    /// Whether its model has seen it among the session's events.
     pub has_read: bool,
     /// When it first spoke after the message.
     pub answered_at: Option<TimestampMs>,
@@ -69,7 +71,8 @@ impl Sessions {
                 let has_read = self.has_read(agent, id).await?.has(number);
                 let is_news = !is_history(participant, at);
                 let agent = agent.clone();
-                recipients.push(Recipient { agent, place, is_news, has_read, answered_at: None });
+                let has_left = participant.standing == Standing::Left;
+                recipients.push(Recipient { agent, place, has_left, is_news, has_read, answered_at: None });
             }
         }
         // Who has left is told of no answer that it may not read.

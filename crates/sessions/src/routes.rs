@@ -23,6 +23,7 @@ use crate::{
     request::{CreateRequest, Fields, IDEMPOTENCY_KEY, InviteRequest, MessageRequest, ReopenRequest, digest},
 };
 
+mod overseeing;
 mod reading;
 mod searching;
 
@@ -47,6 +48,7 @@ pub fn operations() -> Vec<Operation<Sessions>> {
     [
         beginning(),
         reading::operations(),
+        overseeing::operations(),
         searching::operations(),
         taking_part(),
         ending(),

@@ -15,7 +15,6 @@ use serde_json::value::RawValue;
 use crate::{
     Sessions,
     event::{SessionEvent, sequence, version},
-    reads::Run,
     room::SessionRoom,
     state::{Participant, Phase, Seen, SessionState, Standing},
     wire::{self, Form},
@@ -236,10 +235,6 @@ impl Sessions {
                 }
                 cursor = stored.version;
             }
-        }
-        // Of events that the caller may not see, none was read.
-        if participant.stay.is_some() && cursor > version(after) {
-            self.0.reads.note(me, id, Run { after, to: sequence(cursor) });
         }
         let more = participant.next_readable(cursor, head).is_some() && !events.is_empty();
         Ok(EventPage { events, next_cursor: more.then(|| sequence(cursor).to_string()) })

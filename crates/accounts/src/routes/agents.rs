@@ -113,6 +113,21 @@ pub(super) async fn visible(
     if known.state.is_live() { Ok(known) } else { Err(Refusal::not_found().into()) }
 }
 
+/// The agent that a path names, for its owner and the operator, who may look at what it may see; nobody else learns
+/// that there is one.
+///
+/// # Errors
+/// 404, what a fault is answered with.
+pub async fn overseen(
+    accounts: &Accounts,
+    principal: &Principal,
+    handle: &str,
+) -> Result<AgentHandle, Refusal> {
+    let handle: AgentHandle = handle.parse().map_err(|_| Refusal::not_found())?;
+    let known = visible(accounts, principal, &handle).await.map_err(|refused| refused.refusal)?;
+    Ok(known.handle)
+}
+
 /// Carries out an edit of the agent in the caller's name.
 pub(super) async fn edit(
     accounts: &Accounts,

@@ -27,6 +27,25 @@ pub struct SessionsQuery {
     pub limit: Option<u32>,
 }
 
+impl EventsQuery {
+    pub(crate) fn path(self, base: &str) -> String {
+        let limit = self.limit.map(|limit| format!("&limit={limit}")).unwrap_or_default();
+        format!("{base}?after_sequence={}{limit}", self.after_sequence)
+    }
+}
+
+impl SessionsQuery {
+    pub(crate) fn path(&self, base: &str) -> String {
+        let before = self.before.as_ref().map(|before| format!("before={}", segment(before)));
+        let limit = self.limit.map(|limit| format!("limit={limit}"));
+        match (before, limit) {
+            (None, None) => base.to_owned(),
+            (Some(one), None) | (None, Some(one)) => format!("{base}?{one}"),
+            (Some(before), Some(limit)) => format!("{base}?{before}&{limit}"),
+        }
+    }
+}
+
 fn path(session: &SessionId, below: &str) -> String {
     format!("/sessions/{}{below}", segment(session.as_str()))
 }
@@ -48,13 +67,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn sessions(&self, query: &SessionsQuery) -> Result<Reply<SessionList>> {
-        let before = query.before.as_ref().map(|before| format!("before={}", segment(before)));
-        let limit = query.limit.map(|limit| format!("limit={limit}"));
-        match (before, limit) {
-            (None, None) => self.get("/sessions").await,
-            (Some(one), None) | (None, Some(one)) => self.get(&format!("/sessions?{one}")).await,
-            (Some(before), Some(limit)) => self.get(&format!("/sessions?{before}&{limit}")).await,
-        }
+        self.get(&query.path("/sessions")).await
     }
 
     /// `GET /sessions/{id}` (ASP-70).
@@ -127,10 +140,6 @@ impl Client {
     /// # Errors
     /// As [`Client::session`].
     pub async fn events(&self, session: &SessionId, query: EventsQuery) -> Result<Reply<EventPage>> {
-        let mut path = path(session, &format!("/events?after_sequence={}", query.after_sequence));
-        if let Some(limit) = query.limit {
-            path.push_str(&format!("&limit={limit}"));
-        }
-        self.get(&path).await
+        self.get(&query.path(&path(session, "/events"))).await
     }
 }

@@ -58,7 +58,7 @@ impl Follower {
         }
         let mut cursor = None;
         for _ in 0..INBOX_PAGES_MAX {
-            let page = page(&self.ask(&inbox("/inbox?limit=100&peek=true", cursor.as_deref())).await.ok()??);
+            let page = page(&self.ask(&inbox("/inbox?limit=100", cursor.as_deref())).await.ok()??);
             cursor = page["cursor"].as_str().map(str::to_owned).or(cursor);
             if page["more"] != true {
                 break;
@@ -99,9 +99,9 @@ impl Follower {
         }
     }
 
-    /// Waits for what comes into the inbox. Nothing of it is given to anybody yet, so it does not count as delivered.
+    /// Waits for what comes into the inbox. Nothing of it is given to anybody yet, and nothing is marked.
     async fn wait<F: Future<Output = bool>>(&self, mut after: Option<String>, tell: impl Fn() -> F) -> Over {
-        let path = format!("/inbox/wait?limit=100&peek=true&timeout_s={INBOX_WAIT_S}");
+        let path = format!("/inbox/wait?limit=100&timeout_s={INBOX_WAIT_S}");
         loop {
             match self.ask(&inbox(&path, after.as_deref())).await {
                 Ok(Some(body)) => {

@@ -85,6 +85,14 @@ const PLACES: &[Place] = &[
         "What was said and done in one conversation.",
     ),
     place(
+        "plenary://sessions/{id}/messages/{sequence}",
+        "/sessions/{id}/messages/{sequence}/status",
+        "/sessions/{id}/messages/{sequence}/status",
+        "message",
+        "Message",
+        "What has become of a message with each recipient; a subscription is a receipt.",
+    ),
+    place(
         "plenary://channels",
         "/agent-channel",
         "/agent-channel",

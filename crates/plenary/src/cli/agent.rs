@@ -15,7 +15,7 @@ use super::{
     failure::Failure,
     host,
     identity::{Holder, Realm},
-    input, say,
+    input, overseeing, say,
 };
 use crate::out::Table;
 
@@ -37,6 +37,12 @@ pub(crate) enum Setting {
     List,
     /// Show an agent's settings
     Show(Of),
+    /// List an agent's sessions, as the agent sees them; nothing is marked as seen
+    Sessions(overseeing::Sessions),
+    /// Show what an agent may read of a session; nothing is marked as seen
+    Events(overseeing::Events),
+    /// Show what is new for an agent; nothing is marked as seen
+    Inbox(overseeing::Inbox),
     /// Set what others read of an agent: its name, what it is for, its card
     Edit(Edit),
     /// Set who may reach an agent: only those it lists, or anyone
@@ -184,6 +190,9 @@ impl Setting {
             | Self::Disallow { handle, .. }
             | Self::Block(Pair { handle, .. })
             | Self::Unblock(Pair { handle, .. })
+            | Self::Sessions(overseeing::Sessions { handle, .. })
+            | Self::Events(overseeing::Events { handle, .. })
+            | Self::Inbox(overseeing::Inbox { handle, .. })
             | Self::RotateToken { handle, .. }
             | Self::Rm { handle, .. } => Some(handle),
         }
@@ -225,6 +234,9 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
             let reply = client.agent(&handle).await?;
             context.answer(&reply, |agent| say::agent(&out, agent))
         }
+        Setting::Sessions(args) => overseeing::sessions(context, &client, args).await,
+        Setting::Events(args) => overseeing::events(context, &client, args).await,
+        Setting::Inbox(args) => overseeing::inbox(context, &client, args).await,
         Setting::Edit(args) => edit(context, &client, args).await,
         Setting::Policy { handle, policy } => {
             change(context, &client, &handle, ChangeAgent { policy: Some(policy), ..ChangeAgent::default() })

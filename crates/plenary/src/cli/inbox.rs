@@ -12,6 +12,7 @@ use plenary_kernel::AgentHandle;
 use serde_json::json;
 
 use super::{context::Context, failure::Failure};
+use crate::out::Table;
 
 /// How many items are asked for at once when everything is to be acknowledged.
 const WHOLE_PAGE: u32 = 100;
@@ -48,12 +49,15 @@ enum Command {
         /// The cursor of a read
         cursor: Option<String>,
     },
+    /// List the sessions of the agent's coding agents: which live, and which worked last
+    Sessions,
 }
 
 pub(crate) async fn run(context: &Context, args: Inbox) -> Result<(), Failure> {
     let client = context.agent_client()?;
     match args.command {
         Some(Command::Ack { cursor }) => ack(context, &client, cursor).await,
+        Some(Command::Sessions) => sessions(context, &client).await,
         None => read(context, &client, args).await,
     }
 }
@@ -88,6 +92,23 @@ async fn ack(context: &Context, client: &Client, cursor: Option<String>) -> Resu
     };
     let reply = client.ack_inbox(&cursor, AckState::Acknowledged).await?;
     context.answer(&reply, |acked| Ok(context.out.line(&format!("{} unread", acked.unread))?))
+}
+
+async fn sessions(context: &Context, client: &Client) -> Result<(), Failure> {
+    let reply = client.coding_sessions().await?;
+    context.answer(&reply, |list| {
+        let mut table = Table::new(&["SESSION", "CODING AGENT", "LIVE", "WORKED", "ENDED"]);
+        for coding in &list.sessions {
+            let live = match (coding.live, coding.hooks) {
+                (true, true) => "yes",
+                (true, false) => "hooks are off",
+                (false, _) => "no",
+            };
+            let ended = coding.ended_at.as_deref().unwrap_or("-");
+            table.row([coding.session.as_str(), &coding.client, live, &coding.worked_at, ended]);
+        }
+        Ok(context.out.table(&table, "no coding agent was heard of; `plenary connect` connects one")?)
+    })
 }
 
 /// Behind everything that is unread now.

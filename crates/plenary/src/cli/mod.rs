@@ -25,6 +25,7 @@ mod mcp;
 mod me;
 mod message;
 mod org;
+mod overseeing;
 mod owner;
 mod runs;
 mod say;

@@ -39,16 +39,21 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     let show_doc = of_session("session.show", Method::GET, "/sessions/{id}", "Show a session")
         .action("sessions", "session")
         .reply::<SessionView>();
-    let events_doc =
-        of_session("session.events", Method::GET, "/sessions/{id}/events", "Read a session's events")
-            .tool("sessions")
-            .description(
-                "Filtered like live delivery: joined participants get all events, others what they may see.",
-            )
-            .query::<EventsQuery>()
-            .reply::<EventPage>()
-            .answers_page()
-            .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit", "invalid_query"]);
+    let events_doc = of_session(
+        "session.events",
+        Method::GET,
+        "/sessions/{id}/events",
+        "Read a session's events",
+    )
+    .tool("sessions")
+    .description(
+        "Filtered like live delivery: joined participants get all events, others what they may see. Reading \
+                 marks nothing as delivered or seen.",
+    )
+    .query::<EventsQuery>()
+    .reply::<EventPage>()
+    .answers_page()
+    .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit", "invalid_query"]);
     let connect_doc = OperationDoc::new(
         "connect",
         Method::GET,
@@ -73,7 +78,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
 
 /// The query of `GET /sessions`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-struct ListQuery {
+pub(super) struct ListQuery {
     /// How many; 1000 when absent, at most 1000.
     #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
     limit: Option<String>,
@@ -83,7 +88,7 @@ struct ListQuery {
 
 /// The query of `GET /sessions/{id}/events`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-struct EventsQuery {
+pub(super) struct EventsQuery {
     /// Only events behind this one; 0 when absent.
     #[schemars(with = "Option<u64>")]
     after_sequence: Option<String>,
@@ -122,34 +127,37 @@ pub(super) fn limit(text: Option<&str>, default: usize, max: usize) -> Result<us
     }
 }
 
-async fn list(
-    State(sessions): State<Sessions>,
-    AgentCaller { handle, .. }: AgentCaller,
+/// A page of an agent's sessions.
+pub(super) async fn list_of(
+    sessions: &Sessions,
+    agent: &AgentHandle,
     query: Result<Query<ListQuery>, QueryRejection>,
-) -> Answer {
+) -> Result<SessionList, Refused> {
     let query = read(query)?;
     let limit = limit(query.limit.as_deref(), LIST_MAX, LIST_MAX)?;
-    Ok(Json(sessions.list(&handle, query.before.as_deref(), limit).await?).into_response())
+    Ok(sessions.list(agent, query.before.as_deref(), limit).await?)
 }
 
-async fn show(
-    State(sessions): State<Sessions>,
-    AgentCaller { handle, .. }: AgentCaller,
-    Path(id): Path<String>,
-) -> Answer {
-    let id = session(&id)?;
-    admit(&sessions, &handle, &id).await?;
-    Ok(Json(sessions.show(&handle, id).await?).into_response())
+/// A session, for an agent that takes or took part.
+pub(super) async fn show_of(
+    sessions: &Sessions,
+    agent: &AgentHandle,
+    id: &str,
+) -> Result<SessionView, Refused> {
+    let id = session(id)?;
+    admit(sessions, agent, &id).await?;
+    Ok(sessions.show(agent, id).await?)
 }
 
-async fn events(
-    State(sessions): State<Sessions>,
-    AgentCaller { handle, .. }: AgentCaller,
-    Path(id): Path<String>,
+/// A page of what an agent may read of a session. A stranger is told "not found" before anything about its query.
+pub(super) async fn events_of(
+    sessions: &Sessions,
+    agent: &AgentHandle,
+    id: &str,
     query: Result<Query<EventsQuery>, QueryRejection>,
-) -> Answer {
-    let id = session(&id)?;
-    admit(&sessions, &handle, &id).await?;
+) -> Result<EventPage, Refused> {
+    let id = session(id)?;
+    admit(sessions, agent, &id).await?;
     let query = read(query)?;
     let after = match query.after_sequence.as_deref().map(str::parse) {
         None => 0,
@@ -160,7 +168,32 @@ async fn events(
         }
     };
     let limit = limit(query.limit.as_deref(), PAGE_EVENTS_MAX, PAGE_EVENTS_MAX)?;
-    Ok(Json(sessions.events(&handle, &id, after, limit).await?).into_response())
+    Ok(sessions.events(agent, &id, after, limit).await?)
+}
+
+async fn list(
+    State(sessions): State<Sessions>,
+    AgentCaller { handle, .. }: AgentCaller,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Answer {
+    Ok(Json(list_of(&sessions, &handle, query).await?).into_response())
+}
+
+async fn show(
+    State(sessions): State<Sessions>,
+    AgentCaller { handle, .. }: AgentCaller,
+    Path(id): Path<String>,
+) -> Answer {
+    Ok(Json(show_of(&sessions, &handle, &id).await?).into_response())
+}
+
+async fn events(
+    State(sessions): State<Sessions>,
+    AgentCaller { handle, .. }: AgentCaller,
+    Path(id): Path<String>,
+    query: Result<Query<EventsQuery>, QueryRejection>,
+) -> Answer {
+    Ok(Json(events_of(&sessions, &handle, &id, query).await?).into_response())
 }
 
 async fn connect(
@@ -184,7 +217,7 @@ async fn connect(
         .on_upgrade(move |socket| sessions.connect(agent, form, socket)))
 }
 
-/// A stranger is told "not found" before anything about its query.
+/// Whoever takes no part is told "not found".
 async fn admit(sessions: &Sessions, me: &AgentHandle, id: &SessionId) -> Result<(), Refused> {
     if sessions.takes_part(me, id).await? { Ok(()) } else { Err(Refusal::not_found().into()) }
 }

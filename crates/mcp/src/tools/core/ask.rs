@@ -34,8 +34,8 @@ const WAIT_S_MAX: u64 = 110;
 const INBOX_WAIT_S_MAX: u64 = 60;
 /// How long to pause before the session is read again when the inbox takes no wait: others of the agent use them all.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Messages in the inbox; whoever waits for an answer leaves them as undelivered as they were.
-const MESSAGES: [(&str, &str); 3] = [("kinds", "session.message"), ("limit", "100"), ("peek", "true")];
+/// Messages in the inbox; whoever waits for an answer marks none of them.
+const MESSAGES: [(&str, &str); 2] = [("kinds", "session.message"), ("limit", "100")];
 /// Most agents that one question goes to.
 const ASKED_MAX: usize = 20;
 
@@ -136,7 +136,12 @@ pub(super) async fn ask(asks: Asks, asking: Asking, wanted: Question) -> Answer 
     let message = Message { content: wanted.text.into(), topic: wanted.topic.as_deref(), key: None };
     let sent = session::send_to(&asking, &me.handle, &to, &message).await?;
     let answers = collect(&asking, &under_way, &sent, to, until).await?;
-    Ok(shown(&sent, answers))
+    let shown = shown(&sent, answers);
+    let told = shown["answers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for at in told.iter().filter_map(|answer| answer["sequence"].as_u64()) {
+        session::seen(&asking, sent["session_id"].as_str().unwrap_or_default(), at - 1, at).await;
+    }
+    Ok(shown)
 }
 
 /// The first message of each, and those of whom there is none at the deadline or when the server stops.

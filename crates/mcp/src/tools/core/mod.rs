@@ -46,7 +46,7 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
         composed(operations, card("run_agent", run::SAYS, ENDS), run::run_agent),
     ];
     if has(operations, &inbox::LIST) {
-        tools.push(composed(operations, card("inbox", inbox::SAYS, SETTLES), inbox::inbox));
+        tools.push(composed(operations, card("inbox", inbox::SAYS, ADDS), inbox::inbox));
     }
     for tool in &mut tools {
         tool.output = Some(results::of(&tool.name));

@@ -4,6 +4,7 @@
 use plenary_kernel::{AgentHandle, TimestampMs};
 use serde_json::{Map, Value, json};
 
+use super::inbox;
 use crate::tools::asking::{Answer, Asking, Refusal, Route, get, post};
 
 pub(super) const LIST: Route = get("/sessions");
@@ -184,6 +185,15 @@ pub(super) async fn send(asking: &Asking, me: &AgentHandle, id: &str, message: &
     Ok(
         json!({"session_id": id, "sequence": sent["sequence"], "to": others(&session, me), "state": "accepted"}),
     )
+}
+
+/// Says that the model was given the events of a session behind one sequence up to another. An answer that is there is
+/// given also where this cannot be said: then it comes again.
+pub(super) async fn seen(asking: &Asking, id: &str, after: u64, to: u64) {
+    let body = json!({"session_id": id, "after_sequence": after, "sequence": to});
+    if let Err(refused) = asking.write(&inbox::ACK, &[], &body).await {
+        tracing::warn!(code = %refused.code, "what was read could not be marked as seen");
+    }
 }
 
 /// An event in few words; one who only reads messages needs no more.

@@ -73,8 +73,8 @@ pub(super) async fn read(asking: Asking, wanted: Reading) -> Answer {
         return session::listed(&asking, &me.handle, wanted.before.as_deref(), &limit).await;
     };
     let session = session::joined(&asking, &me.handle, id).await?;
-    let (after, limit) = (wanted.after_sequence.unwrap_or(0), wanted.limit.unwrap_or(EVENTS_DEFAULT));
-    let (after, limit) = (after.to_string(), limit.to_string());
+    let (begin, limit) = (wanted.after_sequence.unwrap_or(0), wanted.limit.unwrap_or(EVENTS_DEFAULT));
+    let (after, limit) = (begin.to_string(), limit.to_string());
     let page = asking.read(&EVENTS, &[id], &[("after_sequence", &after), ("limit", &limit)]).await?;
     let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut told: Vec<Value> = events.iter().map(session::told).collect();
@@ -82,6 +82,9 @@ pub(super) async fn read(asking: Asking, wanted: Reading) -> Answer {
     let more = told.len() > fitting || page["next_cursor"].is_string();
     told.truncate(fitting);
     let last = told.last().map(|event| event["sequence"].clone());
+    if let Some(last) = last.as_ref().and_then(Value::as_u64) {
+        session::seen(&asking, id, begin, last).await;
+    }
     let mut answer = json!({
         "session_id": id,
         "state": session["state"],

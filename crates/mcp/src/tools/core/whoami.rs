@@ -48,7 +48,6 @@ pub(super) async fn whoami(asking: Asking, wanted: Wanted) -> Answer {
     if asking.has(&inbox::LIST) {
         let waiting = asking.read(&inbox::LIST, &[], &[("limit", "1")]).await?;
         shown["unread"] = waiting["unread"].clone();
-        // What is read counts as delivered; so it is shown.
         if let Some(first) = listed(&waiting, "items").first() {
             shown["waiting"] =
                 json!({"kind": first["kind"], "from": first["from"], "subject": first["subject"]});

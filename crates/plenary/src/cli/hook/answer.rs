@@ -14,7 +14,8 @@ pub(super) fn answer(event: &Event, text: &str) -> Option<Value> {
     Some(match (event.coding, event.moment) {
         // What wakes a session is read as it is.
         (CodingAgent::Claude, Moment::Wait) => text.into(),
-        (_, Moment::Compact | Moment::End | Moment::Wait) | (CodingAgent::Cursor, Moment::Prompt) => {
+        (_, Moment::Compact | Moment::End | Moment::Wait | Moment::Watch)
+        | (CodingAgent::Cursor, Moment::Prompt) => {
             return None;
         }
         (CodingAgent::Cursor, Moment::Start | Moment::Tool) => json!({"additional_context": text}),

@@ -1,4 +1,5 @@
-//! What is new for an agent, printed for its coding agent and then said to have been: never the other way round.
+//! What is new for an agent, printed for its coding agent and then said to have been: never the other way round. Whether a
+//! model saw it, the next event of the session says.
 //! Must not know: how events and answers look.
 
 use std::{
@@ -6,7 +7,10 @@ use std::{
     os::fd::AsFd,
 };
 
-use plenary_client::{Client, Error, inbox::digest};
+use plenary_client::{
+    Client, Error,
+    inbox::{InboxPage, digest},
+};
 use plenary_kernel::{AgentHandle, SessionId};
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
@@ -18,6 +22,7 @@ use super::{
     invitations::{self, Invited},
     journal,
     kept::Turn,
+    watch,
 };
 use crate::cli::{
     agentic,
@@ -38,13 +43,21 @@ pub(super) async fn run(
     peek: bool,
     (answered, ended): (std::time::Instant, std::time::Instant),
 ) -> Result<(), String> {
-    if !is_heard(event) || event.broken_off || event.within || !somebody_reads() {
+    if event.within {
         return Ok(());
     }
     let (answered, ended) = (Instant::from_std(answered), Instant::from_std(ended));
     // A briefing that is late costs no message.
     let briefed = Instant::now() + answered.saturating_duration_since(Instant::now()).mul_f64(BRIEFING_SHARE);
     let turn = Turn::take(&context.around, handle, answered).await?;
+    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
+    if !peek {
+        tell(event, &client, answered).await?;
+        watch::begin(context, event, handle, &turn);
+    }
+    if !is_heard(event) || event.broken_off || !somebody_reads() {
+        return Ok(());
+    }
     if event.moment == Moment::Prompt && !peek {
         turn.spoken(&event.session)?;
     }
@@ -53,7 +66,6 @@ pub(super) async fn run(
     if event.moment == Moment::Stop && stops >= STOPS_MAX {
         return Err(format!("the turn was continued {stops} times in a row, and ends now"));
     }
-    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
     let late = |_| "the server did not answer in time".to_owned();
     let work = compose(context, event, handle, &client, (briefed, peek));
     let Some(composed) = timeout_at(answered, work).await.map_err(late)?? else {
@@ -70,25 +82,36 @@ pub(super) async fn run(
     if peek {
         return Ok(());
     }
-    let seen = timeout_at(ended, composed.seen(&client)).await;
-    seen.map_err(|_| "what was printed could not be marked in time, and comes again".to_owned())?
+    let shown = timeout_at(ended, composed.shown(&client, event)).await;
+    shown
+        .map_err(|_| "what was printed could not be marked in time, and comes again".to_owned())?
         .map_err(|error| journal::words(&error.into()))
+}
+
+/// Tells the server of the moment: what was printed before is in context now, or never was. A server that does not take
+/// it has an inbox all the same.
+pub(super) async fn tell(event: &Event, client: &Client, until: Instant) -> Result<(), String> {
+    let told = timeout_at(until, client.session_moment(event.coding_session(), event.moment.told())).await;
+    match told.map_err(|_| "the server did not answer in time".to_owned())? {
+        Ok(_) | Err(Error::Refused(_)) => Ok(()),
+        Err(error) => Err(journal::words(&error.into())),
+    }
 }
 
 /// What is printed, and what is done when it was.
 pub(super) struct Composed {
     pub(super) text: String,
-    /// How far it goes; nothing where it tells of no item.
-    cursor: Option<String>,
+    /// The page that it tells of; nothing where it tells of no item.
+    page: Option<InboxPage>,
     /// Sessions it tells of that are joined then.
     open: Vec<SessionId>,
 }
 
 impl Composed {
     /// Says that it was printed.
-    pub(super) async fn seen(self, client: &Client) -> Result<(), Error> {
-        let Some(cursor) = self.cursor else { return Ok(()) };
-        inbox::seen(client, &cursor).await?;
+    pub(super) async fn shown(self, client: &Client, event: &Event) -> Result<(), Error> {
+        let Some(page) = self.page else { return Ok(()) };
+        inbox::shown(client, event, &page).await?;
         // What is said there from now on comes by itself.
         invitations::join(client, &self.open).await
     }
@@ -127,8 +150,8 @@ pub(super) async fn compose(
         let Some((text, shown)) = fitted(event, &head, &page, handle) else { return Ok(None) };
         if shown == page.items.len() || shown == 0 {
             let open = if shown > 0 { Invited::sessions(&Invited::of_siblings(&page)) } else { Vec::new() };
-            let cursor = (shown > 0).then_some(page.cursor);
-            return Ok((shown > 0 || is_start || told_apart).then_some(Composed { text, cursor, open }));
+            let page = (shown > 0).then_some(page);
+            return Ok((shown > 0 || is_start || told_apart).then_some(Composed { text, page, open }));
         }
         // The mark may rise over what was printed and no further.
         page = inbox::read(client, shown).await.map_err(failed)?;

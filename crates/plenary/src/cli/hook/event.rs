@@ -4,9 +4,11 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum as _;
+use plenary_client::inbox::CodingSession;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::program::Program;
 use crate::cli::connect::CodingAgent;
 
 /// So often in a row new messages continue a turn that was about to end.
@@ -14,6 +16,9 @@ pub(crate) const STOPS_MAX: u32 = 5;
 
 /// No event of a coding agent, but a process beside its session.
 pub(crate) const WAIT: &str = "Wait";
+
+/// No event either, but a process that looks after a session.
+pub(super) const WATCH: &str = "Watch";
 
 /// The moments that something is done at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +37,24 @@ pub(super) enum Moment {
     End,
     /// The session waits for its person, and this process for what is new.
     Wait,
+    /// This process looks after the session's program.
+    Watch,
+}
+
+impl Moment {
+    /// As the server is told of it.
+    pub(super) const fn told(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Prompt => "prompt",
+            Self::Tool => "tool",
+            Self::Stop => "stop",
+            Self::Compact => "compact",
+            Self::End => "end",
+            Self::Wait => "wake",
+            Self::Watch => "alive",
+        }
+    }
 }
 
 /// One moment.
@@ -53,6 +76,23 @@ pub(super) struct Event {
     pub(super) broken_off: bool,
     /// Whether it is of an agent within the session: what is put before that one, the session never sees.
     pub(super) within: bool,
+    /// The program of the session, where a hook says it of another.
+    pub(super) program: Option<Program>,
+}
+
+/// What a session is called that has no name.
+const NAMELESS: &str = "unnamed";
+/// The longest name of a session that the server takes.
+const SESSION_CHARS_MAX: usize = 128;
+
+impl Event {
+    /// The session as the server knows it.
+    pub(super) fn coding_session(&self) -> CodingSession<'_> {
+        let end =
+            self.session.char_indices().nth(SESSION_CHARS_MAX).map_or(self.session.len(), |(end, _)| end);
+        let session = Some(&self.session[..end]).filter(|session| !session.is_empty()).unwrap_or(NAMELESS);
+        CodingSession { session, client: self.coding.as_str() }
+    }
 }
 
 /// The members that are looked at, each whatever it is; every coding agent tells more.
@@ -68,6 +108,8 @@ struct Input {
     loop_count: Value,
     status: Value,
     agent_id: Value,
+    program: Value,
+    since: Value,
 }
 
 /// A text that is one; an odd member is none, and never the end of a hook.
@@ -106,6 +148,10 @@ pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> R
         continued: input.stop_hook_active == true || loops,
         broken_off: input.status == "aborted" || input.status == "error",
         within: text(&input.agent_id).is_some(),
+        program: input
+            .program
+            .as_u64()
+            .and_then(|pid| Some(Program { pid: u32::try_from(pid).ok()?, since: input.since.as_u64() })),
     })
 }
 
@@ -121,6 +167,7 @@ fn moment(name: &str) -> Option<Moment> {
         "precompact" | "precompress" => Moment::Compact,
         "sessionend" => Moment::End,
         "wait" => Moment::Wait,
+        "watch" => Moment::Watch,
         _ => return None,
     })
 }
@@ -146,6 +193,7 @@ const fn own_name(coding: CodingAgent, moment: Moment) -> &'static str {
         (CodingAgent::Cursor, Moment::Compact) => "preCompact",
         (CodingAgent::Cursor, Moment::End) => "sessionEnd",
         (_, Moment::Wait) => WAIT,
+        (_, Moment::Watch) => WATCH,
         (_, Moment::Start) => "SessionStart",
         (_, Moment::End) => "SessionEnd",
         (CodingAgent::Gemini, Moment::Prompt) => "BeforeAgent",

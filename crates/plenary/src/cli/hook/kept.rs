@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::{cli::surroundings::Surroundings, paths};
 
-/// Counts remembered, the latest of them; a session has three at most.
+/// Counts remembered, the latest of them; a session has six at most.
 const COUNTS_MAX: usize = 96;
 /// So soon behind a waking no person has spoken.
 const OWN_WORD_SECONDS: u32 = 60;
@@ -87,6 +87,17 @@ impl Turn {
         self.set_count(&format!("waits {session}"), process)
     }
 
+    /// Which process looks after the session, and after which program; 0 where none does.
+    pub(super) fn watches(&self, session: &str) -> (u32, u32) {
+        (self.count(&format!("watches {session}")), self.count(&format!("program {session}")))
+    }
+
+    /// The process that does from now on.
+    pub(super) fn set_watches(&self, session: &str, process: u32, program: u32) -> Result<(), String> {
+        self.set_count(&format!("watches {session}"), process)?;
+        self.set_count(&format!("program {session}"), program)
+    }
+
     /// How often the session was woken since its person spoke.
     pub(super) fn wakings(&self, session: &str) -> u32 {
         self.count(&format!("wakings {session}"))
@@ -127,6 +138,22 @@ impl Turn {
         let text = fs::read(&self.path).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
+}
+
+/// Whether a process is to go on looking after a session, read without a turn. What is just being written, or was
+/// forgotten, says nothing against it; where nothing is kept any more nobody wants to know.
+pub(super) fn is_watched_by(
+    around: &Surroundings,
+    handle: &AgentHandle,
+    session: &str,
+    process: u32,
+) -> bool {
+    let Some(state) = paths::state_dir(&|name| around.var(name)) else { return false };
+    let path = state.join("hooks").join(format!("{}.json", handle.as_str().trim_start_matches('@')));
+    let Ok(text) = fs::read(path) else { return false };
+    let counts: Counts = serde_json::from_slice(&text).unwrap_or_default();
+    let wanted = format!("watches {session}");
+    counts.0.iter().find(|(name, _)| *name == wanted).is_none_or(|(_, known)| *known == process)
 }
 
 /// Seconds of this century.

@@ -10,7 +10,9 @@ mod inbox;
 mod invitations;
 mod journal;
 mod kept;
+mod program;
 mod waiting;
+mod watch;
 
 use std::{
     io::Read as _,
@@ -112,6 +114,15 @@ fn respond(
     let context = context.speaking_as(&identity.handle, &directory);
     match event.moment {
         Moment::Compact | Moment::End => {
+            if !args.peek && !event.within {
+                let told = async {
+                    let client = context.agent_client().map_err(|failure| words(&failure))?;
+                    deliver::tell(event, &client, (begun + all).into()).await
+                };
+                if let Err(why) = wait_for(told) {
+                    journal::note(&context.around, &event.name, &why);
+                }
+            }
             deposit::spawn(&context, &identity.handle, &directory).map(|()| false)
         }
         Moment::Start | Moment::Prompt | Moment::Tool | Moment::Stop => {
@@ -119,6 +130,7 @@ fn respond(
             let work = deliver::run(&context, event, &identity.handle, args.peek, deadlines);
             wait_for(work).map(|()| false)
         }
+        Moment::Watch => wait_for(watch::run(&context, event, &identity.handle)).map(|()| false),
         Moment::Wait => wait_for(waiting::run(&context, event, &identity.handle)),
     }
 }

@@ -95,7 +95,7 @@ async fn wake(
     let printed = out.write_all(composed.text.as_bytes()).and_then(|()| out.write_all(b"\n"));
     printed.map_err(|error| format!("what is new cannot be printed: {error}"))?;
     // The session is woken all the same; what could not be marked comes again.
-    if let Err(error) = composed.seen(client).await {
+    if let Err(error) = composed.shown(client, event).await {
         journal::note(&context.around, &event.name, &journal::words(&error.into()));
     }
     Ok(true)

@@ -36,7 +36,7 @@ async fn look(forwarder: &Forwarder) -> Result<Begin, Error> {
     let me = forwarder.client.me().await?.value.handle;
     let mut after = None;
     for _ in 0..PAGES_MAX {
-        let page = page(forwarder, "/inbox?limit=100&peek=true", after.as_deref()).await?;
+        let page = page(forwarder, "/inbox?limit=100", after.as_deref()).await?;
         after = page["cursor"].as_str().map(str::to_owned).or(after);
         if page["more"] != true {
             break;
@@ -64,16 +64,27 @@ pub(super) async fn tell(forwarder: Arc<Forwarder>, begin: Option<Begin>) -> Res
         match page(&forwarder, &path, after.as_deref()).await {
             Ok(page) => {
                 backoff.reset();
-                after = page["cursor"].as_str().map(str::to_owned).or(after);
+                let behind = after.take();
+                after = page["cursor"].as_str().map(str::to_owned).or_else(|| behind.clone());
                 for item in page["items"].as_array().into_iter().flatten() {
                     forwarder.say(notice(&me, item)).await;
                 }
+                delivered(&forwarder, &page, behind.as_deref()).await;
             }
             Err(Error::Refused(refused)) if [400, 401, 403, 404].contains(&refused.status) => {
                 return Err(Error::Refused(refused));
             }
             Err(_) => sleep(backoff.next_wait()).await,
         }
+    }
+}
+
+/// Says that the client was given a page. Whether its model sees it nobody knows.
+async fn delivered(forwarder: &Forwarder, page: &Value, after: Option<&str>) {
+    if page["items"].as_array().is_some_and(|items| !items.is_empty()) {
+        let body = json!({"cursor": page["cursor"], "after": after, "state": "delivered"}).to_string();
+        let _stays_accepted =
+            forwarder.client.raw(Method::POST, "/inbox/ack", Some(body.into_bytes().into())).await;
     }
 }
 

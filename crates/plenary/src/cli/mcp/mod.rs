@@ -4,6 +4,7 @@
 mod channel;
 mod forward;
 mod line;
+mod presence;
 mod session;
 
 use std::{sync::Arc, time::Duration};
@@ -66,6 +67,7 @@ async fn read(context: &Context, forwarder: Arc<Forwarder>) -> Result<(), Failur
     let mut input = BufReader::new(tokio::io::stdin());
     let (mut carried, mut beside) = (JoinSet::new(), JoinSet::new());
     let mut line = Vec::new();
+    let mut is_told = false;
     loop {
         line.clear();
         let count = (&mut input).take(LINE_OCTETS_MAX).read_until(b'\n', &mut line).await;
@@ -80,6 +82,10 @@ async fn read(context: &Context, forwarder: Arc<Forwarder>) -> Result<(), Failur
         let text = String::from_utf8_lossy(&line);
         if text.trim().is_empty() {
             continue;
+        }
+        if !is_told {
+            is_told = true;
+            beside.spawn(presence::tell(forwarder.clone()));
         }
         match Message::read(text.trim()) {
             Err(error) => forwarder.say(error).await,
@@ -111,7 +117,8 @@ async fn read(context: &Context, forwarder: Arc<Forwarder>) -> Result<(), Failur
     }
     let finished = async { while carried.join_next().await.is_some() {} };
     let _cut = timeout(LAST_ANSWERS, finished).await;
-    let _late = timeout(LAST_WORDS, forwarder.end()).await;
+    let last = async { tokio::join!(forwarder.end(), presence::end(&forwarder)) };
+    let _late = timeout(LAST_WORDS, last).await;
     carried.shutdown().await;
     beside.shutdown().await;
     Ok(())

@@ -134,7 +134,7 @@ async fn send(context: &Context, args: Send) -> Result<(), Failure> {
     })
 }
 
-fn print_list(context: &Context, list: &SessionList) -> Result<(), Failure> {
+pub(crate) fn print_list(context: &Context, list: &SessionList) -> Result<(), Failure> {
     let mut table = Table::new(&["SESSION", "STATE", "CREATED", "WHO AND WHAT"]);
     for session in &list.sessions {
         let who: Vec<&str> = session.participants.iter().map(|p| p.handle.as_str()).collect();

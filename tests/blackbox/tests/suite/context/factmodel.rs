@@ -10,14 +10,14 @@ use super::speak::{at, enc, instant, present};
 
 /// Numbers from a seed (SplitMix64).
 #[derive(Debug, Clone)]
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -25,13 +25,13 @@ impl Dice {
     }
 
     /// A number below `end`.
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).expect("small");
         usize::try_from(self.next() % end).expect("small")
     }
 
     /// True so many times of a hundred.
-    pub(super) fn percent(&mut self, of_100: usize) -> bool {
+    pub(crate) fn percent(&mut self, of_100: usize) -> bool {
         self.below(100) < of_100
     }
 
@@ -47,11 +47,11 @@ impl Dice {
 }
 
 /// Names the seed of a walk that fails.
-pub(super) struct Seed(pub(super) u64);
+pub(crate) struct Seed(pub(crate) u64);
 
 impl Seed {
     /// That of `PLENARY_TEST_SEED`, or a new one.
-    pub(super) fn choose() -> Self {
+    pub(crate) fn choose() -> Self {
         let chosen = std::env::var("PLENARY_TEST_SEED").ok();
         let chosen = chosen.map(|seed| seed.parse().expect("PLENARY_TEST_SEED is a number"));
         Self(chosen.unwrap_or_else(|| u64::try_from(blackbox::epoch_ms()).expect("after 1970")))

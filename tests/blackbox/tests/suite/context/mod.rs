@@ -14,7 +14,7 @@ mod descriptor;
 mod digest;
 mod durability;
 mod events;
-mod factmodel;
+pub(crate) mod factmodel;
 mod factraces;
 mod factrules;
 mod facts;

@@ -29,9 +29,12 @@ async fn answered(home: &Cli, from: &Coding, session: &str, text: &str) {
     send(home, from, session, text).await;
 }
 
-async fn send(home: &Cli, from: &Coding, session: &str, text: &str) {
-    let sent = home.run_in(&from.directory, &["session", "send", session, text, "--as", &from.handle]).await;
+/// Sends in a session; the message's sequence.
+pub(super) async fn send(home: &Cli, from: &Coding, session: &str, text: &str) -> u64 {
+    let args = ["session", "send", session, text, "--as", &from.handle, "--json"];
+    let sent = home.run_in(&from.directory, &args).await;
     assert_eq!(sent.code, 0, "{sent:?}");
+    json_of(&sent.out)["sequence"].as_u64().expect("a sequence")
 }
 
 fn context_of(out: &str) -> String {

@@ -1,7 +1,9 @@
 //! Hooks as coding agents run them: JSON in, JSON or nothing out, and never a failure.
 
+mod context;
 mod delivery;
 mod siblings;
+mod soak;
 mod trouble;
 mod waking;
 
@@ -38,6 +40,14 @@ impl Coding {
         let entry = json_of(&text)["hooks"][event][0].clone();
         let hook = if inner { entry["hooks"][0].clone() } else { entry };
         hook["command"].as_str().unwrap_or_else(|| panic!("no hook at {event}: {text}")).to_owned()
+    }
+
+    /// Its token, as it is saved.
+    fn token(&self, home: &Cli) -> String {
+        let saved = home.dir().join(".config/plenary/tokens.toml");
+        let tokens = std::fs::read_to_string(saved).expect("tokens are saved");
+        let line = tokens.lines().find(|line| line.contains(&self.handle)).expect("its token is among them");
+        line.rsplit('"').nth(1).expect("a token").to_owned()
     }
 
     /// Runs the hook of an event with what the coding agent says at it.

@@ -69,9 +69,7 @@ async fn serve(mut stream: TcpStream, mood: Mood) {
 
 /// Runs a hook of an agent by another server than its own.
 async fn by(home: &Cli, coding: &Coding, address: SocketAddr, more: &str) -> String {
-    let tokens = std::fs::read_to_string(home.dir().join(".config/plenary/tokens.toml")).expect("saved");
-    let line = tokens.lines().find(|line| line.contains(&coding.handle)).expect("its token is saved");
-    let token = line.rsplit('"').nth(1).expect("a token");
+    let token = coding.token(home);
     let hook = coding.line("UserPromptSubmit");
     let line = format!("PLENARY_URL=http://{address} PLENARY_TOKEN={token} {hook} {more}");
     let input = json!({"cwd": coding.directory, "session_id": "s", "hook_event_name": "UserPromptSubmit"});

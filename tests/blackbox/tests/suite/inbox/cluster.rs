@@ -28,7 +28,9 @@ async fn a_wait_at_one_process_is_woken_by_the_other_and_marks_are_shared() {
     let sequence = alice.say(&id, "hello").await;
     let page = wait.await.expect("a wait").ok(200);
     assert_eq!(texts(&page), ["hello"]);
-    assert_eq!(state(&alice, &id, sequence).await, "delivered", "what b gave, a knows of");
+    let delivered = json!({"cursor": page["cursor"], "state": "delivered"});
+    bob_at_b.post("/inbox/ack", delivered).await.ok(200);
+    assert_eq!(state(&alice, &id, sequence).await, "delivered", "what b was told, a knows of");
     assert_eq!(ack(&bob, &page).await["unread"], 0);
     assert_eq!(inbox(&bob_at_b, "").await["unread"], 0, "what a was told, b knows of");
     assert_eq!(state(&alice.at(&b), &id, sequence).await, "acknowledged");

@@ -83,5 +83,5 @@ async fn nothing_is_lost_by_a_kill() {
     );
     assert_eq!(ack(&bob, &first).await["acknowledged"], acked["acknowledged"]);
     assert_eq!(super::state(&alice, &id, 3).await, "acknowledged");
-    assert_eq!(super::state(&alice, &id, 5).await, "delivered");
+    assert_eq!(super::state(&alice, &id, 5).await, "accepted");
 }

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod cursors;
+mod looking;
 mod mentions;
 mod reading;
 mod states;

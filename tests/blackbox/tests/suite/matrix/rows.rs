@@ -123,6 +123,10 @@ fn accounts() -> Vec<Row> {
             .body(|real| json!({"handle": if real { "@nick.one" } else { "@nick.six" }})),
         row("agent.list", &[], Rule::Only(404, AGENTS)),
         row("agent.get", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
+        row("agent.sessions", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
+        row("agent.session", &[("handle", Handle), ("id", Session)], Rule::Hidden(NOT_ITS_OWNER)),
+        row("agent.session_events", &[("handle", Handle), ("id", Session)], Rule::Hidden(NOT_ITS_OWNER)),
+        row("agent.inbox", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.update", HANDLE, Rule::Hidden(NOT_ITS_OWNER)).body(|_| json!({"policy": "open"})),
         row("agent.rotate_token", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
         row("agent.allowlist", HANDLE, Rule::Hidden(NOT_ITS_OWNER)),
@@ -164,6 +168,12 @@ fn own() -> Vec<Row> {
         row("me.unblock", &[("blocked", BlockedHandle)], Rule::OfAgents),
         row("inbox.read", &[], Rule::OfAgents),
         row("inbox.wait", &[], Rule::OfAgents).query("?timeout_s=0"),
+        row("inbox.session", &[], Rule::OfAgents)
+            .body(|_| json!({"session": "s", "client": "c", "event": "alive"})),
+        row("inbox.shown", &[], Rule::OfAgents).body(
+            |_| json!({"session": "s", "client": "c", "event": "tool", "cursor": "0", "items": ["1.0"]}),
+        ),
+        row("inbox.sessions", &[], Rule::OfAgents),
         row("inbox.ack", &[], Rule::OfAgents).body(|_| json!({"cursor": "0"})),
     ]
 }

@@ -10,3 +10,8 @@ mod said;
 mod sessions;
 mod single;
 mod stdio;
+
+/// Reads a resource.
+pub(crate) async fn resource(agent: &blackbox::Agent, uri: &str) {
+    said::result(agent, "resources/read", serde_json::json!({"uri": uri})).await;
+}

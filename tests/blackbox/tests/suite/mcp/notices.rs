@@ -69,7 +69,23 @@ async fn the_inbox_wakes_who_follows_it() {
         "{read}"
     );
     let status = alice.get(&format!("/sessions/{id}/messages/{sequence}/status")).await.ok(200);
-    assert_eq!(status["recipients"][0]["state"], "delivered", "{status}");
+    assert_eq!(status["recipients"][0]["state"], "accepted", "nor does a look: {status}");
+}
+
+/// Whoever follows its message is told of each receipt.
+#[tokio::test]
+async fn a_receipt_is_told_to_whoever_follows_its_message() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let sequence = alice.say(&id, "are you there?").await;
+    let message = format!("plenary://sessions/{id}/messages/{sequence}");
+    let mut alone = Coming::listen(&alice, &server, &[&message]).await;
+    assert!(alone.next().await.is_some(), "an acknowledgement");
+    bob.post("/inbox/ack", json!({"session_id": id, "sequence": sequence})).await.ok(200);
+    assert_eq!(alone.next().await.expect("a notice")["params"]["uri"], message);
+    let read = result(&alice, "resources/read", json!({"uri": message})).await;
+    let told = read["contents"][0]["text"].as_str().expect("text");
+    assert!(told.contains("\"state\":\"in_context\""), "{read}");
 }
 
 /// A session follows 32 resources, and not one more.

@@ -209,6 +209,11 @@ impl Scene {
         nick.end(&reopened).await;
         let at = |id: &str, verb: &str| ("POST", format!("/sessions/{id}/{verb}"));
         let page = bob.get("/inbox").await.ok(200);
+        let moment = |event: &str| json!({"session": "s", "client": "c", "event": event});
+        let shown = |event: &str| {
+            json!({"session": "s", "client": "c", "event": event, "cursor": page["cursor"],
+                "items": [page["items"][0]["id"]]})
+        };
         let create = |topic: &str| json!({"invite": ["@bob.b"], "topic": topic});
         vec![
             row("session.create", Once, nick, ("POST", "/sessions"), (create("a"), create("b"))),
@@ -238,6 +243,8 @@ impl Scene {
                 ("POST", "/inbox/ack"),
                 (json!({"cursor": page["cursor"]}), json!({"cursor": "x"})),
             ),
+            row("inbox.session", Once, bob, ("POST", "/inbox/session"), (moment("start"), moment("alive"))),
+            row("inbox.shown", Once, bob, ("POST", "/inbox/shown"), (shown("start"), shown("tool"))),
         ]
     }
 

@@ -1,0 +1,52 @@
+//! What an owner or the operator reads of an agent: its sessions, their events, its inbox, as the agent is shown them and
+//! without a mark.
+//! Must not know: how calls travel.
+
+use plenary_kernel::{AgentHandle, SessionId};
+
+use crate::{
+    Client, Reply, Result,
+    client::segment,
+    inbox::{self, InboxPage, InboxQuery},
+    sessions::{EventPage, EventsQuery, SessionList, SessionsQuery},
+};
+
+fn path(agent: &AgentHandle, below: &str) -> String {
+    format!("/_admin/agents/{}{below}", segment(agent.as_str()))
+}
+
+impl Client {
+    /// `GET /_admin/agents/{handle}/sessions`, one page.
+    ///
+    /// # Errors
+    /// As every call; 404 where the agent is none of the caller's.
+    pub async fn agent_sessions(
+        &self,
+        agent: &AgentHandle,
+        query: &SessionsQuery,
+    ) -> Result<Reply<SessionList>> {
+        self.get(&query.path(&path(agent, "/sessions"))).await
+    }
+
+    /// `GET /_admin/agents/{handle}/sessions/{id}/events`, one page.
+    ///
+    /// # Errors
+    /// As [`Client::agent_sessions`]; 404 where the agent takes no part in the session.
+    pub async fn agent_events(
+        &self,
+        agent: &AgentHandle,
+        session: &SessionId,
+        query: EventsQuery,
+    ) -> Result<Reply<EventPage>> {
+        let base = path(agent, &format!("/sessions/{}/events", segment(session.as_str())));
+        self.get(&query.path(&base)).await
+    }
+
+    /// `GET /_admin/agents/{handle}/inbox`.
+    ///
+    /// # Errors
+    /// As [`Client::agent_sessions`].
+    pub async fn agent_inbox(&self, agent: &AgentHandle, query: &InboxQuery) -> Result<Reply<InboxPage>> {
+        self.get(&inbox::path(&path(agent, "/inbox"), query, None)).await
+    }
+}

@@ -1,0 +1,97 @@
+//! The program of a coding agent, seen from a hook that it runs: an ancestor that is no shell.
+//! Must not know: what it is looked at for.
+
+use rustix::process::{Pid, getppid, test_kill_process};
+
+use crate::cli::surroundings::Surroundings;
+
+/// Names the process whose end is the end of the session, where an ancestor is not it.
+const PID_VAR: &str = "PLENARY_AGENT_PID";
+/// Programs that stand between a coding agent and its hook.
+const SHELLS: &[&str] = &["ash", "bash", "busybox", "dash", "env", "fish", "ksh", "sh", "timeout", "zsh"];
+/// How many of them.
+const SHELLS_MAX: usize = 8;
+
+/// A process: its number, and when it began where that is known, since numbers are used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Program {
+    pub(super) pid: u32,
+    pub(super) since: Option<u64>,
+}
+
+/// What is known of a process.
+struct Looked {
+    name: String,
+    parent: u32,
+    since: Option<u64>,
+}
+
+impl Program {
+    /// Whether it runs.
+    pub(super) fn is_there(self) -> bool {
+        let began = || look(self.pid).and_then(|looked| looked.since);
+        is_there(self.pid) && self.since.is_none_or(|since| began() == Some(since))
+    }
+}
+
+/// Whether a process of this number runs; nobody has 0.
+pub(super) fn is_there(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid).is_ok())
+}
+
+/// The coding agent that runs this hook.
+pub(super) fn around(around: &Surroundings) -> Option<Program> {
+    if let Some(pid) = around.var(PID_VAR).and_then(|text| text.parse().ok()) {
+        return look(pid).map(|looked| Program { pid, since: looked.since });
+    }
+    let mut pid = u32::try_from(getppid()?.as_raw_nonzero().get()).ok()?;
+    for _ in 0..SHELLS_MAX {
+        let looked = look(pid).filter(|_| pid > 1)?;
+        if !SHELLS.contains(&looked.name.trim_start_matches('-')) {
+            return Some(Program { pid, since: looked.since });
+        }
+        pid = looked.parent;
+    }
+    None
+}
+
+#[cfg(target_os = "linux")]
+fn look(pid: u32) -> Option<Looked> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in parentheses, and may have some.
+    let (head, rest) = stat.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let since = fields.nth(17)?.parse().ok()?;
+    // One that has ended and is not waited for does nothing any more.
+    (!matches!(state, "Z" | "X")).then(|| Looked { name: name.to_owned(), parent, since: Some(since) })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn look(pid: u32) -> Option<Looked> {
+    let told = std::process::Command::new("ps").args(["-o", "ppid=,comm=", "-p", &pid.to_string()]).output();
+    let told = String::from_utf8(told.ok()?.stdout).ok()?;
+    let (parent, path) = told.trim().split_once(char::is_whitespace)?;
+    let name = path.trim().rsplit('/').next().unwrap_or_default();
+    Some(Looked { name: name.to_owned(), parent: parent.parse().ok()?, since: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_known_by_its_number_and_its_beginning() {
+        let me = std::process::id();
+        let looked = look(me).unwrap();
+        assert!(looked.parent > 0 && is_there(me) && !is_there(0));
+        let program = Program { pid: me, since: looked.since };
+        assert!(program.is_there());
+        let another = Program { since: Some(1), ..program };
+        assert!(!another.is_there() || looked.since.is_none(), "its number was used again");
+        assert!(!Program { pid: i32::MAX.unsigned_abs(), since: None }.is_there());
+    }
+}

@@ -1,0 +1,94 @@
+//! A process beside a session of a coding agent: it says that the session's program is there, and says so when it is gone.
+//! A program that is killed runs no hook, and only so its unread messages get to whoever works.
+//! Must not know: what is delivered.
+
+use std::{
+    io::Write as _,
+    os::unix::process::CommandExt as _,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use plenary_kernel::AgentHandle;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use super::{
+    event::{Event, WATCH},
+    journal,
+    kept::{self, Turn},
+    program::{self, Program},
+};
+use crate::cli::{context::Context, whereabouts::UrlSource};
+
+/// How often it is looked whether the program is there.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How often the server is told: three times before it takes a session for gone.
+const TELL_EVERY: Duration = Duration::from_secs(20);
+/// A server that does not answer for so long is left alone; the session's next event begins anew.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
+
+/// Begins it, where nobody does it yet. A session that nobody looks after is known by its events alone.
+pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn: &Turn) {
+    let session = event.session.as_str();
+    if session.is_empty() {
+        return;
+    }
+    let Some(program) = program::around(&context.around) else { return };
+    let (process, watched) = turn.watches(session);
+    // A session that goes on in another program is looked after anew.
+    if watched == program.pid && program::is_there(process) {
+        return;
+    }
+    let begun = spawn(context, event, &program);
+    let begun = begun.and_then(|process| turn.set_watches(session, process, program.pid));
+    if let Err(why) = begun {
+        journal::note(&context.around, &event.name, &format!("{handle}: {why}"));
+    }
+}
+
+fn spawn(context: &Context, event: &Event, of: &Program) -> Result<u32, String> {
+    let failed = |error: std::io::Error| format!("the session cannot be looked after: {error}");
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    let found = context.whereabouts().map_err(|failure| journal::words(&failure))?;
+    if found.source == UrlSource::Flag {
+        command.args(["--url", &found.url.to_string()]);
+    }
+    command.args(["hook", WATCH, "--client", event.coding.as_str()]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.current_dir("/");
+    // It outlives this hook, and whatever ends it.
+    command.process_group(0);
+    let mut child = command.spawn().map_err(failed)?;
+    let told = json!({"hook_event_name": WATCH, "session_id": event.session, "cwd": context.around.directory(),
+        "program": of.pid, "since": of.since});
+    let mut input = child.stdin.take().ok_or("it has no standard input")?;
+    input.write_all(told.to_string().as_bytes()).map_err(failed)?;
+    Ok(child.id())
+}
+
+/// Looks after the session until it is gone, or nobody wants to know. Its hooks have told of it themselves.
+pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) -> Result<(), String> {
+    let Some(program) = event.program else { return Err("no program is named".to_owned()) };
+    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
+    let (mut heard, mut tell_at) = (Instant::now(), Instant::now() + TELL_EVERY);
+    loop {
+        sleep(LOOK_EVERY).await;
+        if !kept::is_watched_by(&context.around, handle, &event.session, std::process::id()) {
+            return Ok(());
+        }
+        let is_there = program.is_there();
+        if !is_there || Instant::now() >= tell_at {
+            let word = if is_there { "alive" } else { "gone" };
+            match client.session_moment(event.coding_session(), word).await {
+                Ok(told) if is_there && told.live => {
+                    heard = Instant::now();
+                    tell_at = heard + TELL_EVERY;
+                }
+                Ok(_) => return Ok(()),
+                Err(_) if heard.elapsed() < GIVE_UP_AFTER => {}
+                Err(error) => return Err(journal::words(&error.into())),
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Coding agents with every fault that is known of them, against a model of what each has in its context: nothing is lost,
+//! nothing is shown twice, and the server says of no message that it was shown or seen when it was not.
+//!
+//! `cargo xtask soak` makes it long.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use blackbox::{Caller, Cli, eventually_within, rounds};
+use serde_json::{Value, json};
+
+use super::{
+    Coding,
+    context::Program,
+    delivery::{said, two},
+};
+use crate::context::factmodel::{Dice, Seed};
+
+/// How a session of a coding agent goes wrong, by name.
+const FAULTS: [&str; 7] = ["none", "closed", "killed", "idle", "compacting", "full", "misnamed"];
+/// Sessions of the agent at a time.
+const SESSIONS: usize = 3;
+/// How long whoever was killed may be missed: the server finds out within a minute.
+const WITHIN: Duration = Duration::from_secs(100);
+
+/// A session of a stand-in, and what a real one would have before its model.
+struct Session {
+    name: String,
+    fault: &'static str,
+    program: Program,
+    /// What it was handed and did not take up yet, and whether at its start.
+    window: Vec<(u64, bool)>,
+    events: u64,
+}
+
+/// What is known of every message.
+#[derive(Default)]
+struct Known {
+    sent: u64,
+    sequences: Vec<u64>,
+    printed: BTreeSet<u64>,
+    in_context: BTreeMap<u64, u64>,
+    hooks: u64,
+    checked: u64,
+    false_shown: Vec<String>,
+    twice: Vec<String>,
+    faults: BTreeMap<&'static str, u64>,
+}
+
+impl Known {
+    fn takes_up(&mut self, number: u64, session: &str) {
+        let times = self.in_context.entry(number).or_default();
+        *times += 1;
+        if *times > 1 {
+            self.twice.push(format!("{number} in {session}"));
+        }
+    }
+}
+
+/// The numbers of the messages in a text.
+fn numbers(text: &str) -> Vec<u64> {
+    let parts = text.split("message no. ").skip(1);
+    parts.filter_map(|part| part.split('!').next()?.parse().ok()).collect()
+}
+
+struct Soak {
+    home: Cli,
+    coding: Coding,
+    sender: Caller,
+    talk: String,
+    dice: Dice,
+    known: Known,
+    open: Vec<Session>,
+    begun: u64,
+}
+
+impl Soak {
+    async fn send(&mut self) {
+        self.known.sent += 1;
+        // Some are longer than an answer.
+        let filler = "x ".repeat(if self.known.sent % 9 == 0 { 6_000 } else { 3 });
+        let body = json!({"content": format!("message no. {}! {filler}", self.known.sent)});
+        let sent = self.sender.post(&format!("/sessions/{}/messages", self.talk), body).await.ok(201);
+        self.known.sequences.push(sent["sequence"].as_u64().expect("a sequence"));
+    }
+
+    /// One event of a session: what it was handed before is taken up or gone, and what is printed is handed to it.
+    async fn event(&mut self, at: usize, event: &str) {
+        let session = &mut self.open[at];
+        session.events += 1;
+        for (number, at_start) in std::mem::take(&mut session.window) {
+            let is_taken_up = match event {
+                "UserPromptSubmit" | "PostToolUse" | "Stop" => true,
+                "SessionEnd" => !at_start,
+                _ => false,
+            };
+            if is_taken_up {
+                self.known.takes_up(number, &session.name);
+            }
+        }
+        let mut input =
+            json!({"session_id": session.name, "cwd": self.coding.directory, "hook_event_name": event});
+        if session.fault == "misnamed" {
+            let odd = [json!(event.to_lowercase()), json!("NoSuchEvent"), Value::Null, json!(7)];
+            input["hook_event_name"] = odd[usize::try_from(session.events % 4).expect("small")].clone();
+        }
+        let line = format!("PLENARY_AGENT_PID={} {}", session.program.id(), self.coding.line(event));
+        let ran = self.home.shell(&self.coding.directory, &line, &input.to_string()).await;
+        assert!(ran.code == 0 && ran.err.is_empty(), "{event}: {ran:?}");
+        self.known.hooks += 1;
+        for number in numbers(&ran.out) {
+            let is_known = session.window.iter().any(|(known, _)| *known == number);
+            if is_known || self.known.in_context.contains_key(&number) {
+                self.known.twice.push(format!("{number} printed for {} at {event}", session.name));
+            }
+            session.window.push((number, event == "SessionStart"));
+            self.known.printed.insert(number);
+        }
+    }
+
+    async fn begin(&mut self, fault: &'static str) {
+        self.begun += 1;
+        *self.known.faults.entry(fault).or_default() += 1;
+        let long = if fault == "misnamed" { "-".repeat(300) } else { String::new() };
+        let name = format!("{}-{fault}{long}", self.begun);
+        self.open.push(Session { name, fault, program: Program::begin(), window: Vec::new(), events: 0 });
+        self.event(self.open.len() - 1, "SessionStart").await;
+    }
+
+    /// What a session with this fault does next; whether it is over.
+    async fn goes_on(&mut self, at: usize) -> bool {
+        let work = ["UserPromptSubmit", "PostToolUse", "PostToolUse", "Stop"];
+        let work = work[self.dice.below(4)];
+        let strikes = self.dice.below(4) == 0;
+        match self.open[at].fault {
+            "closed" => {
+                self.event(at, "SessionEnd").await;
+                return true;
+            }
+            "killed" if strikes => return true,
+            "idle" => {}
+            "compacting" if strikes => {
+                self.event(at, "PreCompact").await;
+                self.event(at, "SessionStart").await;
+            }
+            // The prompt no longer fits: it is summarised before a model has what the hook printed.
+            "full" if strikes => {
+                self.event(at, "UserPromptSubmit").await;
+                self.event(at, "PreCompact").await;
+                self.event(at, "SessionStart").await;
+            }
+            _ if strikes && self.open[at].events > 6 => {
+                self.event(at, "SessionEnd").await;
+                return true;
+            }
+            _ => self.event(at, work).await,
+        }
+        false
+    }
+
+    /// What the server says of one message is true.
+    async fn check(&mut self, number: u64) {
+        let sequence = self.known.sequences[usize::try_from(number).expect("small") - 1];
+        let path = format!("/sessions/{}/messages/{sequence}/status", self.talk);
+        let told = self.sender.get(&path).await.ok(200);
+        let state = told["recipients"][0]["state"].as_str().expect("a state").to_owned();
+        self.known.checked += 1;
+        let was_printed = self.known.printed.contains(&number);
+        let was_seen = self.known.in_context.contains_key(&number);
+        let is_true = match state.as_str() {
+            "accepted" => !was_printed,
+            "shown" => was_printed && !was_seen,
+            "in_context" => was_seen,
+            _ => false,
+        };
+        if !is_true {
+            self.known
+                .false_shown
+                .push(format!("{number} is {state}; printed {was_printed}, seen {was_seen}"));
+        }
+    }
+}
+
+fn steps() -> usize {
+    let told = std::env::var("PLENARY_TEST_SOAK_STEPS").ok();
+    told.map_or_else(|| rounds(120, 40), |steps| steps.parse().expect("a number"))
+}
+
+#[tokio::test]
+#[expect(clippy::print_stderr, reason = "the figures are what the long form is for")]
+async fn with_every_fault_nothing_is_lost_nothing_comes_twice_and_no_state_is_false() {
+    let (server, home, coding, from) = two().await;
+    let talk = said(&home, &from, &coding, "Soak").await;
+    let join = home.run_in(&coding.directory, &["session", "join", &talk, "--as", &coding.handle]).await;
+    assert_eq!(join.code, 0, "{join:?}");
+    let sender = Caller::new(server.address().clone(), Some(&from.token(&home)));
+    let seed = Seed::choose();
+    let (known, open) = (Known::default(), Vec::new());
+    let mut soak = Soak { home, coding, sender, talk, dice: Dice::new(seed.0), known, open, begun: 0 };
+    for _ in 0..steps() {
+        if soak.dice.percent(50) {
+            soak.send().await;
+        }
+        if soak.open.len() < SESSIONS {
+            let fault = FAULTS[usize::try_from(soak.begun).expect("small") % FAULTS.len()];
+            soak.begin(fault).await;
+        } else {
+            let at = soak.dice.below(SESSIONS);
+            // One that idles makes room in the end.
+            let is_over = soak.goes_on(at).await || soak.open[at].fault == "idle" && soak.dice.percent(10);
+            if is_over {
+                soak.open.swap_remove(at);
+            }
+        }
+        if soak.known.sent > 0 {
+            let number = 1 + soak.dice.next() % soak.known.sent;
+            soak.check(number).await;
+        }
+    }
+    // Whoever is still there is killed, and one that works has the rest.
+    soak.open.clear();
+    soak.begin("none").await;
+    let soak = tokio::sync::Mutex::new(soak);
+    eventually_within(WITHIN, "every message is in a context", || async {
+        let mut soak = soak.lock().await;
+        soak.event(0, "PostToolUse").await;
+        let (seen, sent) = (soak.known.in_context.len() as u64, soak.known.sent);
+        (seen == sent).then_some(())
+    })
+    .await;
+    let mut soak = soak.into_inner();
+    for number in 1..=soak.known.sent {
+        soak.check(number).await;
+    }
+    let known = &soak.known;
+    let lost = known.sent - known.in_context.len() as u64;
+    eprintln!(
+        "soak: {} messages, {} hooks, {} sessions {:?}, {} states checked: {} false, {lost} lost, {} twice",
+        known.sent,
+        known.hooks,
+        soak.begun,
+        known.faults,
+        known.checked,
+        known.false_shown.len(),
+        known.twice.len(),
+    );
+    assert_eq!((&known.false_shown, lost, &known.twice), (&Vec::new(), 0, &Vec::new()));
+}
