@@ -78,7 +78,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
         &["log-postgres", "retrieval-postgres", "bench", "blackbox", "xtask"],
         "only a backend opens a database",
     ),
-    ("candle-transformers", &["embeddings"], "only one crate runs models"),
+    ("safetensors", &["embeddings"], "only one crate runs models"),
     ("tantivy", &["retrieval-tantivy"], "only a backend keeps an index"),
     ("rmcp", &["mcp"], "only one crate speaks the Model Context Protocol"),
     ("object_store", &["blobs"], "only the blobs know where contents are kept"),
