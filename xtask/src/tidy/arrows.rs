@@ -18,7 +18,7 @@ const BELOW_PROTOCOLS: &[&str] =
 
 /// The concrete backends: named by the binary, and by tests and benches.
 const BACKENDS: &[&str] =
-    &["log-sqlite", "log-postgres", "retrieval-postgres", "retrieval-tantivy", "retrieval-vectors"];
+    &["log-sqlite", "log-postgres", "retrieval-postgres", "retrieval-sqlite", "retrieval-vectors"];
 
 /// The binary wires everything together and the automation measures it: both may name anything.
 const WHOLE: &[&str] = &["plenary", "xtask"];
@@ -35,7 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("retrieval", &["kernel"]),
     // Its tables stand beside those of the log and are reached over the same connections.
     ("retrieval-postgres", &["kernel", "log", "log-postgres", "retrieval"]),
-    ("retrieval-tantivy", &["kernel", "retrieval"]),
+    ("retrieval-sqlite", &["kernel", "retrieval"]),
     ("embeddings", &["outward"]),
     ("retrieval-vectors", &["kernel", "retrieval", "embeddings"]),
     ("engine", &["kernel", "log"]),
@@ -72,14 +72,17 @@ const IN_TESTS: &[(&str, &[&str])] = &[
 
 /// Foreign crates with few friends, who those are, and why.
 const CONFINED: &[(&str, &[&str], &str)] = &[
-    ("rusqlite", &["log-sqlite", "bench", "blackbox", "xtask"], "only a backend opens a database"),
+    (
+        "rusqlite",
+        &["log-sqlite", "retrieval-sqlite", "bench", "blackbox", "xtask"],
+        "only a backend opens a database",
+    ),
     (
         "tokio-postgres",
         &["log-postgres", "retrieval-postgres", "bench", "blackbox", "xtask"],
         "only a backend opens a database",
     ),
-    ("candle-transformers", &["embeddings"], "only one crate runs models"),
-    ("tantivy", &["retrieval-tantivy"], "only a backend keeps an index"),
+    ("safetensors", &["embeddings"], "only one crate runs models"),
     ("rmcp", &["mcp"], "only one crate speaks the Model Context Protocol"),
     ("object_store", &["blobs"], "only the blobs know where contents are kept"),
     ("anyhow", PROGRAMS, "libraries have error types; an `anyhow` hides what can go wrong"),

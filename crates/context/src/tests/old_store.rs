@@ -80,7 +80,7 @@ async fn old_store() -> Context {
     write::<ProjectRoom>(&log, "urn%3Ax", &[created("urn:x", Some("nick"))]).await;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let accounts = Accounts::new(log.clone(), clock.clone(), TokenDigest::of("plo_x"));
-    let index = plenary_retrieval_tantivy::open_memory().unwrap();
+    let index = plenary_retrieval_sqlite::open_memory().unwrap();
     Context::new(log, clock, accounts, index, None, Config::default())
 }
 

@@ -69,7 +69,7 @@ impl House {
         let opened = open_memory();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let accounts = Accounts::new(opened.log.clone(), clock.clone(), TokenDigest::of(OPERATOR));
-        let index = plenary_retrieval_tantivy::open_memory().unwrap();
+        let index = plenary_retrieval_sqlite::open_memory().unwrap();
         let blobs = Some(Blobs::in_memory());
         let context = Context::new(opened.log.clone(), clock, accounts.clone(), index, blobs, config);
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone()), Arc::new(context.clone())];

@@ -1,40 +1,129 @@
-//! The model itself, by candle: from the ids of tokens to one state for each of them. One text at a time, without
-//! padding, so that a text's vector does not depend on its neighbours.
+//! The model itself: from the ids of tokens to one state for each of them. One text at a time, without padding, so that a
+//! text's vector does not depend on its neighbours.
 //! Must not know: tokenizers, pooling.
 
-use candle_core::{DType, Device, Result, Tensor};
-use candle_nn::VarBuilder;
-use candle_transformers::models::bert::BertModel;
-pub(super) use candle_transformers::models::bert::Config;
+use serde::Deserialize;
+
+use super::{
+    functions::{gelu, normalise, relu, softmax},
+    matrix::{Packed, Rows},
+    weights::Weights,
+};
+
+/// What `config.json` says. How it is printed is part of a model's name, so that vectors are kept over releases.
+#[derive(Debug, Deserialize)]
+pub(super) struct Config {
+    vocab_size: usize,
+    hidden_size: usize,
+    num_hidden_layers: usize,
+    num_attention_heads: usize,
+    intermediate_size: usize,
+    hidden_act: Activation,
+    #[expect(dead_code, reason = "part of the name")]
+    hidden_dropout_prob: f64,
+    pub(super) max_position_embeddings: usize,
+    type_vocab_size: usize,
+    #[expect(dead_code, reason = "part of the name")]
+    initializer_range: f64,
+    layer_norm_eps: f64,
+    #[expect(dead_code, reason = "part of the name")]
+    pad_token_id: usize,
+    #[serde(default)]
+    #[expect(dead_code, reason = "another way is refused when it is read")]
+    position_embedding_type: Positions,
+    #[serde(default)]
+    #[expect(dead_code, reason = "part of the name")]
+    use_cache: bool,
+    #[expect(dead_code, reason = "part of the name")]
+    classifier_dropout: Option<f64>,
+    #[expect(dead_code, reason = "part of the name")]
+    model_type: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Activation {
+    Gelu,
+    Relu,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Positions {
+    #[default]
+    Absolute,
+}
+
+impl Config {
+    /// Whether its sizes fit each other.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let sizes = [
+            self.vocab_size,
+            self.hidden_size,
+            self.num_hidden_layers,
+            self.num_attention_heads,
+            self.intermediate_size,
+            self.type_vocab_size,
+            self.max_position_embeddings,
+        ];
+        if sizes.contains(&0) || !self.hidden_size.is_multiple_of(self.num_attention_heads) {
+            return Err("its sizes do not fit each other".into());
+        }
+        Ok(())
+    }
+}
 
 /// The model's weights.
 pub(super) struct Bert {
-    model: BertModel,
     width: usize,
+    heads: usize,
+    activation: Activation,
+    words: Vec<f32>,
+    /// For each place, with what the only segment of a text adds.
+    places: Vec<f32>,
+    norm: Norm,
+    layers: Vec<Layer>,
 }
 
-/// Whether its sizes fit each other.
-pub(super) fn check(config: &Config) -> std::result::Result<(), String> {
-    let sizes = [
-        config.vocab_size,
-        config.hidden_size,
-        config.num_hidden_layers,
-        config.num_attention_heads,
-        config.intermediate_size,
-        config.type_vocab_size,
-        config.max_position_embeddings,
-    ];
-    if sizes.contains(&0) || !config.hidden_size.is_multiple_of(config.num_attention_heads) {
-        return Err("its sizes do not fit each other".into());
-    }
-    Ok(())
+struct Norm {
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+    epsilon: f32,
+}
+
+struct Layer {
+    /// Queries, keys and values side by side.
+    attended: Packed,
+    joined: Packed,
+    joined_norm: Norm,
+    inner: Packed,
+    outer: Packed,
+    outer_norm: Norm,
 }
 
 impl Bert {
-    /// From the octets of `model.safetensors`; halves become whole floats.
-    pub(super) fn read(config: &Config, weights: Vec<u8>) -> Result<Self> {
-        let weights = VarBuilder::from_buffered_safetensors(weights, DType::F32, &Device::Cpu)?;
-        Ok(Self { model: BertModel::load(weights, config)?, width: config.hidden_size })
+    /// From the bytes of `model.safetensors`.
+    pub(super) fn read(config: &Config, bytes: &[u8]) -> Result<Self, String> {
+        let weights = Weights::read(bytes)?;
+        let width = config.hidden_size;
+        let mut places =
+            weights.matrix("embeddings.position_embeddings.weight", config.max_position_embeddings, width)?;
+        let segments =
+            weights.matrix("embeddings.token_type_embeddings.weight", config.type_vocab_size, width)?;
+        for place in places.chunks_exact_mut(width) {
+            add(place, &segments[..width]);
+        }
+        Ok(Self {
+            width,
+            heads: config.num_attention_heads,
+            activation: config.hidden_act,
+            words: weights.matrix("embeddings.word_embeddings.weight", config.vocab_size, width)?,
+            places,
+            norm: Norm::read(&weights, "embeddings", config)?,
+            layers: (0..config.num_hidden_layers)
+                .map(|nth| Layer::read(&weights, &format!("encoder.layer.{nth}"), config))
+                .collect::<Result<_, _>>()?,
+        })
     }
 
     /// Components of a state.
@@ -43,9 +132,148 @@ impl Bert {
     }
 
     /// The last state of each token, one behind the other.
-    pub(super) fn states(&self, ids: &[u32]) -> Result<Vec<f32>> {
-        let ids = Tensor::new(ids, &Device::Cpu)?.unsqueeze(0)?;
-        let states = self.model.forward(&ids, &ids.zeros_like()?, None)?;
-        states.flatten_all()?.to_vec1()
+    pub(super) fn states(&self, ids: &[u32]) -> Result<Vec<f32>, String> {
+        let mut states = Vec::with_capacity(ids.len() * self.width);
+        for (id, place) in ids.iter().zip(self.places.chunks_exact(self.width)) {
+            let word = usize::try_from(*id).ok().and_then(|id| self.words.chunks_exact(self.width).nth(id));
+            let word = word.ok_or_else(|| format!("it has no token {id}"))?;
+            states.extend(word.iter().zip(place).map(|(word, place)| word + place));
+        }
+        self.norm.apply(&mut states);
+        let mut room = Room::default();
+        for layer in &self.layers {
+            layer.apply(&mut states, self, &mut room);
+        }
+        Ok(states)
+    }
+}
+
+impl Norm {
+    fn read(weights: &Weights<'_>, name: &str, config: &Config) -> Result<Self, String> {
+        // Old files have other names for the same.
+        let part = |names: [&str; 2]| {
+            let names = names.map(|part| format!("{name}.LayerNorm.{part}"));
+            let name = if weights.has(&names[1]) { &names[1] } else { &names[0] };
+            weights.vector(name, config.hidden_size)
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "states are floats too")]
+        let epsilon = config.layer_norm_eps as f32;
+        Ok(Self { weight: part(["weight", "gamma"])?, bias: part(["bias", "beta"])?, epsilon })
+    }
+
+    fn apply(&self, states: &mut [f32]) {
+        normalise(states, &self.weight, &self.bias, self.epsilon);
+    }
+}
+
+/// What a layer computes on its way, kept for the next one.
+#[derive(Default)]
+struct Room {
+    attended: Vec<f32>,
+    keys: Packed,
+    values: Packed,
+    scores: Vec<f32>,
+    context: Vec<f32>,
+    inner: Vec<f32>,
+    sum: Vec<f32>,
+}
+
+impl Layer {
+    fn read(weights: &Weights<'_>, name: &str, config: &Config) -> Result<Self, String> {
+        let (width, inner) = (config.hidden_size, config.intermediate_size);
+        let (mut all, mut biases) = (Vec::new(), Vec::new());
+        for part in ["query", "key", "value"] {
+            let name = format!("{name}.attention.self.{part}");
+            all.extend(weights.matrix(&format!("{name}.weight"), width, width)?);
+            biases.extend(weights.vector(&format!("{name}.bias"), width)?);
+        }
+        let linear = |part: &str, outputs, inputs| {
+            let matrix = weights.matrix(&format!("{name}.{part}.weight"), outputs, inputs)?;
+            Ok::<_, String>(Packed::layer(&matrix, &weights.vector(&format!("{name}.{part}.bias"), outputs)?))
+        };
+        Ok(Self {
+            attended: Packed::layer(&all, &biases),
+            joined: linear("attention.output.dense", width, width)?,
+            joined_norm: Norm::read(weights, &format!("{name}.attention.output"), config)?,
+            inner: linear("intermediate.dense", inner, width)?,
+            outer: linear("output.dense", width, inner)?,
+            outer_norm: Norm::read(weights, &format!("{name}.output"), config)?,
+        })
+    }
+
+    fn apply(&self, states: &mut [f32], bert: &Bert, room: &mut Room) {
+        multiply(&self.attended, states, bert.width, &mut room.attended);
+        attend(bert, room);
+        multiply(&self.joined, &room.context, bert.width, &mut room.sum);
+        add(states, &room.sum);
+        self.joined_norm.apply(states);
+        multiply(&self.inner, states, bert.width, &mut room.inner);
+        match bert.activation {
+            Activation::Gelu => gelu(&mut room.inner),
+            Activation::Relu => relu(&mut room.inner),
+        }
+        multiply(&self.outer, &room.inner, self.inner.width(), &mut room.sum);
+        add(states, &room.sum);
+        self.outer_norm.apply(states);
+    }
+}
+
+/// Each token's sum of the values, weighted by how near their keys are to its query; each head for itself.
+fn attend(bert: &Bert, room: &mut Room) {
+    let (width, stride) = (bert.width, 3 * bert.width);
+    let (count, head) = (room.attended.len() / stride, width / bert.heads);
+    #[expect(clippy::cast_precision_loss, reason = "a head has few components")]
+    let scale = 1.0 / (head as f32).sqrt();
+    room.context.resize(count * width, 0.0);
+    room.scores.resize(count * count, 0.0);
+    for first in (0..width).step_by(head) {
+        let part = |nth: usize| Rows { numbers: &room.attended[nth * width + first..], stride, count };
+        room.keys.transposed(part(1), head);
+        room.values.rows(part(2), head);
+        room.keys.multiply(part(0), &mut room.scores, count);
+        softmax(&mut room.scores, count, scale);
+        let scores = Rows { numbers: &room.scores, stride: count, count };
+        room.values.multiply(scores, &mut room.context[first..], width);
+    }
+}
+
+fn multiply(right: &Packed, left: &[f32], stride: usize, out: &mut Vec<f32>) {
+    let count = left.len() / stride;
+    out.resize(count * right.width(), 0.0);
+    right.multiply(Rows { numbers: left, stride, count }, out, right.width());
+}
+
+fn add(to: &mut [f32], more: &[f32]) {
+    for (to, more) in to.iter_mut().zip(more) {
+        *to += more;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Vectors are kept under the model's name, so how a configuration is printed is a stored form.
+    #[test]
+    fn a_configuration_is_printed_as_ever() {
+        let text = r#"{"vocab_size":30522,"hidden_size":384,"num_hidden_layers":6,"num_attention_heads":12,
+            "intermediate_size":1536,"hidden_act":"gelu","hidden_dropout_prob":0.1,"max_position_embeddings":512,
+            "type_vocab_size":2,"initializer_range":0.02,"layer_norm_eps":1e-12,"pad_token_id":0,
+            "position_embedding_type":"absolute","use_cache":true,"model_type":"bert","other":1}"#;
+        let config: Config = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            format!("{config:?}"),
+            "Config { vocab_size: 30522, hidden_size: 384, num_hidden_layers: 6, num_attention_heads: 12, \
+             intermediate_size: 1536, hidden_act: Gelu, hidden_dropout_prob: 0.1, max_position_embeddings: 512, \
+             type_vocab_size: 2, initializer_range: 0.02, layer_norm_eps: 1e-12, pad_token_id: 0, \
+             position_embedding_type: Absolute, use_cache: true, classifier_dropout: None, \
+             model_type: Some(\"bert\") }"
+        );
+        assert_eq!(config.check(), Ok(()));
+        for (right, wrong) in [("\"num_attention_heads\":12", "\"num_attention_heads\":7"), ("30522", "0")] {
+            let config: Config = serde_json::from_str(&text.replace(right, wrong)).unwrap();
+            assert!(config.check().is_err());
+        }
+        assert!(serde_json::from_str::<Config>(&text.replace("absolute", "relative_key")).is_err());
     }
 }

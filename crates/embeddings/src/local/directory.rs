@@ -1,12 +1,12 @@
 //! What stands in a sentence-transformers directory, and what of it we can run.
-//! Must not know: tensors.
+//! Must not know: numbers.
 
 use std::path::Path;
 
 use serde::{Deserialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
 
-use super::bert::{self, Config};
+use super::bert::Config;
 use crate::{Fault, Purpose};
 
 /// What is read of a file at most; the largest model of this kind has 2.3 GB.
@@ -108,7 +108,7 @@ impl Recipe {
             return Err(foreign(directory, &why));
         }
         let config: Config = json(directory, "config.json", &octets)?;
-        bert::check(&config).map_err(|why| foreign(directory, &format!("config.json: {why}")))?;
+        config.check().map_err(|why| foreign(directory, &format!("config.json: {why}")))?;
         let sentence: SentenceFile = optional(directory, "sentence_bert_config.json")?;
         let prompts: PromptsFile = optional(directory, "config_sentence_transformers.json")?;
         let prompt = |names: &[&str]| {

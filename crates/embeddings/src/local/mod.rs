@@ -3,17 +3,15 @@
 
 mod bert;
 mod directory;
+mod functions;
+mod matrix;
+mod weights;
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use tokenizers::{Tokenizer, TruncationParams};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Semaphore;
 
 use crate::{Embedder, Fault, Purpose, normalise};
 use bert::Bert;
@@ -34,31 +32,24 @@ pub struct Local {
     queries: Lane,
 }
 
-/// Threads of their own, for candle spreads its work over all threads of the pool that it finds itself in.
-struct Lane {
-    threads: ThreadPool,
-    /// Work waits here, where it can be given up, and not in the pool.
-    places: Semaphore,
-}
+/// So many threads at once, each for one text after the other.
+struct Lane(Arc<Semaphore>);
 
 impl Lane {
-    fn new(threads: usize) -> Result<Self, Fault> {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|_| "embeddings".into()).build();
-        let pool = pool.map_err(|why| Fault::Unavailable(format!("the model has no threads: {why}")))?;
-        Ok(Self { threads: pool, places: Semaphore::new(threads) })
+    fn new(threads: usize) -> Self {
+        Self(Arc::new(Semaphore::new(threads)))
     }
 
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
         let broken = || Fault::Unavailable("the model broke off".into());
-        let _place = self.places.acquire().await.map_err(|_| broken())?;
-        let (sender, receiver) = oneshot::channel();
-        self.threads.spawn(move || {
-            // A bug in the model ends this text, not the pool; whoever asked sees that nothing came.
-            if let Ok(done) = catch_unwind(AssertUnwindSafe(work)) {
-                let _gone = sender.send(done);
-            }
+        // Work waits here, where it can be given up, and keeps its place to its end.
+        let place = self.0.clone().acquire_owned().await.map_err(|_| broken())?;
+        let working = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            work()
         });
-        receiver.await.map_err(|_| broken())
+        // A bug in the model ends this work alone.
+        working.await.map_err(|_| broken())
     }
 }
 
@@ -82,8 +73,9 @@ impl Local {
         let recipe = Recipe::read(directory)?;
         let weights = directory::read(directory, "model.safetensors")?;
         let name = recipe.name(directory, &weights);
-        let bert = Bert::read(&recipe.config, weights)
+        let bert = Bert::read(&recipe.config, &weights)
             .map_err(|why| directory::foreign(directory, &format!("model.safetensors: {why}")))?;
+        drop(weights);
         let mut tokenizer = Tokenizer::from_bytes(&recipe.tokenizer)
             .map_err(|why| directory::foreign(directory, &format!("tokenizer.json: {why}")))?;
         let truncation = TruncationParams { max_length: recipe.tokens_max, ..TruncationParams::default() };
@@ -95,8 +87,8 @@ impl Local {
         Ok(Self {
             parts: Arc::new(Model { tokenizer, bert, pooling, prompts, tokens_max }),
             name,
-            documents: Lane::new(DOCUMENT_THREADS)?,
-            queries: Lane::new(QUERY_THREADS)?,
+            documents: Lane::new(DOCUMENT_THREADS),
+            queries: Lane::new(QUERY_THREADS),
         })
     }
 }

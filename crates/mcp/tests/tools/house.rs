@@ -86,7 +86,7 @@ impl House {
         let spans = Telemetry::off().spans();
         let config = plenary_channels::Config::default();
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, config);
-        let index = plenary_retrieval_tantivy::open_memory().unwrap();
+        let index = plenary_retrieval_sqlite::open_memory().unwrap();
         let blobs = Some(Blobs::in_memory());
         let context = Context::new(
             log.clone(),

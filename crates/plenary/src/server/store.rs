@@ -48,7 +48,7 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
         return Ok(Store { opened, closing: Closing(None), index });
     }
     let Some(directory) = &settings.data else {
-        let index = plenary_retrieval_tantivy::open_memory().context("opening the search index")?;
+        let index = plenary_retrieval_sqlite::open_memory().context("opening the search index")?;
         return Ok(Store { opened: plenary_log::open_memory(), closing: Closing(None), index });
     };
     let directory = directory.clone();
@@ -56,7 +56,7 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
         privacy::close(&directory, &DIRECTORIES, &FILES)?;
         let opened = plenary_log_sqlite::open(&directory, plenary_log_sqlite::Options::default());
         let opened = opened.with_context(|| format!("opening the store in {}", directory.display()))?;
-        let index = plenary_retrieval_tantivy::open(&directory.join(SEARCH));
+        let index = plenary_retrieval_sqlite::open(&directory.join(SEARCH));
         Ok::<_, anyhow::Error>((opened, index.context("opening the search index")?))
     };
     let ((opened, closing), index) =

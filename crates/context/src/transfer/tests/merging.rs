@@ -152,7 +152,7 @@ async fn server() -> Context {
     let log = open_memory().log;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let accounts = Accounts::new(log.clone(), clock.clone(), TokenDigest::of("plo_x"));
-    let index = plenary_retrieval_tantivy::open_memory().unwrap();
+    let index = plenary_retrieval_sqlite::open_memory().unwrap();
     let context = Context::new(log, clock, accounts, index, None, Config::default());
     let project = json!({"record": "project", "project": "nick:p", "data": {"project_id": "p"}});
     assert_eq!(import(&context, &project.to_string(), Mode::Skip).await["imported"], 1);

@@ -1,34 +1,32 @@
-//! The index in Tantivy: in a directory or in memory, written by one thread of low priority, searched beside it.
+//! The index of a data directory, or of a process alone: lists of documents for each word, in a SQLite file of its own.
+//! Written by one thread of low priority, searched beside it (docs/decisions/0020).
 //! Must not know: what documents are about.
 
-mod fields;
+mod documents;
+mod lists;
+mod merging;
 mod opening;
 mod searching;
+mod shelf;
 mod writing;
 
 use std::{path::Path, sync::Arc, thread::JoinHandle};
 
 use plenary_kernel::Position;
 use plenary_retrieval::{Answer, Change, Extent, Fault, Hit, Index, Put, Query, Scope};
-use tantivy::IndexReader;
 use tokio::sync::{mpsc, oneshot};
 
 use self::{
-    fields::Fields,
-    opening::Opened,
+    shelf::Shelf,
     writing::{Job, Writer},
 };
 
 /// Writes that wait for the thread that writes; past it a caller waits.
 const JOBS_WAITING_MAX: usize = 4;
-/// The form of the index: words, fields and what its commits say. Another one is thrown away and built again.
-const FORM: u32 = 1;
 
 /// An index on this machine.
-pub struct Tantivy {
-    index: tantivy::Index,
-    reader: IndexReader,
-    fields: Fields,
+pub struct SqliteIndex {
+    shelf: Arc<Shelf>,
     jobs: mpsc::Sender<Job>,
     thread: parking_lot::Mutex<Option<JoinHandle<()>>>,
 }
@@ -38,7 +36,7 @@ pub struct Tantivy {
 ///
 /// # Errors
 /// When the directory can be neither read nor made anew.
-pub fn open(directory: &Path) -> Result<Arc<Tantivy>, Fault> {
+pub fn open(directory: &Path) -> Result<Arc<SqliteIndex>, Fault> {
     start(opening::in_directory(directory)?)
 }
 
@@ -46,24 +44,24 @@ pub fn open(directory: &Path) -> Result<Arc<Tantivy>, Fault> {
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn open_memory() -> Result<Arc<Tantivy>, Fault> {
-    start(opening::in_memory()?)
+pub fn open_memory() -> Result<Arc<SqliteIndex>, Fault> {
+    start(opening::in_memory().map_err(unavailable)?)
 }
 
-fn start(Opened { index, fields }: Opened) -> Result<Arc<Tantivy>, Fault> {
-    let reader = opening::reader(&index)?;
+fn start(shelf: Shelf) -> Result<Arc<SqliteIndex>, Fault> {
+    let shelf = Arc::new(shelf);
     let (jobs, waiting) = mpsc::channel(JOBS_WAITING_MAX);
-    let writer = Writer::new(index.clone(), reader.clone(), fields);
+    let writer = Writer::new(shelf.clone());
     let thread = std::thread::Builder::new().name("search-index".to_owned());
     let thread = thread.spawn(move || writer.run(waiting)).map_err(unavailable)?;
-    Ok(Arc::new(Tantivy { index, reader, fields, jobs, thread: parking_lot::Mutex::new(Some(thread)) }))
+    Ok(Arc::new(SqliteIndex { shelf, jobs, thread: parking_lot::Mutex::new(Some(thread)) }))
 }
 
 fn unavailable(error: impl std::fmt::Display) -> Fault {
     Fault::Unavailable(error.to_string())
 }
 
-impl Tantivy {
+impl SqliteIndex {
     async fn ask<T>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Fault>>) -> Job) -> Result<T, Fault> {
         let (to, answer) = oneshot::channel();
         self.jobs.send(job(to)).await.map_err(|_| unavailable("the writing thread has ended"))?;
@@ -78,18 +76,14 @@ async fn beside<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(unavailable(error)))
 }
 
-impl Index for Tantivy {
+impl Index for SqliteIndex {
     fn leads(&self) -> Answer<'_, bool> {
         // A data directory belongs to one process.
         Box::pin(async { Ok(true) })
     }
 
     fn extent(&self) -> Answer<'_, Extent> {
-        let (index, reader) = (self.index.clone(), self.reader.clone());
-        Box::pin(beside(move || {
-            let cursor = opening::cursor(&index)?;
-            Ok(Extent { cursor, documents: reader.searcher().num_docs() })
-        }))
+        Box::pin(async { Ok(self.shelf.documents.read().extent()) })
     }
 
     fn put(&self, changes: Vec<Change>, from: Position, to: Position) -> Answer<'_, Put> {
@@ -101,13 +95,14 @@ impl Index for Tantivy {
     }
 
     fn search<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<Hit>> {
-        let (query, scope) = (query.clone(), scope.clone());
-        let (reader, fields) = (self.reader.clone(), self.fields);
-        Box::pin(beside(move || searching::search(&reader.searcher(), fields, (&query, &scope), limit)))
+        let (query, scope, shelf) = (query.clone(), scope.clone(), self.shelf.clone());
+        Box::pin(beside(move || searching::search(&shelf, &query, &scope, limit).map_err(unavailable)))
     }
 
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
+            // What was not merged is merged another time.
+            self.shelf.close();
             self.ask(|reply| Job::Close { reply }).await?;
             let thread = self.thread.lock().take();
             match thread {

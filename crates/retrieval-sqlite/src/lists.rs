@@ -1,0 +1,132 @@
+//! The documents that have a word, as bytes: for each the distance of its number from the one before and how often the
+//! word counts there, both in groups of seven bits. Pure.
+//! Must not know: the file, projects.
+
+/// Documents that have a word, the lowest number first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct List {
+    /// How many there are.
+    pub(crate) count: u32,
+    pub(crate) bytes: Vec<u8>,
+    last: u32,
+}
+
+impl List {
+    /// As it was written.
+    pub(crate) fn read(count: u32, bytes: Vec<u8>) -> Self {
+        Self { count, bytes, last: 0 }
+    }
+
+    /// One more document, with a higher number than those before.
+    pub(crate) fn push(&mut self, nr: u32, often: u32) {
+        write(&mut self.bytes, nr.wrapping_sub(self.last));
+        write(&mut self.bytes, often);
+        self.last = nr;
+        self.count += 1;
+    }
+
+    /// Each number, and how often the word counts there. What is damaged ends early.
+    pub(crate) fn each(&self, mut take: impl FnMut(u32, u32)) {
+        let (mut rest, mut nr) = (&self.bytes[..], 0_u32);
+        while !rest.is_empty() {
+            let (Some(distance), Some(often)) = (number(&mut rest), number(&mut rest)) else { return };
+            nr = nr.wrapping_add(distance);
+            take(nr, often);
+        }
+    }
+}
+
+fn write(bytes: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        bytes.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number.to_le_bytes()[0]);
+}
+
+#[inline]
+fn number(rest: &mut &[u8]) -> Option<u32> {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let (first, behind) = rest.split_first()?;
+        *rest = behind;
+        number |= u32::from(first & 0x7f) << shift;
+        if first & 0x80 == 0 {
+            return Some(number);
+        }
+        shift += 7;
+        if shift > 28 {
+            return None;
+        }
+    }
+}
+
+/// BM25 as Robertson wrote it, with the usual constants.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bm25 {
+    rarity: f32,
+    fixed: f32,
+    by_length: f32,
+}
+
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
+
+impl Bm25 {
+    /// Of a word that `having` of `all` documents have, which are usually so long.
+    #[expect(clippy::cast_precision_loss, reason = "seven digits of a score are enough")]
+    pub(crate) fn new(having: u64, all: u64, usual_length: f32) -> Self {
+        let (having, all) = (having.min(all) as f32, all as f32);
+        let rarity = (1.0 + (all - having + 0.5) / (having + 0.5)).ln() * (K1 + 1.0);
+        Self { rarity, fixed: K1 * (1.0 - B), by_length: K1 * B / usual_length }
+    }
+
+    /// What the word adds to a document's score; above 0.
+    #[inline]
+    #[expect(clippy::cast_precision_loss, reason = "seven digits of a score are enough")]
+    pub(crate) fn score(self, often: u32, length: u32) -> f32 {
+        let often = often as f32;
+        self.rarity * often / (often + self.fixed + self.by_length * length as f32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(list: &List) -> Vec<(u32, u32)> {
+        let mut found = Vec::new();
+        list.each(|nr, often| found.push((nr, often)));
+        found
+    }
+
+    #[test]
+    fn a_list_is_read_as_it_was_written() {
+        let wanted = [(0, 1), (1, 127), (128, 128), (20_000, 5), (u32::MAX, 70_000)];
+        let mut list = List::default();
+        for (nr, often) in wanted {
+            list.push(nr, often);
+        }
+        assert_eq!(read(&list), wanted);
+        assert_eq!(read(&List::read(5, list.bytes.clone())), wanted);
+        assert_eq!(list.count, 5);
+    }
+
+    #[test]
+    fn a_damaged_list_ends_early() {
+        for bytes in [&[1][..], &[1, 1, 0x80], &[0xff; 9], &[1, 0x80, 0x80, 0x80, 0x80, 0x80]] {
+            assert!(read(&List::read(9, bytes.to_vec())).len() < 2);
+        }
+    }
+
+    #[test]
+    fn rare_words_and_short_texts_count_more_and_every_score_is_above_0() {
+        let score = |having, often, length| Bm25::new(having, 100, 50.0).score(often, length);
+        assert!(score(1, 1, 50) > score(90, 1, 50));
+        assert!(score(1, 1, 50) > score(1, 1, 90));
+        assert!(score(1, 2, 50) > score(1, 1, 50));
+        assert!(score(100, 1, 400_000) > 0.0 && score(200, 1, 50) > 0.0);
+        // ln(1 + 99.5 / 1.5) * 2.2 / (1 + 1.2)
+        assert!((score(1, 1, 50) - 4.209_655).abs() < 1e-5, "{}", score(1, 1, 50));
+    }
+}

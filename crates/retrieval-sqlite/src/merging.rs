@@ -1,0 +1,141 @@
+//! Runs become fewer: when a level has many, they become one of the next level, without what was deleted. A search looks
+//! into every run, so that this keeps it short; each word is written once a level.
+//! Must not know: what words are of.
+
+use std::collections::HashMap;
+
+use rusqlite::{Result, Row, Rows, Transaction};
+
+use crate::{documents::Project, lists::List, shelf::Shelf};
+
+/// So many runs of a level become one.
+const RUNS_OF_LEVEL_MAX: usize = 8;
+/// Bytes of merged lists that are written together.
+const WRITTEN_BYTES: usize = 1 << 20;
+
+/// A new run of a level.
+pub(crate) fn begin(transaction: &Transaction<'_>, level: i64) -> Result<i64> {
+    transaction
+        .prepare_cached("INSERT INTO run(nr, level) SELECT ifnull(max(nr), 0) + 1, ? FROM run")?
+        .insert([level])
+}
+
+/// Writes lists in the order of the file.
+pub(crate) fn write<'a>(
+    transaction: &Transaction<'_>,
+    run: i64,
+    lists: impl Iterator<Item = (i64, &'a str, &'a List)>,
+) -> Result<()> {
+    let mut insert = transaction.prepare_cached("INSERT INTO list VALUES(?, ?, ?, ?, ?)")?;
+    for (project, word, list) in lists {
+        insert.execute((run, project, word, list.count, &list.bytes))?;
+    }
+    Ok(())
+}
+
+/// Merges until no level has too many runs, or the index is closed.
+pub(crate) fn merge(shelf: &Shelf) -> Result<()> {
+    while !shelf.is_closing() {
+        let mut writer = shelf.writer.lock();
+        let transaction = writer.transaction()?;
+        let Some((level, runs)) = due(&transaction)? else { return Ok(()) };
+        if !merged(&transaction, shelf, level, &runs)? {
+            return Ok(());
+        }
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// The lowest level that has too many runs, and these, the oldest first.
+fn due(transaction: &Transaction<'_>) -> Result<Option<(i64, Vec<i64>)>> {
+    let mut runs = transaction.prepare_cached("SELECT level, nr FROM run ORDER BY level, nr")?;
+    let runs: Vec<(i64, i64)> =
+        runs.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_>>()?;
+    let mut levels = runs.chunk_by(|(level, _), (other, _)| level == other);
+    let due = levels.find(|level| level.len() >= RUNS_OF_LEVEL_MAX);
+    Ok(due.map(|level| (level[0].0, level.iter().map(|(_, nr)| *nr).collect())))
+}
+
+/// Where a run is read.
+struct Head<'a> {
+    rows: Rows<'a>,
+    /// Project, word and list that come next.
+    next: Option<(i64, String, List)>,
+}
+
+impl Head<'_> {
+    fn step(&mut self) -> Result<Option<(i64, String, List)>> {
+        let read = |row: &Row<'_>| {
+            Ok::<_, rusqlite::Error>((row.get(0)?, row.get(1)?, List::read(row.get(2)?, row.get(3)?)))
+        };
+        let next = self.rows.next()?.map(read).transpose()?;
+        Ok(std::mem::replace(&mut self.next, next))
+    }
+}
+
+/// Whether these runs became one; not when the index is closed meanwhile.
+fn merged(transaction: &Transaction<'_>, shelf: &Shelf, level: i64, runs: &[i64]) -> Result<bool> {
+    let mut statements = Vec::new();
+    for _ in runs {
+        statements.push(
+            transaction.prepare(
+                "SELECT project, word, count, list FROM list WHERE run = ? ORDER BY project, word",
+            )?,
+        );
+    }
+    let mut heads = Vec::new();
+    for (statement, run) in statements.iter_mut().zip(runs) {
+        let mut head = Head { rows: statement.query([run])?, next: None };
+        head.step()?;
+        heads.push(head);
+    }
+    let documents = shelf.documents.read();
+    let projects: HashMap<i64, &Project> =
+        documents.projects.values().map(|project| (project.key, project)).collect();
+    let into = begin(transaction, level + 1)?;
+    let (mut ready, mut bytes) = (Vec::<(i64, String, List)>::new(), 0);
+    loop {
+        let first = heads
+            .iter()
+            .filter_map(|head| head.next.as_ref())
+            .map(|(project, word, _)| (*project, word))
+            .min();
+        let first = first.map(|(project, word)| (project, word.clone()));
+        if first.is_none() || bytes >= WRITTEN_BYTES {
+            write(
+                transaction,
+                into,
+                ready.iter().map(|(project, word, list)| (*project, word.as_str(), list)),
+            )?;
+            (ready, bytes) = (Vec::new(), 0);
+        }
+        let Some((project, word)) = first else { break };
+        if shelf.is_closing() {
+            return Ok(false);
+        }
+        let mut all = List::default();
+        for head in &mut heads {
+            if head.next.as_ref().is_some_and(|(of, at, _)| *of == project && *at == word)
+                && let Some((_, _, list)) = head.step()?
+            {
+                list.each(|nr, often| {
+                    if projects.get(&project).is_some_and(|project| project.is_live(nr)) {
+                        all.push(nr, often);
+                    }
+                });
+            }
+        }
+        if all.count > 0 {
+            bytes += word.len() + all.bytes.len();
+            ready.push((project, word, all));
+        }
+    }
+    drop(heads);
+    let mut gone = transaction.prepare_cached("DELETE FROM list WHERE run = ?")?;
+    for run in runs {
+        gone.execute([run])?;
+        transaction.prepare_cached("DELETE FROM run WHERE nr = ?")?.execute([run])?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,178 @@
+//! The index passes the suite, in memory and in a directory, and is built again where it can't be used.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::{fs, path::PathBuf, sync::Arc};
+
+use plenary_kernel::Position;
+use plenary_retrieval::{
+    Change, Document, Extent, Index, Kind, Put, Query, Scope, Section, conformance::Place,
+};
+
+struct Memory;
+
+impl Place for Memory {
+    async fn fresh() -> Self {
+        Self
+    }
+    async fn open(&self) -> Arc<dyn Index> {
+        plenary_retrieval_sqlite::open_memory().unwrap()
+    }
+}
+
+struct Directory(tempfile::TempDir);
+
+impl Place for Directory {
+    async fn fresh() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+    async fn open(&self) -> Arc<dyn Index> {
+        plenary_retrieval_sqlite::open(&self.0.path().join("search")).unwrap()
+    }
+}
+
+mod memory {
+    use super::*;
+    plenary_retrieval::conformance!(Memory);
+}
+
+mod directory {
+    use super::*;
+    plenary_retrieval::conformance!(Directory, durable);
+}
+
+/// An index with one document, closed again; where it is.
+async fn written(place: &Directory) -> PathBuf {
+    let index = place.open().await;
+    let document = Document {
+        id: "a".to_owned(),
+        project: "p".to_owned(),
+        created_at_ms: 0,
+        is_draft: false,
+        sections: vec![Section { kind: Kind::Body, text: "login".to_owned() }],
+    };
+    assert_eq!(index.put(vec![Change::Put(document)], Position(0), Position(7)).await.unwrap(), Put::Done);
+    index.close().await.unwrap();
+    place.0.path().join("search")
+}
+
+/// Opened again, it is as new, or as it was.
+async fn extent(place: &Directory) -> Extent {
+    let index = place.open().await;
+    let extent = index.extent().await.unwrap();
+    index.close().await.unwrap();
+    extent
+}
+
+const FILE: &str = "words.sqlite";
+
+#[test]
+fn an_index_that_cannot_be_used_is_thrown_away() {
+    plenary_retrieval::conformance::run(async {
+        let place = Directory::fresh().await;
+        let file = written(&place).await.join(FILE);
+        assert_eq!(extent(&place).await, Extent { cursor: Position(7), documents: 1 });
+
+        let change = |sql: &str| rusqlite::Connection::open(&file).unwrap().execute_batch(sql).unwrap();
+        change("PRAGMA user_version = 1");
+        assert_eq!(extent(&place).await, Extent::default(), "an older form");
+
+        written(&place).await;
+        change("PRAGMA application_id = 7");
+        assert_eq!(extent(&place).await, Extent::default(), "of another program");
+
+        written(&place).await;
+        let bytes = fs::read(&file).unwrap();
+        let damaged = |at: usize| {
+            let mut bytes = bytes.clone();
+            bytes[at..at + 90].fill(0xff);
+            fs::write(&file, bytes).unwrap();
+        };
+        damaged(0);
+        assert_eq!(extent(&place).await, Extent::default(), "no database");
+        damaged(8_192);
+        assert_eq!(extent(&place).await, Extent::default(), "a damaged page");
+
+        written(&place).await;
+        fs::remove_file(&file).unwrap();
+        assert_eq!(extent(&place).await, Extent::default(), "a missing file");
+
+        written(&place).await;
+        fs::remove_dir_all(file.parent().unwrap()).unwrap();
+        assert_eq!(extent(&place).await, Extent::default(), "no directory");
+    });
+}
+
+#[test]
+fn the_files_of_the_first_form_are_removed() {
+    plenary_retrieval::conformance::run(async {
+        let place = Directory::fresh().await;
+        let directory = place.0.path().join("search");
+        fs::create_dir(&directory).unwrap();
+        for name in ["meta.json", ".managed.json", "0f.idx", "0f.term", ".tantivy-writer.lock"] {
+            fs::write(directory.join(name), "{}").unwrap();
+        }
+        assert_eq!(extent(&place).await, Extent::default());
+        let names: Vec<_> =
+            fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, [FILE]);
+        written(&place).await;
+        assert_eq!(extent(&place).await, Extent { cursor: Position(7), documents: 1 });
+    });
+}
+
+fn body(id: &str, text: &str) -> Change {
+    Change::Put(Document {
+        id: id.to_owned(),
+        project: "p".to_owned(),
+        created_at_ms: 0,
+        is_draft: false,
+        sections: vec![Section { kind: Kind::Body, text: text.to_owned() }],
+    })
+}
+
+async fn found(index: &dyn Index, word: &str) -> Vec<String> {
+    let hits = index.search(&Query::read(word).unwrap(), &Scope::project("p"), 1_000).await.unwrap();
+    let mut ids: Vec<String> = hits.into_iter().map(|hit| hit.id).collect();
+    ids.sort();
+    ids
+}
+
+/// Some documents are written again and some deleted, one write after the other, and the index is opened again midway.
+#[test]
+fn many_small_writes_become_few_runs_and_find_the_same() {
+    plenary_retrieval::conformance::run(async {
+        let place = Directory::fresh().await;
+        let (mut wanted, mut at) = (std::collections::BTreeSet::new(), 0);
+        for half in 0..2 {
+            let index = place.open().await;
+            for nth in 0..150 {
+                let id = format!("{:03}", nth * 7 % 20 + half * 10);
+                let change = if nth % 5 == 4 {
+                    wanted.remove(&id);
+                    Change::Delete(id)
+                } else {
+                    wanted.insert(id.clone());
+                    body(&id, &format!("login w{id} half{half}"))
+                };
+                assert_eq!(index.put(vec![change], Position(at), Position(at + 1)).await.unwrap(), Put::Done);
+                at += 1;
+            }
+            let wanted: Vec<String> = wanted.iter().cloned().collect();
+            assert_eq!(found(&*index, "login").await, wanted);
+            for id in &wanted {
+                assert_eq!(found(&*index, &format!("w{id}")).await, [id.clone()]);
+            }
+            assert_eq!(index.extent().await.unwrap().documents, wanted.len() as u64);
+            index.close().await.unwrap();
+        }
+        let file = place.0.path().join("search").join(FILE);
+        let connection = rusqlite::Connection::open(file).unwrap();
+        let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        let runs = count("SELECT count(*) FROM run");
+        assert!(runs < 3 * 8, "{runs} runs");
+        assert_eq!(count("SELECT count(DISTINCT run) FROM list"), runs);
+        assert_eq!(count("SELECT count(*) FROM document"), wanted.len() as i64);
+        let listed = count("SELECT sum(count) FROM list WHERE word = 'login'");
+        assert!(listed < 120, "of 240 that were written {listed} are listed still");
+    });
+}
