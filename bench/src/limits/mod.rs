@@ -44,7 +44,7 @@ pub(crate) enum Limit {
         /// Most messages of one write
         #[arg(long)]
         batch: usize,
-        /// Octets of a message
+        /// Bytes of a message
         #[arg(long)]
         octets: usize,
     },
@@ -58,7 +58,7 @@ pub(crate) enum Limit {
         /// How many rows it has
         #[arg(long)]
         rows: u32,
-        /// Octets of a row
+        /// Bytes of a row
         #[arg(long)]
         octets: usize,
     },

@@ -10,7 +10,7 @@ use std::{
 use anyhow::Result;
 use rusqlite::Connection;
 
-/// Octets of one write.
+/// Bytes of one write.
 const WRITE_OCTETS: usize = 64 << 10;
 
 pub(super) fn serve(data: &Path, rows: u32, octets: usize) -> Result<()> {

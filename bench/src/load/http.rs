@@ -45,7 +45,7 @@ impl HttpConnection {
         Ok(Self { stream: super::dial(address).await?, buffer: vec![0; BUFFER_OCTETS] })
     }
 
-    /// Sends a request that is answered in chunks, and reads on until these octets have come and the answer is whole;
+    /// Sends a request that is answered in chunks, and reads on until these bytes have come and the answer is whole;
     /// when they came.
     pub(crate) async fn until(&mut self, request: &[u8], mark: &[u8]) -> Result<u64> {
         self.stream.write_all(request).await?;

@@ -25,7 +25,7 @@ pub(crate) use receive::{Readers, Seen, Watch};
 pub(crate) use split::Framing;
 pub(crate) use stall::{stall, unread};
 
-/// Octets of a message's content, the stamp included.
+/// Bytes of a message's content, the stamp included.
 pub(crate) const PAYLOAD_OCTETS: usize = 300;
 /// Digits of a stamp.
 pub(crate) const STAMP_OCTETS: usize = 20;
@@ -89,7 +89,7 @@ pub(crate) fn stamp(bytes: &mut [u8], at: usize) {
     }
 }
 
-/// Where the stamp is in a request, or in the octets of an event.
+/// Where the stamp is in a request, or in the bytes of an event.
 pub(crate) fn stamp_in(bytes: &[u8]) -> Option<usize> {
     let behind = |mark: &[u8]| Some(memchr::memmem::find(bytes, mark)? + mark.len());
     behind(BEFORE_CONTENT).or_else(|| behind(BEFORE_TEXT)).or_else(|| behind(packages::BEFORE_ID))
@@ -100,7 +100,7 @@ pub(crate) fn read_stamp(bytes: &[u8], at: usize) -> Option<u64> {
     digits(bytes.get(at..at + STAMP_OCTETS)?)
 }
 
-/// A number in decimal digits, up to the first octet that is none.
+/// A number in decimal digits, up to the first byte that is none.
 fn digits(bytes: &[u8]) -> Option<u64> {
     let end = bytes.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(bytes.len());
     std::str::from_utf8(&bytes[..end]).ok()?.parse().ok()

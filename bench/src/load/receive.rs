@@ -26,7 +26,7 @@ use super::{
 
 /// The beginning of an event that carries a message.
 const MESSAGE: &[u8] = br#"{"type":"session.message""#;
-/// Where its number is; it stands within so many octets.
+/// Where its number is; it stands within so many bytes.
 const SEQUENCE: &[u8] = br#""sequence":"#;
 const SEQUENCE_WITHIN: usize = 192;
 /// The same for an event of a stream.
@@ -41,7 +41,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 pub(crate) struct Watch {
     /// The numbers of messages must rise: all of them are of one session.
     pub(crate) order: bool,
-    /// Octets read at once.
+    /// Bytes read at once.
     pub(crate) buffer: usize,
 }
 

@@ -1,11 +1,11 @@
-//! Octets of a socket, cut into messages. Must not know: what a message says.
+//! Bytes of a socket, cut into messages. Must not know: what a message says.
 
 use anyhow::{Result, bail};
 
 /// How messages are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// Each has so many octets.
+    /// Each has so many bytes.
     Fixed(usize),
     /// WebSocket frames of a server.
     WebSocket,
@@ -90,7 +90,7 @@ fn frame(bytes: &[u8]) -> Result<Option<Piece>> {
 
 /// The answer to a ping. The mask is zero, so that the payload stands as it is.
 pub(crate) fn pong(payload: &[u8]) -> Vec<u8> {
-    // Control frames carry at most 125 octets.
+    // Control frames carry at most 125 bytes.
     let length = u8::try_from(payload.len()).unwrap_or(125).min(125);
     let mut frame = vec![0x8a, 0x80 | length, 0, 0, 0, 0];
     frame.extend_from_slice(&payload[..usize::from(length)]);

@@ -147,7 +147,7 @@ async fn presented(
     parts: &Parts,
     credentials: Credentials,
 ) -> Result<Principal, Refusal> {
-    // Only this process puts it there: it has no form in octets.
+    // Only this process puts it there: it has no form in bytes.
     if let Some(acting) = parts.extensions.get::<Acting>() {
         return Ok(acting.principal());
     }

@@ -121,7 +121,7 @@ impl Fields {
             None => Ok(None),
             Some(Value::String(text)) if (1..=octets_max).contains(&text.len()) => Ok(Some(text.clone())),
             Some(_) => {
-                Err(Refusal::malformed(code, format!("{name} must be a string of 1 to {octets_max} octets.")))
+                Err(Refusal::malformed(code, format!("{name} must be a string of 1 to {octets_max} bytes.")))
             }
         }
     }

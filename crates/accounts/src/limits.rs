@@ -1,8 +1,8 @@
 //! The limits of this room by name, each with what happens past it.
 
-/// Longest token that is looked at, in octets; past it 401, and 400 where a token is chosen.
+/// Longest token that is looked at, in bytes; past it 401, and 400 where a token is chosen.
 pub const TOKEN_OCTETS_MAX: usize = 512;
-/// Shortest token that somebody chooses, in octets; below it 400 `invalid_token`. A seed file may have shorter ones.
+/// Shortest token that somebody chooses, in bytes; below it 400 `invalid_token`. A seed file may have shorter ones.
 pub const TOKEN_OCTETS_MIN: usize = 16;
 /// Most entries of one agent's allowlist; past it 409 `allowlist_full`.
 pub const ALLOWLIST_ENTRIES_MAX: usize = 10_000;
@@ -26,7 +26,7 @@ pub const ROLES_PER_MEMBER_MAX: usize = 16;
 pub const CONTACTS_PENDING_MAX: usize = 1_000;
 /// Most contact requests of one page; past it 400 `invalid_limit`.
 pub const CONTACTS_PAGE_MAX: usize = 100;
-/// Longest message of a contact request, in octets of UTF-8; past it 400 `invalid_message`.
+/// Longest message of a contact request, in bytes of UTF-8; past it 400 `invalid_message`.
 pub const CONTACT_MESSAGE_OCTETS_MAX: usize = 4_096;
 /// Most rows of a page of blocks; past it 400 `invalid_limit` (wire.md 2.2).
 pub const BLOCKS_PAGE_MAX: usize = 100;
@@ -70,5 +70,5 @@ pub const HEARING_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
 pub const REACHES_CACHED_MAX: usize = 4_096;
 /// Longest idempotency key, in characters.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
-/// Largest answer that is kept with its idempotency key, in octets; a larger one is made again.
+/// Largest answer that is kept with its idempotency key, in bytes; a larger one is made again.
 pub const ANSWER_KEPT_OCTETS_MAX: usize = 64 << 10;

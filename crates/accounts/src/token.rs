@@ -14,7 +14,7 @@ pub struct TokenDigest(Proof);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Proof {
     Digest([u8; 32]),
-    /// No token: this process acts for an agent that it runs. No octets of a peer ever become this.
+    /// No token: this process acts for an agent that it runs. No bytes of a peer ever become this.
     Inside,
 }
 

@@ -98,7 +98,7 @@ pub struct NewMember {
 pub struct NewContact {
     /// Whom to ask.
     pub to: AgentHandle,
-    /// What to say with it, 1 to 4096 octets.
+    /// What to say with it, 1 to 4096 bytes.
     pub message: Option<String>,
 }
 

@@ -22,7 +22,7 @@ use crate::{
     writing::Writing,
 };
 
-/// Octets that are written at once where nothing else is prescribed.
+/// Bytes that are written at once where nothing else is prescribed.
 pub(crate) const PART_OCTETS: usize = 256 << 10;
 
 /// Contents by their SHA-256. Cheap to clone.
@@ -42,7 +42,7 @@ pub struct Blobs {
 pub struct Content {
     /// How large the whole is.
     pub octets: u64,
-    /// Which octets these are.
+    /// Which bytes these are.
     pub range: Range<u64>,
     /// They themselves. An error means that what came before it must not be believed.
     pub stream: BoxStream<'static, Result<Bytes, Fault>>,
@@ -153,7 +153,7 @@ impl Blobs {
         }
     }
 
-    /// Keeps a content under its name; how many octets it has. It is there whole and on disk, or not at all, also when
+    /// Keeps a content under its name; how many bytes it has. It is there whole and on disk, or not at all, also when
     /// this is dropped before its end. Putting it again is no error, and mends it where it was damaged.
     ///
     /// # Errors

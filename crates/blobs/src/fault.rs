@@ -31,7 +31,7 @@ pub enum PutError<E> {
     #[error("the content is {0}")]
     Mismatch(BlobId),
     /// It is larger than it may be.
-    #[error("the content is larger than {octets_max} octets")]
+    #[error("the content is larger than {octets_max} bytes")]
     TooLarge {
         /// The limit.
         octets_max: u64,

@@ -15,7 +15,7 @@ pub struct BlobId([u8; 32]);
 pub struct NotABlobId;
 
 impl BlobId {
-    /// The name of octets that are in hand.
+    /// The name of bytes that are in hand.
     #[must_use]
     pub fn of(content: &[u8]) -> Self {
         Self::finished(Sha256::new_with_prefix(content))

@@ -9,7 +9,7 @@ use crate::{
     BLOB_OCTETS_MAX, BlobId, Blobs, Fault, PUT_BUFFER_OCTETS_MAX, Place, PutError, WHOLE_OCTETS_MAX,
 };
 
-/// Octets that do not repeat within a part.
+/// Bytes that do not repeat within a part.
 fn octets(count: u64) -> Bytes {
     (0..count).map(|n| u8::try_from((n ^ (n >> 8) ^ (n >> 16)) & 255).unwrap()).collect()
 }
@@ -139,7 +139,7 @@ async fn a_large_content_that_is_damaged_never_comes_to_its_end() {
         }
     };
     assert_eq!(end, Fault::Damaged(id));
-    assert!(seen < content.len(), "{seen} octets were given out");
+    assert!(seen < content.len(), "{seen} bytes were given out");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A content that is verified while it passes: its last octets are held back until the whole is known to be right.
+//! A content that is verified while it passes: its last bytes are held back until the whole is known to be right.
 //! Must not know: where it comes from.
 
 use bytes::Bytes;

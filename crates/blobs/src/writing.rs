@@ -47,7 +47,7 @@ impl Writing {
         Self { store, key, part_octets, hasher, octets: 0, pieces: Vec::new(), waiting: 0, upload }
     }
 
-    /// How many octets there are so far.
+    /// How many bytes there are so far.
     pub(crate) const fn octets(&self) -> u64 {
         self.octets
     }
@@ -57,7 +57,7 @@ impl Writing {
         BlobId::finished(self.hasher.clone())
     }
 
-    /// Takes the next octets.
+    /// Takes the next bytes.
     pub(crate) async fn write(&mut self, mut piece: Bytes) -> Result<(), Fault> {
         self.hasher.update(&piece);
         self.octets += piece.len() as u64;
@@ -92,7 +92,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Makes it a content; how many octets it has.
+    /// Makes it a content; how many bytes it has.
     pub(crate) async fn finish(mut self) -> Result<u64, Fault> {
         if self.upload.0.is_none() {
             let whole = self.part();

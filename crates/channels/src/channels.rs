@@ -24,7 +24,7 @@ use crate::{
     wire::Presence,
 };
 
-/// Octets of recent events that are kept for whoever reads live.
+/// Bytes of recent events that are kept for whoever reads live.
 const TAIL_OCTETS_MAX: usize = 8 << 20;
 
 /// What an operator may set.

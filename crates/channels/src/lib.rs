@@ -46,13 +46,13 @@ pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 pub const LIMIT_MAX: usize = 500;
 /// How many rows a list or page has unless it is said.
 pub const LIMIT_DEFAULT: usize = 50;
-/// Octets of payload after which a page ends, whatever its limit; its `Link` header says where to go on.
+/// Bytes of payload after which a page ends, whatever its limit; its `Link` header says where to go on.
 pub const PAGE_OCTETS_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
-/// Octets that are looked through for one page of a kind; then it ends in the same way.
+/// Bytes that are looked through for one page of a kind; then it ends in the same way.
 pub const SCAN_OCTETS_MAX: usize = 32 << 20;
 /// How many events the onboarding view shows at most.
 pub const RECENT_EVENTS_MAX: usize = 20;
-/// Octets of payload after which the onboarding view shows no more events; the newest one is always shown.
+/// Bytes of payload after which the onboarding view shows no more events; the newest one is always shown.
 pub const RECENT_OCTETS_MAX: usize = 256 << 10;
 /// Of how many authors of a channel the last `status` is remembered; past it whoever was silent longest is forgotten.
 pub const AGENTS_REMEMBERED_MAX: usize = 1_000;

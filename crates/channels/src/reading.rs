@@ -53,7 +53,7 @@ enum From {
     Oldest,
 }
 
-/// What stands in a window: the wanted events in order, the first and the last position, and the octets read.
+/// What stands in a window: the wanted events in order, the first and the last position, and the bytes read.
 #[derive(Default)]
 struct Window {
     events: Vec<Event>,

@@ -223,7 +223,7 @@ impl Context {
         range: Option<Range<u64>>,
     ) -> Result<Content, BlobFailure> {
         let found = self.contents()?.get(id, range).await?;
-        // What is gone or has another size is damaged, and is known to be before the first octet.
+        // What is gone or has another size is damaged, and is known to be before the first byte.
         match found.filter(|content| content.octets == octets) {
             Some(content) => Ok(content),
             None => Err(plenary_blobs::Fault::Damaged(*id).into()),

@@ -47,7 +47,7 @@ pub struct Config {
     pub auto_create_projects: bool,
     /// Whether tokens are held to their own actors.
     pub attribution: Attribution,
-    /// Largest content of a deliverable, in octets; past it 413.
+    /// Largest content of a deliverable, in bytes; past it 413.
     pub blob_octets_max: u64,
     /// What one owner may have under way at a time.
     pub quotas: Quotas,

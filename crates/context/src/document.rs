@@ -1,5 +1,5 @@
-//! A package as it stands now: its own octets, with another state where it has moved (wire.md 0.4 row 2).
-//! Must not know: where the octets are kept.
+//! A package as it stands now: its own bytes, with another state where it has moved (wire.md 0.4 row 2).
+//! Must not know: where the bytes are kept.
 
 use crate::{
     hash::ContentHash,
@@ -20,7 +20,7 @@ pub struct Document<'a> {
 }
 
 impl Document<'_> {
-    /// The package: octet for octet as it was sent, but for the two members that may change.
+    /// The package: byte for byte as it was sent, but for the two members that may change.
     #[must_use]
     pub fn text(&self) -> String {
         let Some(object) = Object::parse(self.deposited) else { return self.deposited.to_owned() };

@@ -131,7 +131,7 @@ struct Taken<'a> {
     /// How long the part of the key is that stands in no cursor.
     base: usize,
     page: FactPage,
-    /// Octets of the facts in it.
+    /// Bytes of the facts in it.
     octets: usize,
     /// The cursor behind the last fact that was looked at.
     last: Option<String>,

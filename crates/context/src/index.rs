@@ -36,7 +36,7 @@ pub(crate) const SESSIONS: &str = "context.sessions";
 /// The same by callsign: `<project>/<callsign>/<moment>/<session>`.
 pub(crate) const CALLSIGNS: &str = "context.callsigns";
 
-/// The contents of a project: `<project>/<sha256>`, the value its octets.
+/// The contents of a project: `<project>/<sha256>`, the value its bytes.
 pub(crate) const BLOBS: &str = "context.blobs";
 
 /// What stands between a moment and the id of a fact that another one outranks; no moment has it.

@@ -1,18 +1,18 @@
 //! The limits of this room by name, each with what happens past it.
 
-/// Longest package, project and session id, in octets of UTF-8; past it 400 `invalid_schema`.
+/// Longest package, project and session id, in bytes of UTF-8; past it 400 `invalid_schema`.
 pub const ID_OCTETS_MAX: usize = 1_024;
 /// Longest part of a stream's name or an index key; a longer text stands there as its digest.
 pub const KEY_PART_OCTETS_MAX: usize = 200;
 /// Longest title, in characters (AP-22); past it 400 `invalid_schema`.
 pub const TITLE_CHARACTERS_MAX: usize = 200;
-/// Longest subject or predicate of a fact, in octets; past it 400 `invalid_schema`.
+/// Longest subject or predicate of a fact, in bytes; past it 400 `invalid_schema`.
 pub const TERM_OCTETS_MAX: usize = 4_096;
-/// Longest value of a fact, in octets; past it 400 `invalid_schema`.
+/// Longest value of a fact, in bytes; past it 400 `invalid_schema`.
 pub const VALUE_OCTETS_MAX: usize = 64 << 10;
-/// Largest fact with all its members, in octets; past it 400 `invalid_schema`.
+/// Largest fact with all its members, in bytes; past it 400 `invalid_schema`.
 pub const FACT_OCTETS_MAX: usize = 128 << 10;
-/// Longest note of a flag or a review, in octets; past it 400 `invalid_schema`.
+/// Longest note of a flag or a review, in bytes; past it 400 `invalid_schema`.
 pub const NOTE_OCTETS_MAX: usize = 16 << 10;
 /// Most steps of a package's review; past it only the one to `complete` is taken, and others are 409 `too_many_steps`.
 pub const STEPS_MAX: u32 = 1_000;
@@ -20,7 +20,7 @@ pub const STEPS_MAX: u32 = 1_000;
 pub const MEMBERS_MAX: usize = 1_000;
 /// Most entries of a list in one answer; past it 400 `invalid_parameter`. More is behind `next_cursor`.
 pub const LIST_MAX: usize = 1_000;
-/// Octets of packages or facts in one answer, after which the list goes on behind `next_cursor`.
+/// Bytes of packages or facts in one answer, after which the list goes on behind `next_cursor`.
 pub const LIST_OCTETS_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
 /// Packages of `mode=latest` without `limit` (AP-58).
 pub const LATEST_DEFAULT: usize = 5;
@@ -56,9 +56,9 @@ pub const SEMANTIC_CHANGES_MAX: usize = 16;
 pub const HYBRID_CANDIDATES_MAX: usize = 200;
 /// So many times the hits that are wanted are taken from each ranking before two become one.
 pub const CANDIDATES_FACTOR: usize = 3;
-/// Octets of packages that one write takes together; the one that goes past it is the last.
+/// Bytes of packages that one write takes together; the one that goes past it is the last.
 pub const SEARCH_OCTETS_MAX: usize = 16 << 20;
-/// Octets of packages that are kept for the index; older ones are read from the log again.
+/// Bytes of packages that are kept for the index; older ones are read from the log again.
 pub const SEARCH_RECENT_OCTETS_MAX: usize = 16 << 20;
 /// Bytes of the projects in one answer, past which the rest is left out; `x-truncated` then says so.
 pub const PROJECTS_LISTED_BYTES_MAX: usize = 4 << 20;
@@ -74,16 +74,16 @@ pub const PROJECTS_LISTED_MAX: usize = 10_000;
 pub const WATCHERS_PER_TOKEN_MAX: usize = 256;
 /// Longest name of a project, in characters; past it 400 `invalid_schema`.
 pub const NAME_CHARACTERS_MAX: usize = 200;
-/// Longest description, largest settings and most members `x-…` of a project or session, in octets; past it 400
+/// Longest description, largest settings and most members `x-…` of a project or session, in bytes; past it 400
 /// `invalid_schema`.
 pub const ABOUT_OCTETS_MAX: usize = 16 << 10;
-/// Largest line of an import, in octets: a package with its review log; past it the line is refused, `line_too_long`.
+/// Largest line of an import, in bytes: a package with its review log; past it the line is refused, `line_too_long`.
 pub const LINE_OCTETS_MAX: usize = (3 << 20) + (64 << 10);
-/// Largest review log in an export, in octets; past it the notes are left out.
+/// Largest review log in an export, in bytes; past it the notes are left out.
 pub const REVIEWS_OCTETS_MAX: usize = 1 << 20;
 /// Records of an import that are written at the same time.
 pub const IMPORTS_AT_ONCE: usize = 64;
-/// Octets of the records of an import that wait to be written; past it they are written at once.
+/// Bytes of the records of an import that wait to be written; past it they are written at once.
 pub const IMPORT_OCTETS_WAITING_MAX: usize = 8 << 20;
 /// Refused records and renamed packages that a report lists; further ones are counted.
 pub const REFUSED_LISTED_MAX: usize = 1_000;
@@ -94,7 +94,7 @@ pub const RENAMES_MAX: usize = 100_000;
 pub const FORETOLD_MAX: usize = 100_000;
 /// Projects of one export; past it 409 `too_many_projects`: they are exported one by one.
 pub const EXPORT_PROJECTS_MAX: usize = 100_000;
-/// Octets of one piece of an export, after which it is handed on.
+/// Bytes of one piece of an export, after which it is handed on.
 pub const EXPORT_PIECE_OCTETS: usize = 64 << 10;
 /// Positions of the log that one step of an incremental export looks at.
 pub const EXPORT_WINDOW: u64 = 4_096;

@@ -9,9 +9,9 @@ use plenary_kernel::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Octets of `2026-04-18T20:00:00.000000000`.
+/// Bytes of `2026-04-18T20:00:00.000000000`.
 const OCTETS: usize = 29;
-/// Octets before the fraction's digits.
+/// Bytes before the fraction's digits.
 const WHOLE: usize = 20;
 const MICRO_NS: u32 = 1_000;
 const SECOND_NS: u32 = 1_000_000_000;

@@ -28,7 +28,7 @@ impl<S: Sync> FromRequestParts<S> for Parameters {
     }
 }
 
-/// A part of a query as text (`application/x-www-form-urlencoded`); octets that are no text name nothing.
+/// A part of a query as text (`application/x-www-form-urlencoded`); bytes that are no text name nothing.
 fn decoded(part: &str) -> Option<String> {
     let spaced = part.replace('+', " ");
     percent_decode_str(&spaced).decode_utf8().ok().map(|text| text.into_owned())

@@ -86,7 +86,7 @@ pub enum Rejection {
 pub enum BlobRejection {
     /// There is no such content in the project.
     NotFound,
-    /// It is larger than this many octets.
+    /// It is larger than this many bytes.
     TooLarge(u64),
     /// Too many contents are being put.
     TooManyPuts,

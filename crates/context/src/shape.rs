@@ -79,7 +79,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Text of at least one octet and at most so many.
+    /// Text of at least one byte and at most so many.
     pub(crate) fn bounded(&self, name: &str, octets_max: usize) -> Result<&'a str, Malformed> {
         let text = self.text(name)?;
         if text.is_empty() || text.len() > octets_max {

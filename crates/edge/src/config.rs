@@ -62,9 +62,9 @@ pub struct Config {
     /// Whether loopback counts for `connections_per_address_max`; by default not, since a proxy or many agents of
     /// one machine come from there.
     pub count_loopback: bool,
-    /// `SO_SNDBUF` of each connection, in octets: what the kernel keeps for a peer that does not read.
+    /// `SO_SNDBUF` of each connection, in bytes: what the kernel keeps for a peer that does not read.
     pub send_buffer_octets: usize,
-    /// From the first octet of a head to its last, and from the accept to the first; past it 408 or a close.
+    /// From the first byte of a head to its last, and from the accept to the first; past it 408 or a close.
     pub head_deadline: Duration,
     /// How long a body may come at any speed.
     pub body_grace: Duration,

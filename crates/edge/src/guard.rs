@@ -27,7 +27,7 @@ pub(crate) use self::{
 };
 use crate::linger::Linger;
 
-/// Octets read at once while a head is incomplete.
+/// Bytes read at once while a head is incomplete.
 const HOLD_READ_OCTETS: usize = 2048;
 
 /// What the guard does with what it reads.
@@ -51,7 +51,7 @@ pub(crate) struct Guard<IO> {
     wire: Arc<Wire>,
     mode: Mode,
     framing: Framing,
-    /// Octets read and not yet handed on; the first `ready` of them are good.
+    /// Bytes read and not yet handed on; the first `ready` of them are good.
     held: Vec<u8>,
     ready: usize,
     linger: Linger,
@@ -67,7 +67,7 @@ impl<IO> Guard<IO> {
         self.wire.report(waiting, self.framing.heads(), self.framing.body_octets());
     }
 
-    /// Hands on what is ready of the held octets.
+    /// Hands on what is ready of the held bytes.
     fn hand_on(&mut self, buf: &mut ReadBuf<'_>) {
         let length = self.ready.min(buf.remaining());
         buf.put_slice(&self.held[..length]);

@@ -12,7 +12,7 @@ use crate::body::{broken, check_coding};
 /// One line of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// Its octets, without the line feed and a carriage return before it.
+    /// Its bytes, without the line feed and a carriage return before it.
     Octets(Bytes),
     /// It is over the limit, and was passed over.
     TooLong,
@@ -23,7 +23,7 @@ pub enum Line {
 pub struct Lines {
     body: Body,
     held: BytesMut,
-    /// Octets of `held` that have no line feed.
+    /// Bytes of `held` that have no line feed.
     looked: usize,
     octets_max: usize,
     /// Whether the rest of the line is passed over.
@@ -32,7 +32,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The lines of a body, each of at most so many octets.
+    /// The lines of a body, each of at most so many bytes.
     ///
     /// # Errors
     /// 415 for a compressed body.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::{HeaderMap, HeaderValue};
 
-/// Longest host or prefix that a proxy may tell, in octets; a longer one is not believed.
+/// Longest host or prefix that a proxy may tell, in bytes; a longer one is not believed.
 const TOLD_OCTETS_MAX: usize = 255;
 
 /// A network whose hosts are believed what they say about their clients: `10.0.0.0/8`, or one address.

@@ -74,7 +74,7 @@ pub fn secret_of_request() -> Option<[u8; 32]> {
             let nth = request.nth("secret");
             let said = format!("{}:{scope}{}:{key}{nth}", scope.len(), key.len());
             let outer = digest(&[said.as_bytes(), of].concat());
-            // Two digests of 32 octets: nothing can be appended to what is hashed.
+            // Two digests of 32 bytes: nothing can be appended to what is hashed.
             Some(digest(&[inner, outer].concat()))
         })
         .ok()

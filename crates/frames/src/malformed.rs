@@ -1,4 +1,4 @@
-//! Why the peer's octets are no frame, scope or filter: one code of the memo's list, and the field.
+//! Why the peer's bytes are no frame, scope or filter: one code of the memo's list, and the field.
 //! Must not know: HTTP.
 
 /// A fault of form (sections 8 and 10 of the memo).

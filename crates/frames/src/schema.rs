@@ -12,7 +12,7 @@ use crate::{
     shape::{Field, Form, Rule, Shape},
 };
 
-/// A frame, in a description. Lengths in the schema are characters, which are never more than the octets that count.
+/// A frame, in a description. Lengths in the schema are characters, which are never more than the bytes that count.
 #[derive(Debug)]
 pub struct AnyFrame;
 

@@ -33,7 +33,7 @@ pub enum Form {
     Selector,
     /// The kind's own shape.
     Payload,
-    /// Text of so many octets of UTF-8.
+    /// Text of so many bytes of UTF-8.
     Text(Bounds),
     /// The same, on one line.
     Line(Bounds),
@@ -61,7 +61,7 @@ pub enum Form {
     Texts {
         /// How many.
         items: Bounds,
-        /// Octets of each.
+        /// Bytes of each.
         octets: Bounds,
     },
     /// An object.
@@ -116,7 +116,7 @@ pub const fn optional(name: &'static str, form: Form, says: &'static str) -> Fie
     Field { name, required: false, form, says }
 }
 
-/// Text of 1 to 2048 octets, the memo's bound for prose.
+/// Text of 1 to 2048 bytes, the memo's bound for prose.
 pub const PROSE: Form = Form::Text(bounds(1, TEXT_OCTETS_MAX));
 /// A reference: a pointer to something, never the thing itself (section 5.12).
 pub const REFERENCE: Form = Form::Text(bounds(1, REFERENCE_OCTETS_MAX));

@@ -91,7 +91,7 @@ impl To {
 }
 
 impl Told {
-    /// The octets of a signal: the form, the length of the head, the head, the frame.
+    /// The bytes of a signal: the form, the length of the head, the head, the frame.
     pub(crate) fn write(&self) -> Bytes {
         let (head, line) = match self {
             Self::Roster(handle) => (Head::Roster { handle: handle.clone() }, Bytes::new()),

@@ -25,5 +25,5 @@ pub use tail::{Row, Tail};
 
 /// Most connections of one agent; past it the next one is refused.
 pub const CONNECTIONS_PER_AGENT_MAX: usize = 1_024;
-/// Most octets of recent events in memory; past it the oldest are read from the store again.
+/// Most bytes of recent events in memory; past it the oldest are read from the store again.
 pub const TAIL_OCTETS_MAX: usize = 32 << 20;

@@ -22,7 +22,7 @@ fn octets(event: &StoredEvent) -> usize {
 }
 
 impl Recent {
-    /// Knows nothing yet, and keeps at most this many octets of events.
+    /// Knows nothing yet, and keeps at most this many bytes of events.
     #[must_use]
     pub const fn new(octets_max: usize) -> Self {
         Self { octets_max, events: VecDeque::new(), octets: 0, from: None, until: Position(0) }

@@ -51,7 +51,7 @@ fn octets(event: &StoredEvent) -> usize {
 }
 
 impl<E: Default> Tail<E> {
-    /// An empty tail that holds about this many octets.
+    /// An empty tail that holds about this many bytes.
     #[must_use]
     pub fn new(octets_max: usize) -> Self {
         let inner = Inner { streams: HashMap::new(), order: VecDeque::new(), gone: 0, octets: 0 };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::{Kind, Kinds};
 
-/// Octets of the check that stands at the end of a cursor.
+/// Bytes of the check that stands at the end of a cursor.
 const CHECK_OCTETS: usize = 8;
 
 /// A place among what the log holds: a position, and at one position an order.

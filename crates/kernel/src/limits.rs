@@ -1,6 +1,6 @@
 //! Every limit that more than one room shares, by name, with what happens past it.
 
-/// Largest request body, in octets; past it 413 (wire.md D.3).
+/// Largest request body, in bytes; past it 413 (wire.md D.3).
 pub const BODY_OCTETS_MAX: usize = 1 << 20;
 /// Deepest JSON nesting, the outermost value counting as 1; past it 400 (wire.md D.9).
 pub const JSON_DEPTH_MAX: usize = 64;

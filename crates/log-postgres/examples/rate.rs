@@ -1,5 +1,5 @@
 //! Appends a second: `rate URL [SECONDS [SUBMITTERS]]`. Each submitter waits for its commit before it sends the next batch: an
-//! event of 300 octets on a stream of its own, with a condition and an idempotency key. Beside it the bare limit: the
+//! event of 300 bytes on a stream of its own, with a condition and an idempotency key. Beside it the bare limit: the
 //! same groups as one INSERT of one table, without keys, conditions, streams or feed.
 #![allow(clippy::print_stdout, reason = "it is a tool")]
 

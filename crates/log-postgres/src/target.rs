@@ -28,7 +28,7 @@ const STATEMENT_MS_MAX: u64 = 10_000;
 const PAUSE_MS_MAX: u64 = 5_000;
 /// Longest wait for an answer, whatever the server thinks of it.
 pub(crate) const ANSWER_MS_MAX: u64 = 15_000;
-/// Longest schema name; with `plenary_` before it, it names a notification channel of at most 63 octets.
+/// Longest schema name; with `plenary_` before it, it names a notification channel of at most 63 bytes.
 const SCHEMA_OCTETS_MAX: usize = 48;
 
 /// Why the store can't be opened.
@@ -206,7 +206,7 @@ impl Target {
         self.channel_of(&process.to_string())
     }
 
-    /// The epoch is a UUID, so that no other store has the name, and it has at most 63 octets.
+    /// The epoch is a UUID, so that no other store has the name, and it has at most 63 bytes.
     fn channel_of(&self, who: &str) -> String {
         let epoch = self.epoch.get().map_or("", String::as_str);
         format!("plenary_{}_{who}", epoch.replace('-', ""))

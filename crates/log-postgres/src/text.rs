@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-/// Most octets of one stored name or key (an index entry is at most about 2,700); past it the batch is refused.
+/// Most bytes of one stored name or key (an index entry is at most about 2,700); past it the batch is refused.
 pub(crate) const TEXT_OCTETS_MAX: usize = 2_400;
 
 /// The stored form: U+0000 is kept as U+0001 U+0001, and U+0001 as U+0001 U+0002.

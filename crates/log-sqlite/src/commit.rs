@@ -18,7 +18,7 @@ use crate::{
     unindexed::{Shared, written_charges},
 };
 
-/// So many octets of index rows are gathered at most, and what one commit brings.
+/// So many bytes of index rows are gathered at most, and what one commit brings.
 const GATHERED_OCTETS_MAX: usize = 8 << 20;
 
 /// The last numbers that were given away.

@@ -29,7 +29,7 @@ impl Gathered {
         self.indexes.entry(name).or_default().insert(key.clone(), value);
     }
 
-    /// Octets that were added.
+    /// Bytes that were added.
     pub(crate) fn octets(&self) -> usize {
         self.octets
     }

@@ -5,9 +5,9 @@ use std::{collections::VecDeque, sync::Arc};
 
 use plenary_log::StoredEvent;
 
-/// Octets of events that are kept, but for one commit that is larger.
+/// Bytes of events that are kept, but for one commit that is larger.
 const OCTETS_MAX: usize = 2 << 20;
-/// What an event takes beside its octets.
+/// What an event takes beside its bytes.
 const EVENT_OCTETS: usize = 256;
 
 /// Commits, whose events follow each other by position.

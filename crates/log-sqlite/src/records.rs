@@ -7,7 +7,7 @@ use rusqlite::{Connection, Error, Transaction, params, types::Value};
 use crate::{error::ReadError, gathered::over, unindexed::Shared};
 
 /// `[first, end)` of the keys that start with `prefix`, and lie strictly behind `after` in that order. Keys are
-/// compared as octets, which for UTF-8 is the order of its characters.
+/// compared as bytes, which for UTF-8 is the order of its characters.
 struct Range {
     first: String,
     end: Option<String>,
@@ -27,7 +27,7 @@ impl Range {
         Self { first, end }
     }
 
-    /// The end as SQLite compares it: an octet string sorts behind all text.
+    /// The end as SQLite compares it: a byte string sorts behind all text.
     fn until(&self) -> Value {
         self.end.clone().map_or(Value::Blob(Vec::new()), Value::Text)
     }

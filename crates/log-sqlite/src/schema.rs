@@ -26,13 +26,13 @@ use crate::{
 const APPLICATION_ID: i64 = 0x504c_4e59;
 /// How long a connection waits for a lock. Nobody holds one for long: the writer is alone, and reads are short.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
-/// Size of a page, in octets. A commit writes whole pages, each with two calls: 8 KiB cost a tenth less than 4 KiB at 64
+/// Size of a page, in bytes. A commit writes whole pages, each with two calls: 8 KiB cost a tenth less than 4 KiB at 64
 /// messages a commit, and 16 KiB no less.
 const PAGE_OCTETS: u32 = 8_192;
 /// Page cache of the writer and of a reader, in KiB, as SQLite takes it.
 const WRITER_CACHE_KIB: i64 = 32 * 1_024;
 const READER_CACHE_KIB: i64 = 8 * 1_024;
-/// The file of the write-ahead log is cut down to this when it starts over, in octets.
+/// The file of the write-ahead log is cut down to this when it starts over, in bytes.
 const WAL_KEPT_OCTETS: i64 = 32 << 20;
 /// Most statements that a connection keeps prepared.
 const STATEMENTS: usize = 32;

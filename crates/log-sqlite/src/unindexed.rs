@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_hash_of_a_key_is_frozen() {
-        let salt = Salt::of(&[7; 16]).expect("16 octets");
+        let salt = Salt::of(&[7; 16]).expect("16 bytes");
         assert!(Salt::of(&[7; 15]).is_none() && Salt::of(&[7; 17]).is_none());
         assert_eq!(salt.hash("s/alice", "k1"), GOLDEN);
         let apart = salt.hash("s/alice", "k2") ^ GOLDEN;

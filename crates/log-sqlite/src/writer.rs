@@ -14,7 +14,7 @@ use crate::{
     unindexed::Shared,
 };
 
-/// Most octets of one group, but for a single batch that is larger: bounds a commit's time and memory.
+/// Most bytes of one group, but for a single batch that is larger: bounds a commit's time and memory.
 const GROUP_OCTETS_MAX: usize = 8 << 20;
 /// At so many pages in the write-ahead log (16 MiB) they are copied to the database.
 const CHECKPOINT_PAGES: u32 = 2_048;

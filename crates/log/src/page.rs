@@ -3,7 +3,7 @@
 
 use crate::StoredEvent;
 
-/// Octets of one read that a reader aims at.
+/// Bytes of one read that a reader aims at.
 const OCTETS: usize = 512 << 10;
 /// Events of a first read.
 const FIRST: usize = 16;

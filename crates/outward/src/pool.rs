@@ -49,7 +49,7 @@ where
     }
 }
 
-/// A whole body of at most so many octets.
+/// A whole body of at most so many bytes.
 ///
 /// # Errors
 /// When it breaks off or is longer, for people.

@@ -1,7 +1,7 @@
-//! Server-Sent Events out of octets, however they were cut (WHATWG HTML, "Parsing an event stream").
+//! Server-Sent Events out of bytes, however they were cut (WHATWG HTML, "Parsing an event stream").
 //! Must not know: connections, or what an event says.
 
-/// Most octets of one event that are kept unless a parser is made for more: several times the largest frame. Past it
+/// Most bytes of one event that are kept unless a parser is made for more: several times the largest frame. Past it
 /// the stream is given up.
 pub const EVENT_OCTETS_MAX: usize = 256 << 10;
 
@@ -35,7 +35,7 @@ pub struct TooLong(usize);
 pub struct Parser {
     octets_max: usize,
     line: Vec<u8>,
-    /// The octet before ended a line as a carriage return; a line feed now belongs to it.
+    /// The byte before ended a line as a carriage return; a line feed now belongs to it.
     after_return: bool,
     begun: bool,
     data: Option<String>,
@@ -52,7 +52,7 @@ impl Default for Parser {
 }
 
 impl Parser {
-    /// A parser that keeps events of up to so many octets.
+    /// A parser that keeps events of up to so many bytes.
     #[must_use]
     pub const fn holding(octets_max: usize) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl Parser {
         self.resume.as_deref()
     }
 
-    /// Takes the next octets in and adds what they complete to `items`.
+    /// Takes the next bytes in and adds what they complete to `items`.
     ///
     /// # Errors
     /// [`TooLong`]; the parser is of no use after it.

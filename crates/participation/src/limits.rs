@@ -9,17 +9,17 @@ pub const HOPS_MAX: u32 = 8;
 pub const MESSAGES_PER_MINUTE_MAX: u32 = 30;
 /// Most messages of a session that wait for an agent; past it it does not answer, and says so once a minute.
 pub const PENDING_MAX: usize = 32;
-/// Longest text of an agent's message, in octets; a longer one is cut, and says so.
+/// Longest text of an agent's message, in bytes; a longer one is cut, and says so.
 pub const ANSWER_OCTETS_MAX: usize = 256 << 10;
 /// Most artifacts that an answer has; of more it has the first.
 pub const ARTIFACTS_MAX: usize = 8;
-/// Largest artifact that goes with an answer, in octets; a larger one is named with its place.
+/// Largest artifact that goes with an answer, in bytes; a larger one is named with its place.
 pub const ARTIFACT_OCTETS_MAX: u64 = 64 << 10;
 /// How far back an agent that joins looks for the message it was invited with, in events.
 pub const LOOK_BACK_EVENTS: usize = 64;
 /// Sessions and threads that are seen to at a time; the others wait.
 pub const STREAMS_AT_ONCE: usize = 64;
-/// Octets of recent events in memory; past it they are read from the log.
+/// Bytes of recent events in memory; past it they are read from the log.
 pub const RECENT_OCTETS_MAX: usize = 4 << 20;
 /// Sessions of which it is remembered whether an agent is in them; past it their state is looked at again.
 pub const SESSIONS_KNOWN_MAX: usize = 65_536;

@@ -165,7 +165,7 @@ pub(crate) fn answer(text: &str, made: &[(Artifact, Option<Bytes>)]) -> Option<V
     let mut text = cut(text);
     for (artifact, _) in made.iter().filter(|(_, octets)| octets.is_none()) {
         let Artifact { id, name, mime_type, octets, .. } = artifact;
-        let line = format!("[{name}: {mime_type}, {octets} octets, /artifacts/{id}]");
+        let line = format!("[{name}: {mime_type}, {octets} bytes, /artifacts/{id}]");
         text = if text.is_empty() { line } else { format!("{text}\n{line}") };
     }
     let mut parts = Vec::new();
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!((&inline[0]["text"], &inline[1]["name"]), (&json!("hi"), &json!("a.txt")));
         assert_eq!(
             answer("", &[(made(9), None)]),
-            Some("[a.txt: text/plain, 9 octets, /artifacts/art_1]".into())
+            Some("[a.txt: text/plain, 9 bytes, /artifacts/art_1]".into())
         );
         let alone = answer("", &[(made(1), Some(Bytes::from_static(b"x")))]).unwrap();
         assert_eq!(alone.as_array().map(Vec::len), Some(1));

@@ -1,4 +1,4 @@
-//! Vectors with a component an octet, and how near they are to a query.
+//! Vectors with a component a byte, and how near they are to a query.
 //! Must not know: whose vectors they are.
 
 use pulp::Arch;

@@ -20,9 +20,9 @@ use crate::{
     shelf::{News, Shelf},
 };
 
-/// The first octets of the file; the number is the version of all that follows.
+/// The first bytes of the file; the number is the version of all that follows.
 const MAGIC: &[u8] = b"plenary vectors 1\n";
-/// So many octets of batches are read at once.
+/// So many bytes of batches are read at once.
 const PAGE_OCTETS: u64 = 4 << 20;
 /// A batch that says to be longer is damage.
 const BATCH_OCTETS_MAX: usize = 1 << 30;
@@ -30,7 +30,7 @@ const BATCH_OCTETS_MAX: usize = 1 << 30;
 const SLACK_OCTETS: u64 = 16 << 20;
 /// Changes in a batch of a file that is written anew.
 const REWRITE_CHANGES: usize = 256;
-/// Octets before a batch: its length and its digest.
+/// Bytes before a batch: its length and its digest.
 const FRAME: u64 = 4 + DIGEST as u64;
 const DIGEST: usize = 8;
 

@@ -14,7 +14,7 @@ use crate::{
 /// Codes of documents that are gone are cleared away when they are so many, and a quarter of all.
 const DEAD_MIN: usize = 1_024;
 
-/// From so many octets of codes on, a search is worth a thread for each core.
+/// From so many bytes of codes on, a search is worth a thread for each core.
 const PARALLEL_OCTETS_MIN: usize = 16 << 20;
 /// Most threads of a search: the memory gives no more than some cores read.
 const THREADS_MAX: usize = 4;
@@ -166,7 +166,7 @@ impl Held {
     }
 }
 
-/// How many threads look at so many octets.
+/// How many threads look at so many bytes.
 fn threads(octets: usize) -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from));

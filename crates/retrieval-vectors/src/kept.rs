@@ -1,4 +1,4 @@
-//! A change of the index with its vectors, as octets.
+//! A change of the index with its vectors, as bytes.
 //! Must not know: where they are kept.
 
 use crate::codes::{Code, DIMENSION_MAX};

@@ -32,7 +32,7 @@ pub trait Shelf: Send + Sync + 'static {
     /// Empties it.
     fn clear(&self) -> Answer<'_, Mark>;
     /// Whether it holds so much that is gone that it should be written anew, where the codes that count take so many
-    /// octets.
+    /// bytes.
     fn is_crowded(&self, octets: usize) -> bool;
     /// Writes it anew, with these changes only.
     fn rewrite(&self, all: Vec<Kept>, cursor: Position) -> Answer<'_, Mark>;

@@ -1,5 +1,5 @@
-//! Where an index by meaning is kept for all processes on one store: octets for each document, that only the index reads.
-//! Must not know: what the octets say.
+//! Where an index by meaning is kept for all processes on one store: bytes for each document, that only the index reads.
+//! Must not know: what the bytes say.
 
 use plenary_kernel::Position;
 

@@ -27,15 +27,15 @@ pub use passages::passages;
 pub use query::{Query, QueryFault};
 pub use semantic::{PartHit, Semantic};
 
-/// Longest query, in octets; past it [`QueryFault::TooLong`].
+/// Longest query, in bytes; past it [`QueryFault::TooLong`].
 pub const QUERY_OCTETS_MAX: usize = 4_096;
 /// Most different words of a query; those behind them are not looked for.
 pub const QUERY_WORDS_MAX: usize = 64;
-/// Longest word, in octets; of a longer one the beginning counts.
+/// Longest word, in bytes; of a longer one the beginning counts.
 pub const WORD_OCTETS_MAX: usize = 64;
 /// Most words of a document, each as often as it stands there; those behind them are not indexed.
 pub const DOCUMENT_WORDS_MAX: usize = 65_536;
-/// Octets of the different words of a document; past it no new ones are indexed.
+/// Bytes of the different words of a document; past it no new ones are indexed.
 pub const DOCUMENT_LEXEME_OCTETS_MAX: usize = 256 << 10;
 /// Most hits of one search; an index gives no more, whatever it is asked for.
 pub const HITS_MAX: usize = 1_000;

@@ -12,7 +12,7 @@ pub enum QueryFault {
     /// It says nothing.
     #[error("the query is empty")]
     Empty,
-    /// It has more than [`QUERY_OCTETS_MAX`] octets.
+    /// It has more than [`QUERY_OCTETS_MAX`] bytes.
     #[error("the query is too long")]
     TooLong,
 }

@@ -22,7 +22,7 @@ const ROLES: [&str; 12] = [
 const MARKS: [char; 13] = ['#', '>', '-', '*', '+', '_', '[', '(', '<', '`', ' ', '\t', '•'];
 /// What may stand between a speaker and the colon behind.
 const CLOSING: [char; 8] = ['*', '_', ']', ')', '>', '`', ' ', '\t'];
-/// Longest name of a speaker, in octets.
+/// Longest name of a speaker, in bytes.
 const NAME_OCTETS_MAX: usize = 40;
 /// Most words of a name.
 const NAME_WORDS_MAX: usize = 3;

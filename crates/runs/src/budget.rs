@@ -55,7 +55,7 @@ impl Budget {
             return Err(format!("The run has more events than it may: {}.", self.limits.events_max));
         }
         if self.octets > self.limits.octets_max {
-            return Err(format!("The run has more octets than it may: {}.", self.limits.octets_max));
+            return Err(format!("The run has more bytes than it may: {}.", self.limits.octets_max));
         }
         if event.kind == EventKind::WaitForInput && !self.waiting {
             self.left = self.left.saturating_sub(now - self.since);
@@ -82,7 +82,7 @@ impl Budget {
             result = Some(std::mem::take(&mut self.text));
         }
         if result.as_ref().is_some_and(|result| result.len() > RESULT_OCTETS_MAX) {
-            return Ended::error(format!("The result has more octets than it may: {RESULT_OCTETS_MAX}."));
+            return Ended::error(format!("The result has more bytes than it may: {RESULT_OCTETS_MAX}."));
         }
         if let Some(why) = &mut why {
             why.truncate(why.floor_char_boundary(WHY_OCTETS_MAX));
@@ -129,10 +129,10 @@ mod tests {
         }
         assert!(budget.take(&Event::text(""), now).unwrap_err().contains("events"));
         let mut budget = Budget::new(limits(), now);
-        assert!(budget.take(&Event::text(&"x".repeat(60)), now).unwrap_err().contains("octets"));
+        assert!(budget.take(&Event::text(&"x".repeat(60)), now).unwrap_err().contains("bytes"));
         let mut budget = Budget::new(limits(), now);
         let artifact = Event::artifact("a", "b", vec![0; 61].into());
-        assert!(budget.take(&artifact, now).unwrap_err().contains("octets"));
+        assert!(budget.take(&artifact, now).unwrap_err().contains("bytes"));
     }
 
     #[test]

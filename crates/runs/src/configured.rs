@@ -107,7 +107,7 @@ pub(crate) enum NotConfigured {
     Unauthenticated,
     /// Only its owner and the operator configure an agent.
     Forbidden,
-    /// All arguments together would have more than [`ARGS_OCTETS_MAX`] octets.
+    /// All arguments together would have more than [`ARGS_OCTETS_MAX`] bytes.
     TooLarge,
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::runner::{Asked, Card, Ended, Event, EventKind, NotTaken, Run, RunRequest, Runner, Running};
 
-/// Octets of text in one event.
+/// Bytes of text in one event.
 const PIECE_OCTETS: usize = 64 << 10;
 
 /// An agent of kind `echo`.

@@ -109,9 +109,9 @@ pub struct Artifact {
     pub name: String,
     /// What it is.
     pub mime_type: String,
-    /// How many octets it has.
+    /// How many bytes it has.
     pub octets: u64,
-    /// The SHA-256 of its octets, in hexadecimal; it is kept under that.
+    /// The SHA-256 of its bytes, in hexadecimal; it is kept under that.
     pub sha256: String,
 }
 

@@ -96,7 +96,7 @@ id!(
     ThreadId
 );
 
-/// Of a version 8 UUID, whose octets are whoever made it's own (RFC 9562, 5.8).
+/// Of a version 8 UUID, whose bytes are whoever made it's own (RFC 9562, 5.8).
 const BOUND: u128 = 0x8 << 76;
 
 impl ThreadId {

@@ -207,7 +207,7 @@ impl Runs {
         Ok(output)
     }
 
-    /// An artifact's octets, if they are at most so many and can be got.
+    /// An artifact's bytes, if they are at most so many and can be got.
     pub async fn octets(&self, artifact: &Artifact, max: u64) -> Option<Bytes> {
         if artifact.octets > max {
             return None;

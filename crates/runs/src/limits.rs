@@ -1,21 +1,21 @@
 //! Every limit of this room, by name, with what happens past it.
 //! Must not know: where they are configured.
 
-/// Largest event of a runner, in octets of its own members; past it the event is not taken.
+/// Largest event of a runner, in bytes of its own members; past it the event is not taken.
 pub const EVENT_OCTETS_MAX: usize = 1 << 20;
-/// Largest artifact, in octets; past it the event is not taken.
+/// Largest artifact, in bytes; past it the event is not taken.
 pub const ARTIFACT_OCTETS_MAX: usize = 16 << 20;
 /// Most events that a runner has said and that are not written yet; past it the runner waits.
 pub const EVENTS_WAITING_MAX: usize = 64;
 /// Most answers that a runner has not taken yet; past it the run ends with an error.
 pub const ANSWERS_WAITING_MAX: usize = 16;
-/// Longest piece of token-by-token output, in octets; a longer one goes out in several.
+/// Longest piece of token-by-token output, in bytes; a longer one goes out in several.
 pub const DELTA_OCTETS_MAX: usize = 16 << 10;
 /// Most pieces of token-by-token output that wait to go out; past it new ones are lost, which they may be.
 pub const DELTAS_WAITING_MAX: usize = 256;
 /// Most earlier runs of a thread that a runner is told of; of more it gets the newest.
 pub const TURNS_MAX: usize = 64;
-/// Most octets of earlier requests and results that a runner is told of; past it it gets the newest.
+/// Most bytes of earlier requests and results that a runner is told of; past it it gets the newest.
 pub const TURNS_OCTETS_MAX: usize = 2 << 20;
 /// Most agents of a server; past it the configuration is refused, and one that comes by itself is with 429
 /// `too_many_agents`.
@@ -40,24 +40,24 @@ pub const RUNS_PER_OWNER_MAX: usize = 1_024;
 pub const QUEUED_RUNS_TOTAL_MAX: usize = 65_536;
 /// Most of them that one owner and its agents ask for, unless it is set; past it 429 `too_many_queued_runs_of_owner`.
 pub const QUEUED_RUNS_PER_OWNER_MAX: usize = 8_192;
-/// Longest result of a run, in octets; a longer one ends the run with an error, and text that is joined to one is cut.
+/// Longest result of a run, in bytes; a longer one ends the run with an error, and text that is joined to one is cut.
 pub const RESULT_OCTETS_MAX: usize = 1 << 20;
-/// Longest text of what went wrong in a run, in octets; it is cut.
+/// Longest text of what went wrong in a run, in bytes; it is cut.
 pub const WHY_OCTETS_MAX: usize = 4 << 10;
 /// Deepest chain of callers; past it 422 `depth_exceeded`.
 pub const DEPTH_MAX: u32 = 32;
 /// Longest title of a thread, in characters; the first request is cut to it.
 pub const TITLE_CHARS_MAX: usize = 80;
-/// Most octets of an agent's arguments together; past it 422 `args_too_large`.
+/// Most bytes of an agent's arguments together; past it 422 `args_too_large`.
 pub const ARGS_OCTETS_MAX: usize = 64 << 10;
 /// Most streams that one owner and its agents follow at a time in one process, waiting requests among them, unless it is
 /// set; past it 429 `too_many_streams`.
 pub const STREAMS_PER_OWNER_MAX: usize = 1_024;
-/// Octets of recent events that are kept for whoever follows a thread live.
+/// Bytes of recent events that are kept for whoever follows a thread live.
 pub const TAIL_OCTETS_MAX: usize = 8 << 20;
 /// Most deltas of this process that wait to be told to others; past it they are lost, which they may be.
 pub const DELTAS_TO_TELL_MAX: usize = 1_024;
-/// Most octets of one text in the making that are kept for who comes while it is made; past it none of it is.
+/// Most bytes of one text in the making that are kept for who comes while it is made; past it none of it is.
 pub const MAKING_OCTETS_MAX: usize = 64 << 10;
 /// Most threads whose text in the making is kept; past it the oldest is forgotten.
 pub const MAKING_THREADS_MAX: usize = 256;
@@ -71,7 +71,7 @@ pub const WRITE_PAUSE_MS_MAX: u64 = 1_000;
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 /// Most events of one answer to `get_events`; the rest is in the next one.
 pub const PAGE_EVENTS_MAX: usize = 1_000;
-/// Octets of events after which an answer to `get_events` ends; the rest is in the next one.
+/// Bytes of events after which an answer to `get_events` ends; the rest is in the next one.
 pub const PAGE_OCTETS_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
 /// Most polling readers of a run; past it 429 `too_many_readers`.
 pub const READERS_PER_RUN_MAX: usize = 64;

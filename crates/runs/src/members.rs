@@ -46,7 +46,7 @@ impl<'a> Members<'a> {
         serde_json::from_slice(json)
     }
 
-    /// The octets of a member; one that is `null` is as good as none.
+    /// The bytes of a member; one that is `null` is as good as none.
     pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
         let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
         (value.get() != "null").then_some(*value)

@@ -184,7 +184,7 @@ impl From<NotConfigured> for Refused {
                 Refusal::new(Class::Forbidden, "forbidden", text).into()
             }
             NotConfigured::TooLarge => {
-                let text = format!("The arguments together would have more than {ARGS_OCTETS_MAX} octets.");
+                let text = format!("The arguments together would have more than {ARGS_OCTETS_MAX} bytes.");
                 shape("args_too_large", text)
             }
         }

@@ -25,7 +25,7 @@ pub struct RunLimits {
     pub waiting_max: Duration,
     /// Events.
     pub events_max: u64,
-    /// Octets of events and artifacts.
+    /// Bytes of events and artifacts.
     pub octets_max: u64,
 }
 

@@ -26,7 +26,7 @@ const NEWS_DISTANCE_MAX: u64 = 131_072;
 
 /// Most events that are taken from the shared tail, or from an inbox, at a time.
 const TAIL_PAGE: usize = 128;
-/// Most octets that are handed to the socket before it is flushed.
+/// Most bytes that are handed to the socket before it is flushed.
 const BURST_OCTETS: usize = 64 << 10;
 /// Most sessions whose place is kept in memory; past it they are taken up again where they were marked.
 const READINGS_MAX: usize = 16_384;
@@ -79,7 +79,7 @@ pub(crate) struct Pump<'a, S> {
     readings: HashMap<StreamName, Reading>,
     /// Everything for this agent up to here has been sent.
     sent: Position,
-    /// Octets handed to the socket since the last flush.
+    /// Bytes handed to the socket since the last flush.
     buffered: usize,
     confirmation: Confirmation,
     /// Goes off when something is due, or before.

@@ -124,7 +124,7 @@ pub enum Part {
         name: Option<String>,
         /// Its media type.
         mime_type: Option<String>,
-        /// Its size in octets.
+        /// Its size in bytes.
         size: Option<u64>,
     },
     /// Structured data.

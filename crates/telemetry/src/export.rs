@@ -23,7 +23,7 @@ use crate::{
     transport::{Said, Transport},
 };
 
-/// Octets of spans from which on a batch is sent, however few they are: collectors refuse what is too large.
+/// Bytes of spans from which on a batch is sent, however few they are: collectors refuse what is too large.
 const BATCH_OCTETS_MAX: usize = 4 << 20;
 
 /// Spans, and the task that exports them.

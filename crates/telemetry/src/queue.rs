@@ -1,4 +1,4 @@
-//! The queue between whoever records a span and the export: bounded in spans and octets, and never waited for.
+//! The queue between whoever records a span and the export: bounded in spans and bytes, and never waited for.
 //! Must not know: where its spans go.
 
 use std::sync::{
@@ -10,7 +10,7 @@ use opentelemetry_sdk::trace::SpanData;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::mpsc;
 
-/// Most octets of spans that wait, whatever their number; past it spans are dropped and counted.
+/// Most bytes of spans that wait, whatever their number; past it spans are dropped and counted.
 pub(crate) const QUEUE_OCTETS_MAX: usize = 16 << 20;
 /// What a span weighs beside its texts, about.
 const SPAN_OCTETS: usize = 512;
@@ -29,7 +29,7 @@ pub struct Counts {
 /// What is on its way, in the queue and behind it.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
-    /// Octets that wait.
+    /// Bytes that wait.
     octets: AtomicUsize,
     /// Spans that wait or are being exported.
     spans: AtomicU64,

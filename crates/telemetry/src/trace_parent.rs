@@ -8,7 +8,7 @@ use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState}
 
 /// Length of a `traceparent` of version 00, and of the known part of a later one.
 const KNOWN_LENGTH: usize = 55;
-/// Most of a `tracestate` that is kept, in octets; past it the whole of it is left out, and the parent stays.
+/// Most of a `tracestate` that is kept, in bytes; past it the whole of it is left out, and the parent stays.
 const TRACE_STATE_OCTETS_MAX: usize = 2048;
 
 /// A span that others can belong to: its trace, its id, whether it is recorded, and what vendors added.

@@ -23,7 +23,7 @@ pub enum Turn {
     Cut(Vec<Value>),
     /// The same, and then nothing more, on a connection that stays open.
     Hang(Vec<Value>),
-    /// These octets as the body of a 200 that calls itself an event stream.
+    /// These bytes as the body of a 200 that calls itself an event stream.
     Raw(Vec<u8>),
     /// A status, further headers, and a JSON body.
     Status(u16, Vec<(String, String)>, Value),

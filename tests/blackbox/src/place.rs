@@ -1,4 +1,4 @@
-//! Where a server is and what carries the octets there: TCP, or TLS over it.
+//! Where a server is and what carries the bytes there: TCP, or TLS over it.
 
 use std::fmt;
 use std::io::{Error, Result};

@@ -1,4 +1,4 @@
-//! A reader of server-sent events that looks at every octet: what a stream may hold is an `id` line with one `data`
+//! A reader of server-sent events that looks at every byte: what a stream may hold is an `id` line with one `data`
 //! line, or a comment, each closed by an empty line, all with bare LF. A task reads all the time, so that an idle test
 //! does not look like a stalled client. Must not know: what a frame means.
 

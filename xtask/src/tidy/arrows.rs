@@ -93,7 +93,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
 /// Foreign crates that a room must do without, and why.
 const REFUSED: &[(&str, &[&str], &str)] = &[
     ("kernel", &["tokio", "futures-util", "getrandom", "axum", "hyper", "http"], "the kernel is pure"),
-    ("log", &["serde_json", "axum", "hyper", "http"], "the log knows octets, not protocols"),
+    ("log", &["serde_json", "axum", "hyper", "http"], "the log knows bytes, not protocols"),
     ("retrieval", &["serde_json", "axum", "hyper", "http"], "retrieval knows documents, not protocols"),
     ("engine", &["axum", "hyper", "http"], "the engine does not know how a command arrived"),
     ("hub", &["axum", "hyper", "http", "tokio-tungstenite"], "the hub does not know what a reader writes to"),

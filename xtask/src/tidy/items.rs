@@ -10,7 +10,7 @@ use super::lex::{self, Token};
 pub(crate) struct Function {
     /// Its name.
     pub(crate) name: String,
-    /// From the word `fn` to the closing brace, in octets.
+    /// From the word `fn` to the closing brace, in bytes.
     pub(crate) span: Range<usize>,
     /// Whether an attribute such as `#[test]` or `#[tokio::test]` stands on it.
     pub(crate) test: bool,
@@ -162,7 +162,7 @@ pub(crate) fn allowances_without_reason<'a>(tokens: &[Token<'a>]) -> Vec<Token<'
     found
 }
 
-/// The bodies of modules under `#[cfg(test)]`, in octets.
+/// The bodies of modules under `#[cfg(test)]`, in bytes.
 pub(crate) fn test_regions(tokens: &[Token<'_>]) -> Vec<Range<usize>> {
     let mut regions = Vec::new();
     let begins = tokens.windows(7).enumerate().filter(|(_, window)| {

@@ -46,7 +46,7 @@ struct Finding {
 }
 
 impl Finding {
-    /// An error at an octet of a file.
+    /// An error at a byte of a file.
     fn at(file: &File, at: usize, text: String) -> Self {
         Self::error(&format!("{}:{}", file.path, file.line(at)), text)
     }

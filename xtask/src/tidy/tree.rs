@@ -43,7 +43,7 @@ impl File {
         self.ranges.iter().map(token).collect()
     }
 
-    /// The line of an octet, the first being 1.
+    /// The line of a byte, the first being 1.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
     }
@@ -71,12 +71,12 @@ impl File {
         self.path.split('/').any(of_tests)
     }
 
-    /// The `#[cfg(test)]` modules, in octets.
+    /// The `#[cfg(test)]` modules, in bytes.
     pub(crate) fn test_regions(&self) -> Vec<Range<usize>> {
         items::test_regions(&self.tokens())
     }
 
-    /// Whether an octet stands in test code.
+    /// Whether a byte stands in test code.
     pub(crate) fn is_test(&self, at: usize) -> bool {
         self.is_test_file() || self.test_regions().iter().any(|region| region.contains(&at))
     }

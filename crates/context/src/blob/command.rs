@@ -8,6 +8,6 @@ use plenary_accounts::Authority;
 pub struct KeepBlob {
     /// In whose name.
     pub authority: Authority,
-    /// How large it is, in octets.
+    /// How large it is, in bytes.
     pub octets: u64,
 }

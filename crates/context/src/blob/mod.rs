@@ -1,4 +1,4 @@
-//! Contents of deliverables: which a project has. The octets are the blobs' business; one content that several projects
+//! Contents of deliverables: which a project has. The bytes are the blobs' business; one content that several projects
 //! have is kept once, and none of them knows of the others.
 //! Must not know: HTTP.
 

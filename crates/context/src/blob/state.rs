@@ -1,5 +1,5 @@
 //! A content of a project: the fold of its stream. Pure.
-//! Must not know: its octets.
+//! Must not know: its bytes.
 
 use serde::{Deserialize, Serialize};
 

@@ -37,7 +37,7 @@ fn of_blob(id: &'static str, method: Method, summary: &'static str) -> Operation
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let put_doc = of_blob("context.put_blob", Method::PUT, "Keep the content of a deliverable")
-        .no_tool("octets of any kind")
+        .no_tool("bytes of any kind")
         .without_key()
         .description(
             "The body is the content itself, of any type. 201 when it is new to the project, 200 when it is not. A \
@@ -52,10 +52,10 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .errors(Class::TooLarge, &["body_too_large"])
         .errors(Class::Unavailable, &["too_many_puts"]);
     let get_doc = of_blob("context.get_blob", Method::GET, "Get the content of a deliverable")
-        .no_tool("octets of any kind")
+        .no_tool("bytes of any kind")
         .description(
             "As an attachment without a type; `HEAD` gives its size. A range may be asked for. A content that is damaged \
-             never comes whole: 500, or a connection that breaks off before the last octets.",
+             never comes whole: 500, or a connection that breaks off before the last bytes.",
         )
         .reply_type("application/octet-stream")
         .or_status(StatusCode::PARTIAL_CONTENT)

@@ -8,7 +8,7 @@ use crate::lifecycle::{ReviewType, Status};
 
 /// A package, and its hash beside its members.
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what is kept as octets")]
+#[expect(dead_code, reason = "describes what is kept as bytes")]
 pub(super) struct ContextPackage {
     /// Unique within the project.
     package_id: String,
@@ -38,7 +38,7 @@ pub(super) struct ContextPackage {
 
 /// Packages of a project.
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what is kept as octets")]
+#[expect(dead_code, reason = "describes what is kept as bytes")]
 pub(super) struct Packages {
     /// Newest first, without their hashes.
     packages: Vec<Listed>,
@@ -51,7 +51,7 @@ pub(super) struct Packages {
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "ListedPackage")]
-#[expect(dead_code, reason = "describes what is kept as octets")]
+#[expect(dead_code, reason = "describes what is kept as bytes")]
 enum Listed {
     /// With `mode=relevant`.
     Found {

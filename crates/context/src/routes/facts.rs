@@ -48,7 +48,7 @@ struct NewFact {
 
 /// A fact.
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what is kept as octets")]
+#[expect(dead_code, reason = "describes what is kept as bytes")]
 struct Fact {
     /// `fact_` and 32 hex digits.
     fact_id: String,
@@ -65,7 +65,7 @@ struct Fact {
 
 /// Facts of a project.
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what is kept as octets")]
+#[expect(dead_code, reason = "describes what is kept as bytes")]
 struct Facts {
     /// By subject, predicate and time.
     facts: Vec<Fact>,

@@ -15,7 +15,7 @@ use crate::{
     search::Ranking,
 };
 
-/// A query of more octets than one may have.
+/// A query of more bytes than one may have.
 pub(super) fn too_long(name: &str) -> Malformed {
     Malformed::parameter(name, &format!("at most {QUERY_OCTETS_MAX} bytes"))
 }

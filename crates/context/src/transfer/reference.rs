@@ -1,5 +1,5 @@
 //! Names that the published implementation uses and the document does not (wire.md 0.4 row 14). Only what is not of
-//! the document's own shape is looked at; what needs no change keeps its octets.
+//! the document's own shape is looked at; what needs no change keeps its bytes.
 //! Must not know: what becomes of a record.
 
 use serde_json::{Map, Value, json};

@@ -91,7 +91,7 @@ async fn ap_3_ap_76_ap_77_a_project_read_back_is_the_same() {
         json!({"projects": 1, "packages": 2, "facts": 4, "sessions": 1, "damaged": 0})
     );
     let text = text_of(&from, "/v1/projects/p/export").await;
-    assert!(text.contains("\"data\":{ \"package_id\":\"pkg/1 é\", \"project_id\""), "its own octets");
+    assert!(text.contains("\"data\":{ \"package_id\":\"pkg/1 é\", \"project_id\""), "its own bytes");
     let since: Vec<_> = of(&lines, "fact").iter().map(|line| line["data"]["valid_from"].clone()).collect();
     assert!(since.windows(2).all(|pair| pair[0].as_str() <= pair[1].as_str()), "{since:?}");
 

@@ -19,7 +19,7 @@ enum State {
     Data,
     /// Behind the data: CR, then LF.
     DataEnd { cr: bool },
-    /// In a trailer line, `at` octets into it.
+    /// In a trailer line, `at` bytes into it.
     Trailer { at: usize },
     /// Behind the CR of a trailer line of this length.
     TrailerEnd { length: usize },
@@ -31,7 +31,7 @@ pub(super) struct ChunkScan {
     state: State,
     /// The size of the chunk, then what is left of it.
     left: u64,
-    /// Octets of this size line, or of the trailer section.
+    /// Bytes of this size line, or of the trailer section.
     line: usize,
 }
 
@@ -62,7 +62,7 @@ impl ChunkScan {
         Ok((at, false))
     }
 
-    /// One octet of the framing; whether it was the last of the body.
+    /// One byte of the framing; whether it was the last of the body.
     fn step(&mut self, b: u8) -> Result<bool, Fault> {
         self.line += 1;
         self.state = match (self.state, b) {

@@ -22,23 +22,23 @@ pub(super) struct Framing {
     state: State,
     /// Heads that were let pass.
     heads: u32,
-    /// Octets of bodies that were let pass.
+    /// Bytes of bodies that were let pass.
     body_octets: u64,
 }
 
-/// What a scan came to; `passed` octets from the start are good to hand on.
+/// What a scan came to; `passed` bytes from the start are good to hand on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Scanned {
     pub(super) passed: usize,
     pub(super) then: Then,
 }
 
-/// What to do with the octets behind those that passed.
+/// What to do with the bytes behind those that passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
     /// There are none.
     Go,
-    /// They begin a head; hold them until it is complete, and give them again from its first octet.
+    /// They begin a head; hold them until it is complete, and give them again from its first byte.
     Hold,
     /// They stand behind a WebSocket handshake; hold them until it is answered.
     Upgrade,

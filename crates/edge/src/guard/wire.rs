@@ -18,7 +18,7 @@ use crate::answers::Payer;
 /// What the guard waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// The first octet of a head.
+    /// The first byte of a head.
     Nothing,
     /// The rest of a head.
     Head,
@@ -85,7 +85,7 @@ impl Wire {
         self.heads.load(Relaxed)
     }
 
-    /// Octets of bodies so far.
+    /// Bytes of bodies so far.
     pub(crate) fn body_octets(&self) -> u64 {
         self.body_octets.load(Relaxed)
     }

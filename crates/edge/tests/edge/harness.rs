@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 /// Nothing here takes longer, unless it is broken.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Octets of the answer at `/large`.
+/// Bytes of the answer at `/large`.
 pub(crate) const LARGE: usize = 8 << 20;
 
 /// A running server.
@@ -175,7 +175,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Client<IO> {
         Reply { status: head[9..12].parse().unwrap(), head, body }
     }
 
-    /// The next octets, whatever they are.
+    /// The next bytes, whatever they are.
     pub(crate) async fn octets(&mut self, length: usize) -> Vec<u8> {
         while self.buffer.len() < length {
             assert_ne!(self.more().await, 0, "closed after {:?}", self.buffer);
@@ -183,13 +183,13 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Client<IO> {
         self.buffer.drain(..length).collect()
     }
 
-    /// Some octets, thrown away; how many, and none at the end.
+    /// Some bytes, thrown away; how many, and none at the end.
     pub(crate) async fn some(&mut self) -> usize {
         self.buffer.clear();
         self.more().await
     }
 
-    /// How many octets come until the end.
+    /// How many bytes come until the end.
     pub(crate) async fn rest(&mut self) -> usize {
         let mut rest = 0;
         loop {

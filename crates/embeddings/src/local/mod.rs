@@ -21,7 +21,7 @@ use directory::{Pooling, Prompts, Recipe};
 const DOCUMENT_THREADS: usize = 1;
 /// Threads that embed queries, so that none of them waits for documents.
 const QUERY_THREADS: usize = 1;
-/// Octets of a text that are looked at for each token that counts; no token of a language is as long.
+/// Bytes of a text that are looked at for each token that counts; no token of a language is as long.
 const TOKEN_OCTETS_MAX: usize = 64;
 
 /// The model of a directory.

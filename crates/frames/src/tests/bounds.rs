@@ -1,4 +1,4 @@
-//! Every bound of every field: at the least, at the most, one past it, in octets and not in characters, and every
+//! Every bound of every field: at the least, at the most, one past it, in bytes and not in characters, and every
 //! wrong type (FO-23 to FO-37, FO-80). The numbers stand here once more, from the memo.
 
 use serde_json::{Value, json};

@@ -14,7 +14,7 @@ use crate::{
 };
 
 fn text(octets: Bounds) -> BoxedStrategy<Value> {
-    // Characters of one octet and of three, so that the bound in octets is what counts.
+    // Characters of one byte and of three, so that the bound in bytes is what counts.
     let (min, max) = (usize::try_from(octets.min).unwrap(), usize::try_from(octets.max).unwrap().min(300));
     ("[ -~é€]{0,300}", "[a-z]{8}")
         .prop_map(move |(mut text, pad)| {

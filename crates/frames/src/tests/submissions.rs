@@ -1,4 +1,4 @@
-//! Bodies of submissions: bare and wrapped, their scope, their size, their octets (D.2, D.5).
+//! Bodies of submissions: bare and wrapped, their scope, their size, their bytes (D.2, D.5).
 
 use bytes::Bytes;
 use serde_json::json;

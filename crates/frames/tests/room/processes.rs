@@ -14,7 +14,7 @@ async fn a_frame_reaches_the_subscriptions_of_every_process_and_counts_them() {
     let answer = there.submit(&token, "?scope=~nick/a@s1", &frame("~nick", "~nick", "two")).await;
     assert_eq!(answer.count(), 1);
     let (one, two) = (first.event().await, first.event().await);
-    assert_eq!(second.event().await, one, "the same octets under the same number");
+    assert_eq!(second.event().await, one, "the same bytes under the same number");
     assert_eq!(two.id, answer.event_id());
     assert!(two.id > one.id);
 

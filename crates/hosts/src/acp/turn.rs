@@ -12,7 +12,7 @@ use super::{
     tools::Tools,
 };
 
-/// Longest text that is put out as one event, in octets; a longer one goes out in several.
+/// Longest text that is put out as one event, in bytes; a longer one goes out in several.
 pub(super) const TEXT_OCTETS_MAX: usize = 128 << 10;
 /// Most questions that wait to be asked; past it they are answered with `cancelled`.
 const QUESTIONS_MAX: usize = 16;

@@ -30,7 +30,7 @@ pub const INSTANCES_MAX: usize = 64;
 pub const INSTANCES_PER_OWNER_MAX: usize = 256;
 /// Most instances that are attached to a process; past it 429 `too_many_instances`.
 pub const INSTANCES_TOTAL_MAX: usize = 4_096;
-/// Longest frame that is read, in octets: an artifact in base64, and room for the rest of its event. Past it the
+/// Longest frame that is read, in bytes: an artifact in base64, and room for the rest of its event. Past it the
 /// connection is closed with 1009.
 pub const FRAME_OCTETS_MAX: usize = LINE_OCTETS_MAX;
 /// Most frames that wait to be sent to an instance; past it its runs wait, and an instance that does not read is

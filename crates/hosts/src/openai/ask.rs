@@ -26,9 +26,9 @@ const ATTEMPTS_MAX: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// Longest pause, whatever the server asks for.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// Most octets of a refusal that are read.
+/// Most bytes of a refusal that are read.
 const REFUSAL_OCTETS_MAX: usize = 64 << 10;
-/// Most octets of one event: a whole message, escaped.
+/// Most bytes of one event: a whole message, escaped.
 const EVENT_OCTETS_MAX: usize = 8 * MESSAGE_OCTETS_MAX;
 
 /// The server of a model.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{key::said_without, tools::Tool};
 
-/// Most octets of one message of the model, its calls of tools included; past it the answer is given up.
+/// Most bytes of one message of the model, its calls of tools included; past it the answer is given up.
 pub(super) const MESSAGE_OCTETS_MAX: usize = 1 << 20;
 
 /// Most calls of tools in one message; past it the answer is given up.

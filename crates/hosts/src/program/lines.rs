@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// Longest line that is read, in octets: an event, or an artifact of 5 MiB in base64. Larger artifacts come by their URL.
+/// Longest line that is read, in bytes: an event, or an artifact of 5 MiB in base64. Larger artifacts come by their URL.
 pub(crate) const LINE_OCTETS_MAX: usize = 8 << 20;
 
 /// One line, without its end.

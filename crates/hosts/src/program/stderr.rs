@@ -11,7 +11,7 @@ use tokio::{io::AsyncRead, task::JoinHandle, time::timeout};
 use super::lines::{Line, Lines};
 use crate::spoken::excerpt;
 
-/// Longest line that is kept, in octets; a longer one is left out.
+/// Longest line that is kept, in bytes; a longer one is left out.
 const LINE_OCTETS_MAX: usize = 8 << 10;
 
 /// Most lines of one run that stand in the log.

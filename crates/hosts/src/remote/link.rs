@@ -28,7 +28,7 @@ const ATTEMPTS_MAX: u32 = 8;
 /// Pause before the second attempt; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
-/// Most octets of a refusal that are read.
+/// Most bytes of a refusal that are read.
 const REFUSAL_OCTETS_MAX: usize = 64 << 10;
 
 /// The way to an agent of another endpoint.

@@ -17,7 +17,7 @@ pub(crate) fn heard(run: RunId, heard: &Heard) -> Result<String, String> {
     };
     if frame.len() > LINE_OCTETS_MAX {
         return Err(format!(
-            "the agent said more at once than it may: {} octets, and {LINE_OCTETS_MAX} are the most",
+            "the agent said more at once than it may: {} bytes, and {LINE_OCTETS_MAX} are the most",
             frame.len()
         ));
     }

@@ -14,9 +14,9 @@ pub struct LaneLimits {
     pub age_max: Duration,
     /// Most keys; past it one that has only messages gives way, and if all have subscriptions a new key has no ring.
     pub keys_max: usize,
-    /// Most octets of the messages of one key; past it the key's own oldest go, read or not.
+    /// Most bytes of the messages of one key; past it the key's own oldest go, read or not.
     pub key_octets_max: usize,
-    /// Most octets of all messages together; past it the keys that hold the most lose their oldest, and a key that holds
+    /// Most bytes of all messages together; past it the keys that hold the most lose their oldest, and a key that holds
     /// less than an equal part loses nothing.
     pub octets_max: usize,
     /// Most octets of one sender's messages in the rings of others that are kept for those who come back; past it the
@@ -29,7 +29,7 @@ pub struct LaneLimits {
     pub subscriptions_max: usize,
     /// Most messages that one turn of a subscription takes; the rest waits for its next turn.
     pub turn_count_max: usize,
-    /// About how many octets one turn takes: it ends with the message that reaches them.
+    /// About how many bytes one turn takes: it ends with the message that reaches them.
     pub turn_octets_max: usize,
     /// How long a subscription may leave waiting messages; past it it is dropped.
     pub stall_max: Duration,

@@ -41,7 +41,7 @@ pub struct Emission<F, M> {
     pub number: u64,
     /// The message; a clone must be cheap (`Bytes`, `Arc`).
     pub message: M,
-    /// How many octets it holds, for the bounds.
+    /// How many bytes it holds, for the bounds.
     pub octets: usize,
     /// When it has to be forgotten (FO-89): from then on nobody gets it who was not there when it was emitted, and who
     /// was there and still has not read it a second later does not get it either.
@@ -69,7 +69,7 @@ pub enum SubscribeError {
 pub struct LaneSize {
     /// Keys with subscriptions or messages.
     pub keys: usize,
-    /// Octets of messages, with what each costs besides.
+    /// Bytes of messages, with what each costs besides.
     pub octets: usize,
     /// Subscriptions.
     pub subscriptions: usize,

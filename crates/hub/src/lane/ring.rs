@@ -21,7 +21,7 @@ use super::{
 
 /// How long a message that has to be forgotten stays for those who were there when it was emitted.
 const LIVE_FOR: Duration = Duration::from_secs(1);
-/// What an entry costs besides its message, about, in octets.
+/// What an entry costs besides its message, about, in bytes.
 pub const ENTRY_OCTETS: usize = 128;
 
 /// One key. Its members are locked before its entries.

@@ -3,7 +3,7 @@
 
 use crate::limits::{JSON_DEPTH_MAX, JSON_INTEGER_MAX};
 
-/// Why a text is not JSON that is accepted here (wire.md D.3). `at` is an offset in octets from its start.
+/// Why a text is not JSON that is accepted here (wire.md D.3). `at` is an offset in bytes from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JsonFault {
     /// The text begins with a byte order mark.

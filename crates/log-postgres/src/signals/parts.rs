@@ -6,7 +6,7 @@ use std::{ops::Range, sync::Arc};
 use bytes::Bytes;
 use plenary_log::signals::{Outgoing, ProcessId, Publication};
 
-/// Most octets of one notification; PostgreSQL takes less than 8,000.
+/// Most bytes of one notification; PostgreSQL takes less than 8,000.
 const PART_OCTETS_MAX: usize = 7_900;
 /// Room for what stands before the numbers: four integers with their spaces.
 const HEAD_OCTETS_MAX: usize = 4 * 21;

@@ -28,7 +28,7 @@ const ALIVE_MS: u64 = 4_000;
 const STEP_MS_MAX: u64 = 3_000;
 /// Most signals and answers of one transaction.
 const GROUP_MAX: usize = 64;
-/// About how many octets one transaction tells: it ends with the signal that reaches them.
+/// About how many bytes one transaction tells: it ends with the signal that reaches them.
 const GROUP_OCTETS_MAX: usize = 1 << 20;
 
 /// Carries until nobody is left or it is closed. `ready` is told when this process listens for the first time.

@@ -7,7 +7,7 @@ use plenary_log::{Batch, Fault, IndexOp, JOBS_PER_COMMIT_MAX, Job, Jobs};
 
 use crate::text::{TEXT_OCTETS_MAX, stored};
 
-/// Most octets of content in one transaction, the last batch aside; the rest goes into the next one.
+/// Most bytes of content in one transaction, the last batch aside; the rest goes into the next one.
 const GROUP_OCTETS_MAX: usize = 8 << 20;
 
 /// The jobs that were taken and are not yet in a group.

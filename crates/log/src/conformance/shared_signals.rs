@@ -46,7 +46,7 @@ async fn asked(signals: &Signals, wait: Duration) -> (Vec<Bytes>, bool) {
     (said, answers.complete)
 }
 
-/// Whoever publishes, both get it, with the same numbers and octets.
+/// Whoever publishes, both get it, with the same numbers and bytes.
 pub async fn a_signal_reaches_both_handles<S: Store>() {
     let (_store, [(first, mut one), (second, mut two)], _tails) = two::<S>().await;
     let bodies = [Bytes::from_static(b"{}"), vec![0xff; SIGNAL_OCTETS_MAX].into(), "é".repeat(9_000).into()];

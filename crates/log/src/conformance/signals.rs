@@ -56,7 +56,7 @@ pub async fn numbers_rise_by_one_from_the_clock<S: Store>() {
     }
 }
 
-/// Whatever the octets, up to the limits.
+/// Whatever the bytes, up to the limits.
 pub async fn a_signal_comes_back_as_it_was<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let signals = log.signals();
@@ -187,7 +187,7 @@ pub async fn a_subscriber_that_lags_loses_signals_and_blocks_nobody<S: Store>() 
     assert_eq!(heard(&mut subscription).await.numbers[0].1, number, "then it goes on");
 }
 
-/// A queue is as short in octets as in signals.
+/// A queue is as short in bytes as in signals.
 pub async fn a_subscriber_that_lags_holds_few_octets<S: Store>() {
     const ROOM: usize = SIGNALS_WAITING_OCTETS_MAX / SIGNAL_OCTETS_MAX;
     let (_store, log, _tail) = fresh::<S>().await;

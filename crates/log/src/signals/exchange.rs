@@ -40,7 +40,7 @@ impl Responder {
     pub fn new(answering: impl FnOnce(Option<Bytes>) + Send + 'static) -> Self {
         Self(Some(Box::new(answering)))
     }
-    /// Answers. An answer of more than [`SIGNAL_ANSWER_OCTETS_MAX`] octets is not given.
+    /// Answers. An answer of more than [`SIGNAL_ANSWER_OCTETS_MAX`] bytes is not given.
     pub fn answer(mut self, answer: Bytes) {
         let size = answer.len();
         let answer = (size <= SIGNAL_ANSWER_OCTETS_MAX).then_some(answer);
@@ -97,7 +97,7 @@ impl Subscription {
 #[derive(Debug)]
 struct Subscriber {
     signals: mpsc::Sender<Signal>,
-    /// Octets of the bodies that wait.
+    /// Bytes of the bodies that wait.
     octets: Arc<AtomicUsize>,
 }
 

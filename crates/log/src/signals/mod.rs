@@ -21,17 +21,17 @@ pub use self::exchange::{Exchange, Incoming, Responder, Signal, Subscription};
 pub use self::local::Network;
 use crate::{Fault, reads::Read};
 
-/// Largest body of a signal, in octets; past it [`PublishError::BodyTooLarge`].
+/// Largest body of a signal, in bytes; past it [`PublishError::BodyTooLarge`].
 pub const SIGNAL_OCTETS_MAX: usize = 256 << 10;
-/// Largest answer to a question, in octets; a larger one is not given, as if there were none.
+/// Largest answer to a question, in bytes; a larger one is not given, as if there were none.
 pub const SIGNAL_ANSWER_OCTETS_MAX: usize = 1 << 20;
 /// Most counters of one signal; past it [`PublishError::TooManyCounters`].
 pub const SIGNAL_COUNTERS_MAX: usize = 1_024;
-/// Longest name of a counter, in octets; past it [`PublishError::BadCounter`].
+/// Longest name of a counter, in bytes; past it [`PublishError::BadCounter`].
 pub const COUNTER_OCTETS_MAX: usize = 128;
 /// Most signals of one topic that wait for this process's subscriber; past it signals are lost here.
 pub const SIGNALS_WAITING_MAX: usize = 1_024;
-/// Most octets of the bodies that wait for it; past it signals are lost here.
+/// Most bytes of the bodies that wait for it; past it signals are lost here.
 pub const SIGNALS_WAITING_OCTETS_MAX: usize = 32 << 20;
 /// Most questions of this process that are open at once; past it `Fault::Overloaded`.
 pub const QUESTIONS_MAX: usize = 4_096;
@@ -43,20 +43,20 @@ pub const ANSWERS_WAIT: Duration = Duration::from_millis(250);
 pub struct Publication {
     /// Who is meant in each process: the name under which it subscribed, ASCII letters and `-`.
     pub topic: &'static str,
-    /// The counters that give this signal its numbers, each once: 1 to [`COUNTER_OCTETS_MAX`] octets without
+    /// The counters that give this signal its numbers, each once: 1 to [`COUNTER_OCTETS_MAX`] bytes without
     /// white space or control characters. None is fine: then the signal has no number and no order.
     pub counters: Vec<Arc<str>>,
     /// Now. A counter that the store has not met yet begins at this, in microseconds.
     pub at: TimestampMs,
-    /// Any octets, at most [`SIGNAL_OCTETS_MAX`].
+    /// Any bytes, at most [`SIGNAL_OCTETS_MAX`].
     pub body: Bytes,
 }
 
 /// Why a signal was not published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
-    /// The body has more than [`SIGNAL_OCTETS_MAX`] octets.
-    #[error("the body of a signal has {0} octets")]
+    /// The body has more than [`SIGNAL_OCTETS_MAX`] bytes.
+    #[error("the body of a signal has {0} bytes")]
     BodyTooLarge(usize),
     /// More than [`SIGNAL_COUNTERS_MAX`].
     #[error("a signal of {0} counters")]

@@ -46,10 +46,10 @@ fn text(value: &Value) -> String {
         return text;
     }
     let kept = cut(&text, TEXT_OCTETS_MAX);
-    format!("{kept} … cut after {} of {} octets; structuredContent has all of it", kept.len(), text.len())
+    format!("{kept} … cut after {} of {} bytes; structuredContent has all of it", kept.len(), text.len())
 }
 
-/// The first so many octets, not within a character.
+/// The first so many bytes, not within a character.
 pub(super) fn cut(text: &str, octets_max: usize) -> &str {
     &text[..text.floor_char_boundary(octets_max)]
 }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
-/// The octets are no JSON.
+/// The bytes are no JSON.
 pub(super) const PARSE_ERROR: i64 = -32_700;
 /// The JSON is no message.
 pub(super) const INVALID_REQUEST: i64 = -32_600;
@@ -162,7 +162,7 @@ fn plainly(error: &serde_json::Error) -> String {
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// Most octets of a refusal that is put into words of JSON-RPC.
+/// Most bytes of a refusal that is put into words of JSON-RPC.
 const REFUSAL_OCTETS_MAX: usize = 4 << 10;
 
 /// A refusal in plain words as JSON-RPC has it; anything else as it is.

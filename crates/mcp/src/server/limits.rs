@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Largest message of a client, in octets; past it 413. The largest body that an operation takes, with its envelope.
+/// Largest message of a client, in bytes; past it 413. The largest body that an operation takes, with its envelope.
 pub const MESSAGE_OCTETS_MAX: usize = plenary_kernel::limits::BODY_OCTETS_MAX + (64 << 10);
 /// Sessions of all callers that are open at once (initialize era); past it the one that was silent longest is closed, of the
 /// owner that has the most.
@@ -23,7 +23,7 @@ pub const FOLLOWED_MAX: usize = 32;
 pub const SWEEP_EVERY: Duration = Duration::from_secs(2);
 /// How long a server that stops waits for the answers under way; past it they are broken off.
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
-/// Largest answer in which a list of tools takes the place of its mark, in octets; a larger one is refused.
+/// Largest answer in which a list of tools takes the place of its mark, in bytes; a larger one is refused.
 pub const MARKED_OCTETS_MAX: usize = MESSAGE_OCTETS_MAX + (64 << 10);
 /// How often a followed resource is read again that nothing wakes us for.
 pub const LOOK_EVERY: Duration = Duration::from_secs(3);
@@ -37,7 +37,7 @@ pub const INBOX_PAUSE: Duration = Duration::from_secs(3);
 pub const KEEPALIVE: Duration = Duration::from_secs(15);
 /// How long a client may take the lists of tools, prompts and resources for fresh, in milliseconds.
 pub const LIST_TTL_MS: u64 = 60_000;
-/// Largest text beside a structured result, in octets; a longer one is cut, the structured result never is.
+/// Largest text beside a structured result, in bytes; a longer one is cut, the structured result never is.
 pub const TEXT_OCTETS_MAX: usize = 20_000;
-/// Largest text of one part of a prompt, in octets; a longer one is cut.
+/// Largest text of one part of a prompt, in bytes; a longer one is cut.
 pub const PROMPT_PART_OCTETS_MAX: usize = 8_000;

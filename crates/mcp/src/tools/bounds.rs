@@ -9,7 +9,7 @@ pub const RESULT_TOKENS_MAX: usize = 2_000;
 pub(crate) const LIST_TOKENS_MAX: usize = 1_500;
 /// What the text of one part of a result may come to.
 const PART_TOKENS_MAX: usize = 1_500;
-/// The argument that goes on within a result too large for one answer; in octets of its JSON.
+/// The argument that goes on within a result too large for one answer; in bytes of its JSON.
 pub(crate) const OFFSET: &str = "offset";
 
 /// What kind of character it is for a tokenizer: a run of one kind is cut into tokens of its own.
@@ -114,7 +114,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> (&str, bool) {
     (&text[..end], end == text.len())
 }
 
-/// How many octets of a text come to at most so many tokens.
+/// How many bytes of a text come to at most so many tokens.
 fn prefix(text: &str, most: usize) -> usize {
     let (mut low, mut high) = (0, text.len());
     while low < high {

@@ -9,7 +9,7 @@ use plenary_outward::sse::{Item, Parser, SseEvent};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-/// Most octets of a stream that one reading keeps.
+/// Most bytes of a stream that one reading keeps.
 const OCTETS_MAX: usize = 1 << 20;
 
 /// An event of a stream.

@@ -48,7 +48,7 @@ fn line(step: &str, records: u64, octets: u64, since: Duration) -> String {
     format!("{step}: {records} done, {}, {}/s", size(octets), size(per_s))
 }
 
-/// Octets in words.
+/// Bytes in words.
 pub(crate) fn size(octets: u64) -> String {
     match octets {
         0..1024 => format!("{octets} B"),

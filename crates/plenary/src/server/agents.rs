@@ -108,7 +108,7 @@ struct LimitsTable {
     waiting_max: Option<String>,
     /// Events [default: 100000]
     events_max: Option<u64>,
-    /// Octets of events and artifacts [default: 268435456]
+    /// Bytes of events and artifacts [default: 268435456]
     octets_max: Option<u64>,
 }
 

@@ -42,7 +42,7 @@ const HANDED_ON: [&str; 6] =
     ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 /// How long health looks for the server's id, the first time.
 const ID_WITHIN: Duration = Duration::from_millis(250);
-/// Octets of the digest that is the id.
+/// Bytes of the digest that is the id.
 const ID_OCTETS: usize = 16;
 
 #[derive(Clone)]

@@ -17,7 +17,7 @@ use crate::{Runs, caller::Watching, event::Artifact};
 pub(super) fn operations() -> Vec<Operation<Runs>> {
     let artifact_doc =
         doc("run.artifact", Method::GET, "/artifacts/{artifact_id}", "Fetch what an agent made")
-            .no_tool("octets of any kind")
+            .no_tool("bytes of any kind")
             .description(
                 "For whoever may read its thread. A browser, which can't set headers, passes `?ticket=`.",
             )

@@ -22,7 +22,7 @@ pub enum NotTaken {
     /// The run is over: canceled, past a limit, or the server stops. Nothing it says counts any more.
     #[error("the run is over")]
     Over,
-    /// It has more than [`EVENT_OCTETS_MAX`] octets, or its artifact more than [`ARTIFACT_OCTETS_MAX`].
+    /// It has more than [`EVENT_OCTETS_MAX`] bytes, or its artifact more than [`ARTIFACT_OCTETS_MAX`].
     #[error("the event is too large")]
     TooLarge,
 }

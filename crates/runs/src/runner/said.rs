@@ -130,8 +130,8 @@ pub enum NotAnEvent {
     /// A member is missing or of the wrong type.
     #[error("`{0}` is missing or of the wrong type")]
     Member(&'static str),
-    /// It has more than [`EVENT_OCTETS_MAX`] octets.
-    #[error("an event of {0} octets, and {EVENT_OCTETS_MAX} are the most")]
+    /// It has more than [`EVENT_OCTETS_MAX`] bytes.
+    #[error("an event of {0} bytes, and {EVENT_OCTETS_MAX} are the most")]
     TooLarge(usize),
 }
 
@@ -252,7 +252,7 @@ impl Event {
         &self.members
     }
 
-    /// How many octets it has, with what it carries.
+    /// How many bytes it has, with what it carries.
     #[must_use]
     pub fn octets(&self) -> usize {
         self.members.len() + self.artifact.as_ref().map_or(0, Bytes::len)

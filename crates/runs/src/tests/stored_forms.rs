@@ -1,4 +1,4 @@
-//! The octets of stored events, which never change.
+//! The bytes of stored events, which never change.
 
 use bytes::Bytes;
 use plenary_accounts::Actor;

@@ -13,7 +13,7 @@ async fn past_its_bound_a_turn_ends_and_the_rest_waits() {
     }
     let mut turn = Vec::new();
     assert_eq!(reader.try_next(&mut turn), Ok(true));
-    assert_eq!(turn.len(), 3, "it ends with the message that reaches the octets");
+    assert_eq!(turn.len(), 3, "it ends with the message that reaches the bytes");
     assert_eq!(numbers(&mut reader), [4, 5]);
     let roomy = LaneLimits { turn_octets_max: usize::MAX, ..limits };
     let lane = Lane::new(roomy);

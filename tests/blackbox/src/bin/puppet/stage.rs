@@ -37,7 +37,7 @@ impl Stage {
         self.octets(format!("{value}\n").as_bytes()).await;
     }
 
-    /// Octets as they are. Whoever listened may be gone, which ends nothing.
+    /// Bytes as they are. Whoever listened may be gone, which ends nothing.
     pub(crate) async fn octets(&self, octets: &[u8]) {
         let _turn = self.out.lock().await;
         let mut out = std::io::stdout().lock();

@@ -124,7 +124,7 @@ async fn ch_16_17_23_the_newest_charter_and_state_win() {
             assert_eq!(ann.get(&path).await.ok(200), json!({ "n": n }));
         }
     }
-    // As it was sent, to the octet.
+    // As it was sent, to the byte.
     let payload = r#"{ "z" : 1.0,"a":[ ] ,"caf\u00e9":1e2 }"#;
     let body = format!(r#"{{"payload":{payload} , "kind":"spec"}}"#);
     ann.post_raw(&format!("/agent-channel/{channel}/event"), body.as_bytes()).await.ok(200);

@@ -10,10 +10,10 @@ use serde_json::json;
 use super::canonical::sha256;
 use super::speak::{PROJECT, deposited, desk, package, package_with, refused};
 
-/// What is verified before its first octet is given out.
+/// What is verified before its first byte is given out.
 const WHOLE_MAX: usize = 1 << 20;
 
-/// Octets of every value, in no order that a part repeats.
+/// Bytes of every value, in no order that a part repeats.
 fn content(count: usize, seed: u32) -> Vec<u8> {
     let mut state = seed | 1;
     let next = |_| {
@@ -52,7 +52,7 @@ fn files(below: &std::path::Path) -> Vec<PathBuf> {
     paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Put, got, put again: the same octets, as an attachment without a type, after a crash too.
+/// Put, got, put again: the same bytes, as an attachment without a type, after a crash too.
 #[tokio::test]
 async fn ap_78_a_content_comes_back_as_it_was() {
     let (mut server, nick) = room().await;
@@ -66,7 +66,7 @@ async fn ap_78_a_content_comes_back_as_it_was() {
         server.crash().await;
         let found = get(&nick, PROJECT, &name).await;
         assert_eq!(found.status, 200, "{found}");
-        assert!(found.body == content, "the octets of {size}");
+        assert!(found.body == content, "the bytes of {size}");
         for (header, value) in [
             ("content-type", "application/octet-stream"),
             ("x-content-type-options", "nosniff"),

@@ -10,7 +10,7 @@ pub(super) fn hash_of(text: &str) -> String {
     format!("sha256:{}", sha256(canonical(&value).as_bytes()))
 }
 
-/// AP-93 to AP-98: RFC 8785 but for two things: members are sorted by the octets of their names, and those that are
+/// AP-93 to AP-98: RFC 8785 but for two things: members are sorted by the bytes of their names, and those that are
 /// null are left out.
 pub(super) fn canonical(value: &Value) -> String {
     match value {
@@ -155,7 +155,7 @@ fn ap_93_the_form_is_that_of_rfc_8785_but_for_two_things() {
     }"#;
     let wanted = r#"{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}"#;
     assert_eq!(form(sample), wanted);
-    // Octets put U+FB33 before U+1F600; UTF-16 code units would put it behind.
+    // Bytes put U+FB33 before U+1F600; UTF-16 code units would put it behind.
     let names = r#"{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}"#;
     let wanted = "{\"\\r\":2,\"1\":4,\"\u{80}\":6,\"ö\":7,\"€\":1,\"\u{fb33}\":3,\"😀\":5}";
     assert_eq!(form(names), wanted);

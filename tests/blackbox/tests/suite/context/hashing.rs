@@ -99,7 +99,7 @@ async fn ap_98_texts_hash_as_characters() {
     }
 }
 
-/// AP-93, AP-94, AP-96: names in the order of their octets, lists in theirs, no spaces.
+/// AP-93, AP-94, AP-96: names in the order of their bytes, lists in theirs, no spaces.
 #[tokio::test]
 async fn ap_93_members_are_sorted_by_octets() {
     let (_server, nick) = desk().await;

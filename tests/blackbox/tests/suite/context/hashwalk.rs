@@ -1,4 +1,4 @@
-//! Packages of random depth, names, texts and numbers, spelt at random: each comes back octet for octet, under the
+//! Packages of random depth, names, texts and numbers, spelt at random: each comes back byte for byte, under the
 //! hash of a second computation: AP-17, AP-18, AP-35, AP-36, AP-89, AP-93 to AP-98. `PLENARY_TEST_SEED` repeats it.
 
 use blackbox::{Connection, rounds};
@@ -144,7 +144,7 @@ async fn ap_36_random_packages_keep_octets_and_hash() {
             let answer = wire.round_trip(&request).await.expect("an answer");
             assert_eq!(answer.status, status, "{sent}\n{answer}");
             assert_eq!(answer.header("x-content-hash"), Some(hash.as_str()), "{sent}\n{answer}");
-            assert_eq!(stripped(&answer.text(), &hash), sent, "octet for octet");
+            assert_eq!(stripped(&answer.text(), &hash), sent, "byte for byte");
         }
     }
 }

@@ -176,7 +176,7 @@ async fn ap_19_a_name_has_many_spellings() {
     }
 }
 
-/// Ids have a longest length, counted in octets; the project's too.
+/// Ids have a longest length, counted in bytes; the project's too.
 #[tokio::test]
 async fn ap_20_an_id_has_a_longest_length() {
     let (_server, nick) = desk().await;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::speak::{PROJECT, assert_package, desk, facts_of, package_with, packages_of};
 
-/// D.3: 1 MiB, and no octet more.
+/// D.3: 1 MiB, and no byte more.
 #[tokio::test]
 async fn ap_54_a_body_is_at_most_1_mib() {
     let (_server, nick) = desk().await;

@@ -118,7 +118,7 @@ async fn ap_59_an_unknown_package_is_not_found() {
         nick.get(&package_at(id)).await.refused(404, "package_not_found");
     }
     let found: Value = nick.get("/v1/packages/%4b%6Eown").await.ok(200);
-    assert_eq!(found["package_id"], "Known", "an octet may be encoded without need");
+    assert_eq!(found["package_id"], "Known", "a byte may be encoded without need");
     assert_eq!(deposit(&nick, &package(&nick.handle, "Known")).await.status, 200);
     assert_eq!(found["project_id"], PROJECT);
 }

@@ -91,7 +91,7 @@ impl Story {
         assert_eq!(pull(nick, &self.id).await, self.now);
         if self.status() == "complete" {
             let frozen = self.frozen.get_or_insert_with(|| read.text());
-            assert_eq!(*frozen, read.text(), "AP-74: not an octet changes");
+            assert_eq!(*frozen, read.text(), "AP-74: not a byte changes");
         }
     }
 }

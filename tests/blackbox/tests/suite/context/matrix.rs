@@ -204,7 +204,7 @@ async fn ap_56_an_archive_is_read_by_the_same() {
     deposited(&site.host, &package(&site.host.handle, "after")).await;
 }
 
-/// D.4, D.7: to a stranger a project of others and one that nobody has are one answer: status, headers, octets.
+/// D.4, D.7: to a stranger a project of others and one that nobody has are one answer: status, headers, bytes.
 #[tokio::test]
 async fn ap_101_foreign_and_unknown_are_one_answer() {
     let mut site = Site::new().await;

@@ -1,4 +1,4 @@
-//! What comes back is what was sent, to the octet: AP-17, AP-18, AP-31, AP-89, AP-90, AP-106.
+//! What comes back is what was sent, to the byte: AP-17, AP-18, AP-31, AP-89, AP-90, AP-106.
 
 use blackbox::Response;
 use serde_json::json;
@@ -29,7 +29,7 @@ fn without_hash(response: &Response, hash: &str) -> String {
     panic!("{member} is a member: {response}");
 }
 
-/// AP-18, D.4, D.7: deposit, replay and single read give the very octets, and lists hold them.
+/// AP-18, D.4, D.7: deposit, replay and single read give the very bytes, and lists hold them.
 #[tokio::test]
 async fn ap_18_106_a_package_comes_back_as_it_was_sent() {
     let (mut server, nick) = desk().await;
@@ -57,7 +57,7 @@ async fn ap_18_106_a_package_comes_back_as_it_was_sent() {
     }
 }
 
-/// AP-89: the octets are kept through changes of status too, and orient holds them.
+/// AP-89: the bytes are kept through changes of status too, and orient holds them.
 #[tokio::test]
 async fn ap_40_nothing_but_status_and_review_type_changes() {
     let (_server, nick) = desk().await;

@@ -1,18 +1,18 @@
 //! The frame and its fifteen payloads as a table: members, whether they are required, and what they may hold.
-//! Must not know: a server. Bounds of text are octets of UTF-8.
+//! Must not know: a server. Bounds of text are bytes of UTF-8.
 
 /// What a member may hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Rule {
-    /// Any text of so many octets.
+    /// Any text of so many bytes.
     Text(usize, usize),
     /// The same, but what else is allowed in it is not this table's business: only ASCII is tried.
     Name(usize, usize),
     /// A text without stated bounds.
     Free,
-    /// A namespaced identifier of 1 to 128 octets.
+    /// A namespaced identifier of 1 to 128 bytes.
     Class,
-    /// A recipient scope of 1 to 512 octets.
+    /// A recipient scope of 1 to 512 bytes.
     Scope,
     /// One of these words.
     OneOf(&'static [&'static str]),
@@ -24,7 +24,7 @@ pub(super) enum Rule {
     Whole(i64, i64),
     /// A boolean.
     Flag,
-    /// At most 64 texts, each of so many octets.
+    /// At most 64 texts, each of so many bytes.
     Texts(usize, usize),
     /// 1 to 64 tags.
     Tags,
@@ -58,7 +58,7 @@ const fn may(name: &'static str, rule: Rule) -> Member {
 pub(super) const WHOLE_MAX: i64 = 9_007_199_254_740_991;
 /// The longest advisory lease, in milliseconds.
 const LEASE_MAX: i64 = 3_600_000;
-/// "Pointer fields and refs: 1-512 octets."
+/// "Pointer fields and refs: 1-512 bytes."
 const REFS: Rule = Rule::Texts(1, 512);
 const REF: Rule = Rule::Text(1, 512);
 const PROSE: Rule = Rule::Text(1, 2_048);

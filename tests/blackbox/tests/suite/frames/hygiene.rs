@@ -37,7 +37,7 @@ fn malformed(response: &Response, what: &str) {
     assert!(!response.text().contains("line 1"), "no parser's inner words: {response}");
 }
 
-/// The octets of a frame with something in the place of its text, and something after its first brace.
+/// The bytes of a frame with something in the place of its text, and something after its first brace.
 fn body(from: &Agent, text: &[u8], member: &str) -> Vec<u8> {
     let frame = advisory(from, "~alice", "hello").to_string();
     let (before, after) = frame.split_once("\"hello\"").expect("the text is there");

@@ -126,7 +126,7 @@ async fn fo_78_the_burst_is_granted() {
     assert_eq!(accepted, BURST, "{}", answer.map(|answer| answer.to_string()).unwrap_or_default());
 }
 
-/// An advisory whose JSON has exactly so many octets.
+/// An advisory whose JSON has exactly so many bytes.
 fn sized(from: &Agent, octets: usize) -> Value {
     let mut frame = advisory(from, "~alice", "big é");
     frame["payload"]["file_refs"] = json!([]);
@@ -148,7 +148,7 @@ fn sized(from: &Agent, octets: usize) -> Value {
     }
 }
 
-/// FO-80: a frame of 32 KiB is taken and arrives whole; one octet more is 413.
+/// FO-80: a frame of 32 KiB is taken and arrives whole; one byte more is 413.
 #[tokio::test]
 async fn fo_80_a_frame_ends_at_32_kib() {
     let server = patient_server().await;
@@ -171,7 +171,7 @@ async fn fo_80_a_frame_ends_at_32_kib() {
     assert!(before_fence(&alice, &alice, &mut stream).await.is_empty(), "FO-63");
 }
 
-/// FO-80: a wrapped body of 34 KiB is taken; one octet more is 413, with a length or in chunks.
+/// FO-80: a wrapped body of 34 KiB is taken; one byte more is 413, with a length or in chunks.
 #[tokio::test]
 async fn fo_80_a_body_ends_at_34_kib() {
     let server = patient_server().await;

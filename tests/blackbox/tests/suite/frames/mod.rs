@@ -1,4 +1,4 @@
-//! Agent-Channel Fan-Out as the real server speaks it: raw frames over HTTP, streams read to the octet.
+//! Agent-Channel Fan-Out as the real server speaks it: raw frames over HTTP, streams read to the byte.
 //!
 //! Expected values come from the protocol's document and from the decisions on the wire; requirement ids (FO-n) stand
 //! in the names of tests or above them. "Nothing came" is always shown by a fence: a later frame that must come, with

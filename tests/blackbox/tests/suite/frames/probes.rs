@@ -9,7 +9,7 @@ use super::catalogue::Rule;
 /// Most items of a list.
 const ITEMS_MAX: usize = 64;
 
-/// A text of exactly so many octets, of characters of one, two and three octets.
+/// A text of exactly so many bytes, of characters of one, two and three bytes.
 pub(super) fn octets(count: usize) -> String {
     let rest = ["", "x", "é"][count % 3];
     "€".repeat(count / 3) + rest

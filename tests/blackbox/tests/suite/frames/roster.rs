@@ -83,7 +83,7 @@ async fn fo_93_made_up_session_ids_differ() {
     drop(streams);
 }
 
-/// FO-47, FO-86: roster and stream of somebody else, and of nobody, answer with the same octets.
+/// FO-47, FO-86: roster and stream of somebody else, and of nobody, answer with the same bytes.
 #[tokio::test]
 async fn fo_86_foreign_and_unknown_are_one_answer() {
     let server = Server::start().await;

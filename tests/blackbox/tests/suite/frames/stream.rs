@@ -1,4 +1,4 @@
-//! FO-53, FO-57, FO-59, FO-72, FO-96: the stream to the octet: head, events, keepalives, numbers, parameters.
+//! FO-53, FO-57, FO-59, FO-72, FO-96: the stream to the byte: head, events, keepalives, numbers, parameters.
 //! Must not know: filters, or resumption.
 
 use blackbox::{Heard, Server};

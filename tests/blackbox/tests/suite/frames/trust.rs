@@ -161,7 +161,7 @@ async fn fo_47_nothing_is_gated_within_an_owner() {
 }
 
 /// A handle that is unknown, one that has no agents, and one none of whose agents the sender may reach answer with the
-/// same octets, in every form of the scope: status, headers, body.
+/// same bytes, in every form of the scope: status, headers, body.
 #[tokio::test]
 async fn fo_47_unknown_and_unreachable_are_one_answer() {
     let server = patient_server().await;

@@ -86,7 +86,7 @@ async fn what_is_no_message_is_refused() {
         assert_eq!((answer.status, code(&answer)), (400, wanted), "{body}: {answer}");
         assert_eq!(answer.json()["id"], Value::Null);
     }
-    // One octet over the limit of a message: the largest body of an operation, and its envelope.
+    // One byte over the limit of a message: the largest body of an operation, and its envelope.
     let huge = format!("\"{}\"", "x".repeat((1 << 20) + (64 << 10) - 1));
     assert_eq!(post(huge.as_bytes()).await.status, 413);
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;

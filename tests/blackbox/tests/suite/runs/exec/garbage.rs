@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::runs::speak::{Gates, PUPPET, chat, finish, outcome, playing, said, types, whole};
 
-/// Octets as the script's `hex` takes them.
+/// Bytes as the script's `hex` takes them.
 fn hex(octets: &[u8]) -> String {
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
@@ -52,7 +52,7 @@ async fn sc_24_lines_that_are_no_events_are_ignored() {
     }
 }
 
-/// Octets that are no text.
+/// Bytes that are no text.
 #[tokio::test]
 async fn sc_24_octets_that_are_no_text_are_ignored() {
     let (_server, nick) = playing().await;

@@ -1,4 +1,4 @@
-//! Programs that take too much: time, events, octets. A run past a limit ends `error`, and the server goes on.
+//! Programs that take too much: time, events, bytes. A run past a limit ends `error`, and the server goes on.
 
 use std::time::Duration;
 
