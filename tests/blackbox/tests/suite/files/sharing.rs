@@ -141,6 +141,8 @@ async fn a_model_is_told_how_a_file_is_got() {
     let (alice, bob, id) = pair(&server).await;
     let file = alice.uploaded("q3.pdf", b"content").await;
     send(&alice, &id, &file).await.ok(201);
+    let inbox = bob.get("/inbox").await.ok(200).to_string();
+    assert!(inbox.contains(&file) && inbox.contains("q3.pdf"), "{inbox}");
     let read = crate::mcp_tools::done(&bob, "read", json!({"session_id": id})).await;
     let events = read["events"].as_array().expect("events");
     let parts = &events.last().expect("a message")["parts"];
@@ -148,6 +150,4 @@ async fn a_model_is_told_how_a_file_is_got() {
     assert_eq!((&parts[0]["mime_type"], &parts[0]["file_id"]), (&json!("application/pdf"), &json!(file)));
     let how = parts[0]["get"].as_str().unwrap_or_default();
     assert!(how.contains(&format!("plenary session file {file}")), "{read}");
-    let inbox = bob.get("/inbox").await.ok(200).to_string();
-    assert!(inbox.contains(&file) && inbox.contains("q3.pdf"), "{inbox}");
 }

@@ -19,7 +19,7 @@ enum Mood {
     Silent,
     /// It says something that is no answer.
     Garbage,
-    /// It passes everything on to this server, but never that something was seen.
+    /// It passes everything on to this server, but never that something was shown.
     Forgetful(SocketAddr),
 }
 
@@ -50,7 +50,7 @@ async fn serve(mut stream: TcpStream, mood: Mood) {
                 tokio::select! {
                     read = stream.read(&mut octets) => {
                         let count = read.unwrap_or(0);
-                        if count == 0 || octets.starts_with(b"POST /inbox/ack") {
+                        if count == 0 || octets.starts_with(b"POST /inbox/shown") {
                             break;
                         }
                         beyond.write_all(&octets[..count]).await.expect("the server reads");

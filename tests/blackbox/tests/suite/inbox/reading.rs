@@ -76,12 +76,12 @@ async fn a_send_and_end_is_told_with_its_message() {
 async fn a_long_text_is_cut_and_says_so() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
-    alice.say(&id, "ä".repeat(1_000)).await;
-    alice.say(&id, "ä".repeat(1_001)).await;
+    alice.say(&id, "ä".repeat(10_000)).await;
+    alice.say(&id, "ä".repeat(10_001)).await;
     let page = inbox(&bob, "").await;
     for (nth, truncated) in [(0, false), (1, true)] {
         let item = &page["items"][nth];
-        assert_eq!(item["text"].as_str().map(|text| text.chars().count()), Some(1_000));
+        assert_eq!(item["text"].as_str().map(|text| text.chars().count()), Some(10_000));
         assert_eq!(item["truncated"], truncated);
     }
 }
