@@ -47,10 +47,11 @@ impl Room for AgentRoom {
         match event {
             AgentEvent::AgentRegistered(event) => event.by.owner(),
             AgentEvent::AgentConfigured(event) => event.by.owner(),
-            AgentEvent::EntriesAllowed(event) => event.by.owner(),
             AgentEvent::AgentBlocked(event) => event.by.owner(),
             AgentEvent::TokenRotated(event) => event.by.owner(),
-            AgentEvent::EntriesDisallowed(_)
+            // A list is bounded by itself, and an accepted contact adds to it without being refused.
+            AgentEvent::EntriesAllowed(_)
+            | AgentEvent::EntriesDisallowed(_)
             | AgentEvent::AgentUnblocked(_)
             | AgentEvent::AgentDeleted(_) => None,
         }

@@ -46,6 +46,11 @@ pub(crate) fn of<R: Room, C: Command<R>>(
         batch.events.push((stream.clone(), encoded));
     }
     let beside = command.beside(decision, stamp);
+    let is_fixed = decision.events.iter().any(|event| R::fixed_usage(event).is_some());
+    if let Some(charge) = charge.as_mut().filter(|_| !is_fixed) {
+        charge.usage =
+            beside.events.iter().map(|(_, event)| Usage::of(event)).fold(charge.usage, Usage::plus);
+    }
     batch.events.extend(beside.events);
     batch.events.extend(follows);
     batch.index.extend(beside.index);

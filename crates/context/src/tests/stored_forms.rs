@@ -139,6 +139,11 @@ fn packages() {
         PackageEvent::decode,
         ("PackageDeposited", &format!("{head}}},\"imported_by\":\"operator\"}}"), "{ \"a\":1.0}"),
     );
+}
+
+#[test]
+fn what_happens_to_packages() {
+    let hash = ContentHash::parse(HASH).unwrap();
     let moved = |note: Option<&str>| PackageMoved {
         by: agent(),
         from: Status::Draft,

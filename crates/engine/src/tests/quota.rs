@@ -9,8 +9,8 @@ use plenary_log::{
 use super::hall::{Do, Hall, HallEvent, Halls, ID, closing, hall, opened, rigged, take, written};
 use crate::{Done, ExecuteError, KeyUse, Room as _, recount};
 
-/// What a seat costs: the event, and not the one beside it.
-const EVENTS: u64 = 1;
+/// What a seat costs: the event, and the one beside it.
+const EVENTS: u64 = 2;
 
 fn key(key: &str) -> KeyUse {
     KeyUse { scope: "take".into(), key: key.into(), digest: [1; 32] }
@@ -38,8 +38,9 @@ async fn what_an_owner_stores_is_counted_and_nobody_elses() {
         halls.execute(ID, &take(halls.log(), who), None).await.unwrap();
     }
     halls.execute(ID, &closing(), None).await.unwrap();
-    assert_eq!(used(&halls, "ann").await, Usage { bytes: 3, events: EVENTS });
-    assert_eq!(used(&halls, "bob").await, Usage { bytes: 3, events: EVENTS });
+    // "ann" and the version beside it.
+    assert_eq!(used(&halls, "ann").await, Usage { bytes: 3 + 1, events: EVENTS });
+    assert_eq!(used(&halls, "bob").await, Usage { bytes: 3 + 1, events: EVENTS });
 }
 
 #[tokio::test]
@@ -50,7 +51,7 @@ async fn past_its_bound_an_owner_is_refused_and_others_are_not() {
         halls.execute(ID, &take(halls.log(), who), None).await.unwrap();
     }
     let refused = over(halls.execute(ID, &take(halls.log(), "ann"), None).await);
-    assert_eq!(refused, Exceeded::Events { used: 2, max: 2 });
+    assert_eq!(refused, Exceeded::Events { used: 4, max: 4 });
     halls.execute(ID, &take(halls.log(), "bob"), None).await.unwrap();
     // What nobody pays for goes on.
     halls.execute(ID, &closing(), None).await.unwrap();
@@ -64,8 +65,8 @@ async fn past_its_bound_an_owner_is_refused_and_others_are_not() {
 #[tokio::test]
 async fn a_request_that_was_carried_out_is_answered_again_past_the_bound() {
     let halls = hall(9).await;
-    // "ann"; the scope, the key, the digest and the answer.
-    const BYTES: u64 = 3 + 4 + 1 + 32 + 1;
+    // "ann" and the version beside it; the scope, the key, the digest and the answer.
+    const BYTES: u64 = 3 + 1 + 4 + 1 + 32 + 1;
     limit(&halls, BYTES, 100);
     let first = halls.execute(ID, &take(halls.log(), "ann"), Some(&key("k"))).await.unwrap();
     let again = halls.execute(ID, &take(halls.log(), "ann"), Some(&key("k"))).await.unwrap();

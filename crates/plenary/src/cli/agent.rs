@@ -212,17 +212,7 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
     let out = context.out;
     match setting {
         Setting::Add(args) => add(context, &client, args).await,
-        Setting::List => {
-            let mut table = Table::new(&["AGENT", "POLICY", "ALLOWLIST"]);
-            let take = |page: &AgentList| {
-                for agent in &page.agents {
-                    let policy = agent.policy.to_string();
-                    table.row([agent.handle.as_str(), &policy, &say::entries(&agent.allowlist)]);
-                }
-            };
-            context.pages(async |at| client.agents(at).await, |page| page.next_cursor.as_ref(), take).await?;
-            context.table(&table, "no agents yet; make one with `plenary agent add @owner.name`")
-        }
+        Setting::List => list(context, &client).await,
         Setting::Allowlist(Of { handle }) => {
             let reply = client.allowlist(&handle).await?;
             context.answer(&reply, |list| print_entries(context, list))
@@ -277,6 +267,18 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
         }
         Setting::Rm { handle, yes } => remove(context, &client, &handle, yes).await,
     }
+}
+
+async fn list(context: &Context, client: &Client) -> Result<(), Failure> {
+    let mut table = Table::new(&["AGENT", "POLICY", "ALLOWLIST"]);
+    let take = |page: &AgentList| {
+        for agent in &page.agents {
+            let policy = agent.policy.to_string();
+            table.row([agent.handle.as_str(), &policy, &say::entries(&agent.allowlist)]);
+        }
+    };
+    context.pages(async |at| client.agents(at).await, |page| page.next_cursor.as_ref(), take).await?;
+    context.table(&table, "no agents yet; make one with `plenary agent add @owner.name`")
 }
 
 /// Makes an agent and saves its token; whether that was saved comes beside it.

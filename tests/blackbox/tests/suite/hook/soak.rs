@@ -80,7 +80,7 @@ impl Soak {
     async fn send(&mut self) {
         self.known.sent += 1;
         // Some are longer than an answer.
-        let filler = "x ".repeat(if self.known.sent % 9 == 0 { 6_000 } else { 3 });
+        let filler = "x ".repeat(if self.known.sent.is_multiple_of(9) { 6_000 } else { 3 });
         let body = json!({"content": format!("message no. {}! {filler}", self.known.sent)});
         let sent = self.sender.post(&format!("/sessions/{}/messages", self.talk), body).await.ok(201);
         self.known.sequences.push(sent["sequence"].as_u64().expect("a sequence"));
@@ -189,7 +189,6 @@ fn steps() -> usize {
 }
 
 #[tokio::test]
-#[expect(clippy::print_stderr, reason = "the figures are what the long form is for")]
 async fn with_every_fault_nothing_is_lost_nothing_comes_twice_and_no_state_is_false() {
     let (server, home, coding, from) = two().await;
     let talk = said(&home, &from, &coding, "Soak").await;
