@@ -160,7 +160,7 @@ fn many_small_writes_become_few_runs_and_find_the_same() {
             let wanted: Vec<String> = wanted.iter().cloned().collect();
             assert_eq!(found(&*index, "login").await, wanted);
             for id in &wanted {
-                assert_eq!(found(&*index, &format!("w{id}")).await, [id.clone()]);
+                assert_eq!(found(&*index, &format!("w{id}")).await, std::slice::from_ref(id));
             }
             assert_eq!(index.extent().await.unwrap().documents, wanted.len() as u64);
             index.close().await.unwrap();
