@@ -13,6 +13,7 @@ use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use plenary_kernel::{Class, Refusal, json, limits::BODY_OCTETS_MAX};
+use plenary_shape::{Raw, Sent, Shape};
 use serde::de::DeserializeOwned;
 
 use crate::{guard::Fault, strict::Strict};
@@ -48,6 +49,17 @@ impl StrictJson {
     #[must_use]
     pub const fn bytes(&self) -> &Bytes {
         &self.0
+    }
+
+    /// Reads the body by its shape.
+    ///
+    /// # Errors
+    /// 400 `invalid_json` when there is no body, else its first fault.
+    pub fn read(&self, shape: &'static Shape) -> Result<Sent<Raw<'_>>, Refusal> {
+        if self.is_empty() {
+            return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object."));
+        }
+        Ok(shape.read_body(&self.0)?)
     }
 
     /// Reads the body as `T`.
@@ -166,7 +178,7 @@ impl<S: Sync> FromRequest<S> for Received {
         let (parts, body) = request.into_parts();
         let read = read_json(&parts.headers, body, BODY_OCTETS_MAX).await;
         Ok(Self(match parts.extensions.get::<Strict>() {
-            Some(Strict(shape)) => read.and_then(|body| shape.check(body.bytes()).map(|()| body)),
+            Some(Strict(known)) => read.and_then(|body| known.check(body.bytes()).map(|()| body)),
             None => read,
         }))
     }

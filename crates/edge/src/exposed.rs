@@ -1,10 +1,10 @@
 //! How an operation stands among the tools that models get, and its types as schemas of their own.
 //! Must not know: which tools there are, or how they are called.
 
-use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
+use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
-use crate::operation::{OperationDoc, SchemaOf};
+use crate::operation::{OperationDoc, SchemaOf, Taken};
 
 /// How an operation stands among the tools that models get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,13 +87,13 @@ impl OperationDoc {
             })
         };
         let mut generator = settings().for_deserialize().into_generator();
-        let mut value = |schema: SchemaOf| make(schema, &mut generator);
-        let text = |_: &mut SchemaGenerator| schemars::json_schema!({"type": "string"});
+        let mut value = |taken: Taken| taken.schema(&mut generator);
+        let text: SchemaOf = |_: &mut SchemaGenerator| schemars::json_schema!({"type": "string"});
         let path = self
             .path_names()
             .map(|name| {
                 let described = self.path_parameters.iter().find(|parameter| parameter.name == name);
-                (name, value(described.map_or(text, |parameter| parameter.schema)))
+                (name, value(Taken::Type(described.map_or(text, |parameter| parameter.schema))))
             })
             .collect();
         Schemas {
@@ -101,11 +101,7 @@ impl OperationDoc {
             query: self.query.map(&mut value),
             request: self.request.map(&mut value),
             request_required: self.request_required,
-            reply: self.reply.map(|reply| make(reply, &mut settings().for_serialize().into_generator())),
+            reply: self.reply.map(|reply| reply(&mut settings().for_serialize().into_generator()).into()),
         }
     }
-}
-
-fn make(schema: fn(&mut SchemaGenerator) -> Schema, generator: &mut SchemaGenerator) -> Value {
-    schema(generator).into()
 }

@@ -19,6 +19,7 @@ mod metrics;
 mod openapi;
 mod operation;
 mod origin;
+mod parameters;
 mod peer;
 mod rebinding;
 mod routes;
@@ -41,6 +42,7 @@ pub use metrics::{METRICS_CONTENT_TYPE, Metrics};
 pub use openapi::{ApiInfo, openapi};
 pub use operation::{Auth, Operation, OperationDoc};
 pub use origin::{Origin, TrustedNet};
+pub use parameters::Parameters;
 pub use peer::Peer;
 pub use rebinding::Foreign;
 pub use routes::{

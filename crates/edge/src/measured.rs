@@ -16,7 +16,7 @@ use crate::{
     answers::Allowance,
     error::bug_response,
     metrics::OperationMetrics,
-    strict::{self, Asked, HANDLING_STRICT, PREFERENCE_APPLIED, Shape, Strict},
+    strict::{self, Asked, HANDLING_STRICT, Known, PREFERENCE_APPLIED, Strict},
     traced::Traced,
 };
 
@@ -27,7 +27,7 @@ pub(crate) struct Measured<H> {
     metrics: Arc<OperationMetrics>,
     reserves: usize,
     /// What its body may hold, for strict handling.
-    shape: Option<Arc<Shape>>,
+    shape: Option<Arc<Known>>,
 }
 
 impl<H> Measured<H> {
@@ -42,7 +42,7 @@ impl<H> Measured<H> {
     }
 
     /// Where a body has a known shape, a request may ask to be held to it.
-    pub(crate) fn of_shape(self, shape: Option<Arc<Shape>>) -> Self {
+    pub(crate) fn of_shape(self, shape: Option<Arc<Known>>) -> Self {
         Self { shape, ..self }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use self::{answers::Answers, schemas::Schemas};
-use crate::operation::{Auth, OperationDoc};
+use crate::operation::{Auth, OperationDoc, Taken};
 
 /// What stands at the head of the description.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +102,7 @@ fn path_parameters(doc: &OperationDoc, schemas: &mut Schemas) -> Vec<Value> {
         match doc.path_parameters.iter().find(|described| described.name == name) {
             Some(described) => {
                 parameter.insert("description".into(), described.description.into());
-                parameter.insert("schema".into(), schemas.taken(described.schema));
+                parameter.insert("schema".into(), schemas.taken(Taken::Type(described.schema)));
             }
             None => drop(parameter.insert("schema".into(), json!({"type": "string"}))),
         }

@@ -9,6 +9,7 @@ use axum::{
 };
 use http::{Method, StatusCode};
 use plenary_kernel::Class;
+use plenary_shape::Shape;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
@@ -18,11 +19,30 @@ use crate::{
     exposed::Exposed,
     measured::Measured,
     metrics::OperationMetrics,
-    strict::Shape,
+    strict::Known,
 };
 
 /// Makes the schema of one type, with what it refers to in the generator.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// What a request is described by: a type that derives its schema, or the shape that reads it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Taken {
+    Type(SchemaOf),
+    Body(&'static Shape),
+    Query(&'static Shape),
+}
+
+impl Taken {
+    /// Its schema.
+    pub(crate) fn schema(self, generator: &mut SchemaGenerator) -> Value {
+        match self {
+            Self::Type(schema) => schema(generator).into(),
+            Self::Body(shape) => shape.schema(generator),
+            Self::Query(shape) => shape.object(generator).into(),
+        }
+    }
+}
 
 /// Who may call an operation; the room's own code enforces it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +106,7 @@ pub struct OperationDoc {
     pub(crate) empty_successes: Vec<StatusCode>,
     /// Refusals in the room's form that no class of refusal has.
     pub(crate) other_refusals: Vec<StatusCode>,
-    pub(crate) request: Option<SchemaOf>,
+    pub(crate) request: Option<Taken>,
     pub(crate) request_required: bool,
     pub(crate) request_type: &'static str,
     pub(crate) example: Option<fn() -> Value>,
@@ -94,7 +114,7 @@ pub struct OperationDoc {
     pub(crate) reply_type: &'static str,
     /// Other forms of the success, which are text.
     pub(crate) other_reply_types: Vec<&'static str>,
-    pub(crate) query: Option<SchemaOf>,
+    pub(crate) query: Option<Taken>,
     pub(crate) path_parameters: Vec<PathParameter>,
     pub(crate) errors: Vec<ErrorDoc>,
     /// Whether it is carried out once for an `Idempotency-Key`.
@@ -186,7 +206,7 @@ impl OperationDoc {
     /// The body it wants.
     #[must_use]
     pub fn request<T: JsonSchema>(mut self) -> Self {
-        self.request = Some(|generator| generator.subschema_for::<T>());
+        self.request = Some(Taken::Type(|generator| generator.subschema_for::<T>()));
         self.request_required = true;
         self.errors(Class::Malformed, &["unknown_member"])
     }
@@ -199,11 +219,27 @@ impl OperationDoc {
         self
     }
 
+    /// The body it wants, by its shape.
+    #[must_use]
+    pub fn body(mut self, shape: &'static Shape) -> Self {
+        self.request = Some(Taken::Body(shape));
+        self.request_required = true;
+        self.errors(Class::Malformed, &["unknown_member"])
+    }
+
+    /// The body it takes, or none, by its shape.
+    #[must_use]
+    pub fn optional_body(mut self, shape: &'static Shape) -> Self {
+        self = self.body(shape);
+        self.request_required = false;
+        self
+    }
+
     /// The body it takes where that is not JSON; it may be empty.
     #[must_use]
     pub fn request_type(mut self, media_type: &'static str) -> Self {
         self.request_type = media_type;
-        self.request = self.request.or(Some(|_| schemars::json_schema!({"type": "string"})));
+        self.request = self.request.or(Some(Taken::Type(|_| schemars::json_schema!({"type": "string"}))));
         self
     }
 
@@ -239,7 +275,14 @@ impl OperationDoc {
     /// The query parameters, as the members of one object type.
     #[must_use]
     pub fn query<T: JsonSchema>(mut self) -> Self {
-        self.query = Some(|generator| generator.root_schema_for::<T>());
+        self.query = Some(Taken::Type(|generator| generator.root_schema_for::<T>()));
+        self
+    }
+
+    /// The query parameters, by the shape that reads them.
+    #[must_use]
+    pub fn parameters(mut self, shape: &'static Shape) -> Self {
+        self.query = Some(Taken::Query(shape));
         self
     }
 
@@ -350,7 +393,7 @@ impl OperationDoc {
 }
 
 type Mount<S> =
-    Box<dyn FnOnce(MethodFilter, Arc<OperationMetrics>, Option<Arc<Shape>>) -> MethodRouter<S> + Send>;
+    Box<dyn FnOnce(MethodFilter, Arc<OperationMetrics>, Option<Arc<Known>>) -> MethodRouter<S> + Send>;
 
 /// An operation and what answers it.
 pub struct Operation<S> {

@@ -16,7 +16,7 @@ use crate::{
     measured::Measured,
     metrics::Metrics,
     operation::{Operation, OperationDoc},
-    strict::Shape,
+    strict::Known,
 };
 
 /// A registry that contradicts itself.
@@ -49,8 +49,8 @@ where
     let mut router = Router::new();
     for Operation { doc, mount } in operations {
         let method = MethodFilter::try_from(doc.method).map_err(|_| RegistryFault::Method(doc.id))?;
-        let shape = doc.request.map(|request| Arc::new(Shape::of(request)));
-        router = router.route(doc.path, mount(method, metrics.operation(doc.id, Some(doc.path)), shape));
+        let known = doc.request.map(|request| Arc::new(Known::of(request)));
+        router = router.route(doc.path, mount(method, metrics.operation(doc.id, Some(doc.path)), known));
     }
     Ok(router)
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, Uri, header::HeaderName};
 use plenary_kernel::Refusal;
+use plenary_shape::Shape;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use crate::operation::SchemaOf;
+use crate::operation::Taken;
 
 /// Where a client says what it prefers (RFC 7240).
 const PREFER: HeaderName = HeaderName::from_static("prefer");
@@ -22,14 +23,21 @@ const DEFINITIONS: &str = "#/$defs/";
 
 /// The members that an operation's request may have.
 #[derive(Debug)]
-pub(crate) struct Shape {
-    root: Value,
-    definitions: Map<String, Value>,
+pub(crate) enum Known {
+    /// Those of the shape that reads it.
+    Shape(&'static Shape),
+    /// Those of its schema.
+    Schema {
+        /// The whole.
+        root: Value,
+        /// What it refers to.
+        definitions: Map<String, Value>,
+    },
 }
 
 /// Beside a request that asks for strict handling: what its body is held to.
 #[derive(Debug, Clone)]
-pub(crate) struct Strict(pub(crate) Arc<Shape>);
+pub(crate) struct Strict(pub(crate) Arc<Known>);
 
 /// How a request asks for strict handling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,19 +59,26 @@ pub(crate) fn asked(uri: &Uri, headers: &HeaderMap) -> Option<Asked> {
     pairs.any(|pair| matches!(pair, "strict=1" | "strict=true")).then_some(Asked::Query)
 }
 
-impl Shape {
-    /// Of the request that this schema describes.
-    pub(crate) fn of(request: SchemaOf) -> Self {
+impl Known {
+    /// Of the request that this describes.
+    pub(crate) fn of(request: Taken) -> Self {
+        if let Taken::Body(shape) | Taken::Query(shape) = request {
+            return Self::Shape(shape);
+        }
         let mut generator = SchemaSettings::draft2020_12().into_generator();
-        let root = request(&mut generator).to_value();
-        Self { root, definitions: generator.take_definitions(true) }
+        let root = request.schema(&mut generator);
+        Self::Schema { root, definitions: generator.take_definitions(true) }
     }
 
     /// Refuses a body for the first member that is not among those of its operation.
     pub(crate) fn check(&self, body: &[u8]) -> Result<(), Refusal> {
         // A body that is none is refused by whoever reads it.
         let Ok(body) = serde_json::from_slice::<Value>(body) else { return Ok(()) };
-        match self.unknown(&[&self.root], &body) {
+        let unknown = match self {
+            Self::Shape(shape) => shape.unknown(&body),
+            Self::Schema { root, definitions } => unknown(definitions, &[root], &body),
+        };
+        match unknown {
             None => Ok(()),
             Some(path) => Err(Refusal::malformed(
                 "unknown_member",
@@ -71,57 +86,56 @@ impl Shape {
             )),
         }
     }
+}
 
-    /// The path of a member of `value` that none of these schemas, any of which may hold, knows.
-    fn unknown(&self, schemas: &[&Value], value: &Value) -> Option<String> {
-        let variants = self.variants(schemas);
-        match value {
-            Value::Object(members) => {
-                let tables: Vec<_> =
-                    variants.iter().filter_map(|of| of.get("properties")?.as_object()).collect();
-                if tables.is_empty() || variants.iter().any(|variant| is_open(variant)) {
-                    return None;
+/// The path of a member of `value` that none of these schemas, any of which may hold, knows.
+fn unknown(definitions: &Map<String, Value>, schemas: &[&Value], value: &Value) -> Option<String> {
+    let variants = variants(definitions, schemas);
+    match value {
+        Value::Object(members) => {
+            let tables: Vec<_> = variants.iter().filter_map(|of| of.get("properties")?.as_object()).collect();
+            if tables.is_empty() || variants.iter().any(|variant| is_open(variant)) {
+                return None;
+            }
+            members.iter().find_map(|(name, member)| {
+                let known: Vec<_> = tables.iter().filter_map(|table| table.get(name)).collect();
+                if known.is_empty() {
+                    return Some(name.clone());
                 }
-                members.iter().find_map(|(name, member)| {
-                    let known: Vec<_> = tables.iter().filter_map(|table| table.get(name)).collect();
-                    if known.is_empty() {
-                        return Some(name.clone());
-                    }
-                    let within = self.unknown(&known, member)?;
-                    let joint = if within.starts_with('[') { "" } else { "." };
-                    Some(format!("{name}{joint}{within}"))
-                })
-            }
-            Value::Array(items) => {
-                let known: Vec<_> = variants.iter().filter_map(|variant| variant.get("items")).collect();
-                items.iter().enumerate().find_map(|(nth, item)| {
-                    let within = self.unknown(&known, item)?;
-                    let joint = if within.starts_with('[') { "" } else { "." };
-                    Some(format!("[{nth}]{joint}{within}"))
-                })
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+                let within = unknown(definitions, &known, member)?;
+                let joint = if within.starts_with('[') { "" } else { "." };
+                Some(format!("{name}{joint}{within}"))
+            })
         }
+        Value::Array(items) => {
+            let known: Vec<_> = variants.iter().filter_map(|variant| variant.get("items")).collect();
+            items.iter().enumerate().find_map(|(nth, item)| {
+                let within = unknown(definitions, &known, item)?;
+                let joint = if within.starts_with('[') { "" } else { "." };
+                Some(format!("[{nth}]{joint}{within}"))
+            })
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
+}
 
-    /// These schemas and all that they are made of.
-    fn variants<'a>(&'a self, schemas: &[&'a Value]) -> Vec<&'a Value> {
-        let mut found: Vec<&Value> = Vec::new();
-        let mut left = schemas.to_vec();
-        while let Some(schema) = left.pop() {
-            if found.iter().any(|known| std::ptr::eq(*known, schema)) {
-                continue;
-            }
-            found.push(schema);
-            let named =
-                schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix(DEFINITIONS));
-            left.extend(named.and_then(|name| self.definitions.get(name)));
-            for of in ["allOf", "anyOf", "oneOf"] {
-                left.extend(schema.get(of).and_then(Value::as_array).into_iter().flatten());
-            }
+/// These schemas and all that they are made of.
+fn variants<'a>(definitions: &'a Map<String, Value>, schemas: &[&'a Value]) -> Vec<&'a Value> {
+    let mut found: Vec<&Value> = Vec::new();
+    let mut left = schemas.to_vec();
+    while let Some(schema) = left.pop() {
+        if found.iter().any(|known| std::ptr::eq(*known, schema)) {
+            continue;
         }
-        found
+        found.push(schema);
+        let named =
+            schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix(DEFINITIONS));
+        left.extend(named.and_then(|name| definitions.get(name)));
+        for of in ["allOf", "anyOf", "oneOf"] {
+            left.extend(schema.get(of).and_then(Value::as_array).into_iter().flatten());
+        }
     }
+    found
 }
 
 /// Whether an object may have members that its schema does not name.
@@ -160,8 +174,8 @@ mod tests {
     }
 
     fn refused(body: &str) -> Option<String> {
-        let shape = Shape::of(|generator| generator.subschema_for::<Request>());
-        let refusal = shape.check(body.as_bytes()).err()?;
+        let known = Known::of(Taken::Type(|generator| generator.subschema_for::<Request>()));
+        let refusal = known.check(body.as_bytes()).err()?;
         assert_eq!(refusal.code, "unknown_member");
         refusal.message.split('`').nth(1).map(str::to_owned)
     }

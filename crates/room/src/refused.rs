@@ -8,6 +8,7 @@ use plenary_edge::refusal_response;
 use plenary_engine::{ExecuteError, quota_refusal};
 use plenary_kernel::{Class, Refusal};
 use plenary_log::Fault;
+use plenary_shape::Misfit;
 
 /// How a room writes its refusals. A value has what the room says of one besides its code and its text.
 pub trait Form: Default {
@@ -81,6 +82,12 @@ impl<F> From<Refused<F>> for Refusal {
 impl<F: Form> From<Fault> for Refused<F> {
     fn from(fault: Fault) -> Self {
         fault_refusal(&fault).into()
+    }
+}
+
+impl<F: Form> From<Misfit> for Refused<F> {
+    fn from(misfit: Misfit) -> Self {
+        Self::new(misfit.into())
     }
 }
 

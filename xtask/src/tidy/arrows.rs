@@ -13,8 +13,19 @@ use super::{
 pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs"];
 
 /// What a protocol room may build on.
-const BELOW_PROTOCOLS: &[&str] =
-    &["kernel", "log", "retrieval", "engine", "hub", "blobs", "telemetry", "edge", "room", "accounts"];
+const BELOW_PROTOCOLS: &[&str] = &[
+    "kernel",
+    "shape",
+    "log",
+    "retrieval",
+    "engine",
+    "hub",
+    "blobs",
+    "telemetry",
+    "edge",
+    "room",
+    "accounts",
+];
 
 /// The concrete backends: named by the binary, and by tests and benches.
 const BACKENDS: &[&str] =
@@ -29,6 +40,7 @@ const PROGRAMS: &[&str] = &["plenary", "xtask", "bench", "blackbox"];
 /// What every other crate may build on.
 const ARROWS: &[(&str, &[&str])] = &[
     ("kernel", &[]),
+    ("shape", &["kernel"]),
     ("log", &["kernel"]),
     ("log-sqlite", &["kernel", "log"]),
     ("log-postgres", &["kernel", "log", "outward"]),
@@ -43,9 +55,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("outward", &[]),
     ("blobs", &["outward"]),
     ("telemetry", &["kernel", "outward"]),
-    ("edge", &["kernel", "telemetry"]),
-    ("room", &["kernel", "log", "engine", "hub", "edge"]),
-    ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge", "room"]),
+    ("edge", &["kernel", "shape", "telemetry"]),
+    ("room", &["kernel", "shape", "log", "engine", "hub", "edge"]),
+    ("accounts", &["kernel", "shape", "log", "engine", "hub", "telemetry", "edge", "room"]),
     ("client", &["kernel", "outward"]),
     // Between a room and the programs that it runs: another kind of agent is another file here.
     ("hosts", &["kernel", "log", "hub", "edge", "room", "accounts", "outward", "runs"]),

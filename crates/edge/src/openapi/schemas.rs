@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
-use crate::operation::SchemaOf;
+use crate::operation::{SchemaOf, Taken};
 
 /// Where definitions stand.
 const GIVEN: &str = "#/components/schemas/";
@@ -43,8 +43,8 @@ impl Schemas {
     }
 
     /// Of what it is sent.
-    pub(super) fn taken(&mut self, schema: SchemaOf) -> Value {
-        schema(&mut self.taken).into()
+    pub(super) fn taken(&mut self, taken: Taken) -> Value {
+        taken.schema(&mut self.taken)
     }
 
     /// Every definition by its name. What refers to those of requests is pointed to where they stand in the end.
