@@ -5,119 +5,176 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use plenary_engine::KeyUse;
-use plenary_kernel::{json, text::check_line};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use plenary_kernel::{Class, json};
+use plenary_shape::{
+    Field, Form, Items, Manner, Misfit, Missing, Node, Null, Order, Sent, Shape, Switch, Twice, Unit,
+    Unknown, at_most, bounds, optional, required,
+};
+use serde_json::Value;
 
 use crate::{
-    AUTHOR_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, KIND_CHARS_MAX, LIMIT_DEFAULT, LIMIT_MAX, TITLE_CHARS_MAX,
+    AUTHOR_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, KIND_CHARS_MAX, LIMIT_MAX, TITLE_CHARS_MAX,
     command::Draft,
     refusals::{self, Refused},
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
+/// How this room refuses what it cannot read.
+static MANNER: Manner = Manner {
+    class: Class::Unprocessable,
+    quote: "`",
+    stop: "",
+    integer: "an integer from ",
+    code: "invalid_body",
+    whole: ("invalid_body", "the body must be a JSON object"),
+    twice: Twice::Whole("invalid_query", "the query can't be read: each parameter once, as text"),
+    missing: Missing::AsWrong,
+    unknown: Unknown::Ignored,
+    null: Null::Absent,
+    order: Order::InTurn,
+    types_first: false,
+    items: Items::Whole,
+    describes_forms: false,
+};
+
+const AUTHOR: Form = Form::Shown(Unit::Characters, at_most(AUTHOR_CHARS_MAX as u64));
+const ANY_TEXT: Form = Form::Text(Unit::Bytes, at_most(u64::MAX));
+const SWITCH: Form = Form::Switch(&Switch {
+    on: &["1", "true", "yes", "on"],
+    off: &["0", "false", "no", "off"],
+    is_exact: false,
+});
+/// The id of an event, which no channel needs to have: what the store can hold.
+const EVENT_ID: Form = Form::Clamped(bounds(0, i64::MAX as u64 - 1));
+const KEY: Field = optional("key", ANY_TEXT, "The key of the channel's link; needed once per owner.");
+const TICKET: Field =
+    optional("ticket", ANY_TEXT, "From `POST /auth/ticket`, for clients that can't set headers.");
+const ONLY_KIND: Field = optional("kind", ANY_TEXT, "Only events of this kind.");
+const LIMIT: Field = optional(
+    "limit",
+    Form::Clamped(bounds(1, LIMIT_MAX as u64)),
+    "How many; 50 when absent, clamped to 1 to 500.",
+)
+.code("invalid_limit");
+
 /// What `POST /agent-channel` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(rename = "CreateChannel")]
-#[expect(dead_code, reason = "the description is made from it; `Fields` reads it member by member")]
-pub(crate) struct CreateRequest {
-    /// What it is about.
-    #[schemars(length(max = 200))]
-    title: Option<String>,
-    /// By whom, in its own words; the handle of the token when it is absent or empty.
-    #[schemars(length(max = 128))]
-    created_by: Option<String>,
-}
+pub(crate) static CREATE: Shape = Shape::new(
+    "CreateChannel",
+    &MANNER,
+    &[
+        optional(
+            "title",
+            Form::Shown(Unit::Characters, at_most(TITLE_CHARS_MAX as u64)),
+            "What it is about.",
+        )
+        .code("invalid_title"),
+        optional(
+            "created_by",
+            AUTHOR,
+            "By whom, in its own words; the handle of the token when it is absent or empty.",
+        )
+        .code("invalid_created_by"),
+    ],
+)
+.says("What `POST /agent-channel` takes.");
 
 /// What `POST /agent-channel/{id}/event` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(rename = "AppendChannelEvent")]
-#[expect(dead_code, reason = "the description is made from it; `Fields` reads it member by member")]
-pub(crate) struct AppendRequest {
-    /// A free string; `spec`, `state`, `status`, `comms` and `log` mean something.
-    #[schemars(length(min = 1, max = 64))]
-    kind: String,
-    /// A stable name of the agent; the handle of the token when it is absent or empty.
-    #[schemars(length(max = 128))]
-    author: Option<String>,
-    /// Any object.
-    payload: serde_json::Map<String, Value>,
+pub(crate) static APPEND: Shape = Shape::new(
+    "AppendChannelEvent",
+    &MANNER,
+    &[
+        required(
+            "kind",
+            Form::Shown(Unit::Characters, bounds(1, KIND_CHARS_MAX as u64)),
+            "A free string; `spec`, `state`, `status`, `comms` and `log` mean something.",
+        )
+        .code("invalid_kind")
+        .wants("a string of 1 to 64 characters"),
+        optional(
+            "author",
+            AUTHOR,
+            "A stable name of the agent; the handle of the token when it is absent or empty.",
+        )
+        .code("invalid_author"),
+        required("payload", Form::Map, "Any object.").code("invalid_payload").wants("a JSON object"),
+    ],
+)
+.says("What `POST /agent-channel/{id}/event` takes.");
+
+/// The query of every operation on a channel.
+pub(crate) static OF_CHANNEL: Shape = Shape::new("", &MANNER, &[KEY]);
+
+/// The query of `POST …/event`.
+pub(crate) static APPENDING: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
+        optional("validate", SWITCH, "Only say what is wrong with the event, and store nothing.")
+            .code("invalid_validate"),
+        KEY,
+    ],
+);
+
+/// The query of `GET /agent-channel/{id}`.
+pub(crate) static SHOWING: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[optional("format", ANY_TEXT, "`json`, `yaml` or `yml`, `markdown` or `md`; wins over `Accept`."), KEY],
+);
+
+/// The query of `GET /agent-channel`.
+pub(crate) static LISTING: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
+        LIMIT,
+        optional("include_closed", SWITCH, "Whether closed ones are listed; true when absent.")
+            .code("invalid_include_closed"),
+    ],
+);
+
+/// The query of `GET …/events`.
+pub(crate) static EVENTS: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
+        ONLY_KIND,
+        LIMIT,
+        optional("before_id", EVENT_ID, "Only events with a lower id.").code("invalid_before_id"),
+        optional(
+            "after_id",
+            EVENT_ID,
+            "Only events with a higher id; alone, the ones that follow it directly.",
+        )
+        .code("invalid_after_id"),
+        KEY,
+    ],
+);
+
+/// The query of `GET …/events/stream`.
+pub(crate) static WATCHING: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
+        ONLY_KIND,
+        optional("after_id", EVENT_ID, "Events with a higher id; `Last-Event-ID` wins.")
+            .code("invalid_after_id"),
+        TICKET,
+        KEY,
+    ],
+);
+
+/// A text that is there and says something.
+pub(crate) fn said<'a, N: Node<'a>>(sent: &Sent<N>, name: &str) -> Option<String> {
+    sent.string(name).filter(|text| !text.is_empty())
 }
 
-/// The members of a body, unread. A null is as good as none.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct Fields<'a> {
-    #[serde(borrow)]
-    title: Option<&'a RawValue>,
-    #[serde(borrow)]
-    created_by: Option<&'a RawValue>,
-    #[serde(borrow)]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow)]
-    author: Option<&'a RawValue>,
-    #[serde(borrow)]
-    payload: Option<&'a RawValue>,
-}
-
-impl<'a> Fields<'a> {
-    /// Reads a body that passed the JSON check. An empty one is `{}`.
-    pub(crate) fn read(body: &'a [u8]) -> Result<Self, Refused> {
-        // An array would be read as the members in their order.
-        match body.trim_ascii_start().first() {
-            None => Ok(Self::default()),
-            Some(b'{') => serde_json::from_slice(body).map_err(|_| not_an_object()),
-            Some(_) => Err(not_an_object()),
-        }
-    }
-
-    /// The title and the creator.
-    pub(crate) fn create(&self) -> Result<(String, Option<String>), Refused> {
-        let title = text(self.title, "invalid_title", "title", TITLE_CHARS_MAX)?.unwrap_or_default();
-        let by = text(self.created_by, "invalid_created_by", "created_by", AUTHOR_CHARS_MAX)?;
-        Ok((title, by.filter(|by| !by.is_empty())))
-    }
-
-    /// The event; its payload is the very bytes of the body.
-    pub(crate) fn event(&self, body: &Bytes) -> Result<Draft, Refused> {
-        let wrong_kind = || {
-            let detail = format!("`kind` must be a string of 1 to {KIND_CHARS_MAX} characters");
-            refusals::shape("invalid_kind", detail)
-        };
-        let kind = text(self.kind, "invalid_kind", "kind", KIND_CHARS_MAX).map_err(|_| wrong_kind())?;
-        let kind = kind.filter(|kind| !kind.is_empty()).ok_or_else(wrong_kind)?;
-        let author = text(self.author, "invalid_author", "author", AUTHOR_CHARS_MAX)?;
-        let payload = self.payload.map(RawValue::get).filter(|payload| payload.starts_with('{'));
-        let payload =
-            payload.ok_or_else(|| refusals::shape("invalid_payload", "`payload` must be a JSON object"))?;
-        let payload = body.slice_ref(payload.as_bytes());
-        Ok(Draft { kind, author: author.filter(|author| !author.is_empty()), payload })
-    }
-}
-
-fn not_an_object() -> Refused {
-    refusals::shape("invalid_body", "the body must be a JSON object")
-}
-
-/// A text of one line.
-fn text(
-    raw: Option<&RawValue>,
-    code: &'static str,
-    name: &str,
-    chars_max: usize,
-) -> Result<Option<String>, Refused> {
-    let Some(raw) = raw else { return Ok(None) };
-    match serde_json::from_str::<String>(raw.get()) {
-        Ok(text) if text.chars().count() <= chars_max => {
-            check_line(&text).map_err(|why| refusals::shape(code, format!("`{name}` {why}")))?;
-            Ok(Some(text))
-        }
-        _ => {
-            let detail = format!("`{name}` must be a string of at most {chars_max} characters");
-            Err(refusals::shape(code, detail))
-        }
-    }
+/// The event of a body; its payload is the very bytes of that.
+pub(crate) fn draft(body: &Bytes) -> Result<Draft, Misfit> {
+    let sent = APPEND.read_body(body)?;
+    let payload = sent.get("payload").map_or_else(Bytes::new, |raw| body.slice_ref(raw.get().as_bytes()));
+    Ok(Draft { kind: sent.needed("kind"), author: said(&sent, "author"), payload })
 }
 
 /// The idempotency key of a request, for the operation and whoever asks. Equal JSON is the same request.
@@ -134,50 +191,6 @@ pub(crate) fn key(operation: String, headers: &HeaderMap, body: &[u8]) -> Result
     bytes.push(b'\n');
     bytes.extend(json::canonical(&value, json::Nulls::Keep));
     Ok(Some(KeyUse { scope: operation, key: key.to_owned(), digest: json::digest(&bytes) }))
-}
-
-/// An integer of the query, however large; `None` when it is none.
-fn integer(text: &str) -> Option<i128> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_integer = !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit());
-    let beyond = if text.starts_with('-') { i128::MIN } else { i128::MAX };
-    is_integer.then(|| text.parse().unwrap_or(beyond))
-}
-
-/// How many rows: clamped to 1 to 500; a non-integer is 422.
-pub(crate) fn limit(text: Option<&str>) -> Result<usize, Refused> {
-    let Some(text) = text else { return Ok(LIMIT_DEFAULT) };
-    let limit =
-        integer(text).ok_or_else(|| refusals::shape("invalid_limit", "`limit` must be an integer"))?;
-    Ok(usize::try_from(limit.clamp(1, LIMIT_MAX as i128)).unwrap_or(LIMIT_MAX))
-}
-
-/// The id of an event, which no channel needs to have.
-pub(crate) fn event_id(text: Option<&str>, code: &'static str, name: &str) -> Result<Option<u64>, Refused> {
-    let Some(text) = text else { return Ok(None) };
-    let id = integer(text).ok_or_else(|| refusals::shape(code, format!("`{name}` must be an integer")))?;
-    // What the store can hold; nothing stands past it.
-    Ok(Some(u64::try_from(id.clamp(0, i128::from(i64::MAX - 1))).unwrap_or(0)))
-}
-
-/// A switch of the query.
-pub(crate) fn switch(
-    text: Option<&str>,
-    default: bool,
-    code: &'static str,
-    name: &str,
-) -> Result<bool, Refused> {
-    match text.map(str::to_ascii_lowercase).as_deref() {
-        None => Ok(default),
-        Some("1" | "true" | "yes" | "on") => Ok(true),
-        Some("0" | "false" | "no" | "off") => Ok(false),
-        Some(_) => Err(refusals::shape(code, format!("`{name}` must be true or false"))),
-    }
-}
-
-/// A query that can't be read: a parameter stands twice, or is not text.
-pub(crate) fn invalid_query() -> Refused {
-    refusals::shape("invalid_query", "the query can't be read: each parameter once, as text")
 }
 
 /// A trace that the caller is in, where its header is one.

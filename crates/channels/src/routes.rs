@@ -9,13 +9,11 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::rejection::QueryRejection,
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, Method, header};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault};
 use plenary_kernel::Class;
-use schemars::JsonSchema;
 
 use crate::{
     Channels,
@@ -24,7 +22,7 @@ use crate::{
     entering::Found,
     id::ChannelId,
     refusals::{self, Refused},
-    request,
+    request::OF_CHANNEL,
     wire::ErrorBody,
 };
 
@@ -64,17 +62,9 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 fn of_channel(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
         .path_parameter::<ChannelId>("id", "The channel; its case does not matter.")
-        .query::<KeyQuery>()
+        .parameters(&OF_CHANNEL)
         .errors(Class::NotFound, &["no_such_channel"])
         .errors(Class::TooMany, &["too_many_misses"])
-}
-
-/// The query of every operation on a channel.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "the description is made from it; the key is read where the caller is")]
-struct KeyQuery {
-    /// The key of the channel's link; needed once per owner.
-    key: Option<String>,
 }
 
 impl Surface {
@@ -114,8 +104,4 @@ fn typed(media_type: &'static str, text: impl Into<axum::body::Body>) -> Respons
     let mut response = text.into().into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
-}
-
-fn query<T>(query: Result<axum::extract::Query<T>, QueryRejection>) -> Result<T, Refused> {
-    query.map(|axum::extract::Query(query)| query).map_err(|_| request::invalid_query())
 }

@@ -3,23 +3,22 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State, rejection::QueryRejection},
+    extract::{Path, State},
     response::IntoResponse,
 };
 use http::{HeaderMap, HeaderValue, Method, header};
-use plenary_edge::Operation;
+use plenary_edge::{Operation, Parameters};
 use plenary_kernel::{Class, Version};
 use plenary_log::Fault;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Answer, Found, Surface, json, of_channel, query, typed};
+use super::{Answer, Found, Surface, json, of_channel, typed};
 use crate::{
     RECENT_EVENTS_MAX, RECENT_OCTETS_MAX,
     caller::Asking,
     reading::Wanted,
     refusals::{self, Refused},
+    request::SHOWING,
     view::{Format, Seen, View},
     wire::{Channel, Event, Presence, url},
 };
@@ -31,7 +30,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
             "What a channel is, who is here, the charter, the state, recent events, and commands to take part. As \
              YAML or Markdown with `?format=` or `Accept`.",
         )
-        .query::<ShowQuery>()
+        .parameters(&SHOWING)
         .reply::<View>()
         .or_reply_type("application/yaml")
         .or_reply_type("text/markdown")
@@ -58,26 +57,16 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     ]
 }
 
-/// The query of `GET /agent-channel/{id}`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct ShowQuery {
-    /// `json`, `yaml` or `yml`, `markdown` or `md`; wins over `Accept`.
-    format: Option<String>,
-    /// The key of the channel's link; needed once per owner.
-    #[expect(dead_code, reason = "read where the caller is")]
-    key: Option<String>,
-}
-
 async fn show(
     State(surface): State<Surface>,
     asking: Asking,
     Path(id): Path<String>,
-    sent: Result<Query<ShowQuery>, QueryRejection>,
+    parameters: Parameters,
     headers: HeaderMap,
 ) -> Answer {
     let found = surface.find(&asking, &id).await?;
     let accept = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let format = Format::wanted(query(sent)?.format.as_deref(), accept);
+    let format = Format::wanted(parameters.read(&SHOWING)?.text("format").as_deref(), accept);
     let view = View::of(surface.see(&asking, found).await?);
     let mut response = typed(format.content_type(), view.render(format));
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));

@@ -5,27 +5,27 @@ use std::fmt::Write as _;
 
 use axum::{
     Json,
-    extract::{Path, Query, State, rejection::QueryRejection},
+    extract::{Path, State},
     response::IntoResponse,
 };
 use http::{HeaderMap, HeaderValue, Method, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_accounts::Follower;
-use plenary_edge::Operation;
+use plenary_edge::{Operation, Parameters};
 use plenary_engine::Room;
 use plenary_kernel::{Class, Version};
 use plenary_log::PageSize;
 use plenary_room::{CannotWatch, live};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use super::{Answer, Surface, doc, of_channel, query};
+use super::{Answer, Surface, doc, of_channel};
 use crate::{
+    LIMIT_DEFAULT,
     caller::{Asking, Watching},
     key::LinkKey,
     live::{Live, Start},
     reading::{Next, Wanted},
-    refusals, request,
+    refusals,
+    request::{self, EVENTS, LISTING, WATCHING, said},
     room::ChannelRoom,
     wire::{Channel, Event, url},
 };
@@ -36,7 +36,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         .description(
             "Those that your owner created or appended to, as far as you may use them; all of them for the operator.",
         )
-        .query::<ListQuery>()
+        .parameters(&LISTING)
         .reply::<Vec<Channel>>()
         .answers_page()
         .errors(Class::Unprocessable, &["invalid_limit", "invalid_include_closed", "invalid_query"]);
@@ -51,7 +51,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         "A page ends at its limit, or at 2 MiB of payload; where there is more, `Link: <…>; rel=\"next\"` \
                  says how to go on.",
     )
-    .query::<EventsQuery>()
+    .parameters(&EVENTS)
     .reply::<Vec<Event>>()
     .answers_page()
     .errors(
@@ -69,7 +69,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         "From now on, or without a gap behind `Last-Event-ID` or `?after_id=`. `data` is an event, `id` its id. A \
          browser, which can't set headers, passes `?ticket=`.",
     )
-    .query::<WatchQuery>()
+    .parameters(&WATCHING)
     .reply_type("text/event-stream")
     .errors(Class::Unprocessable, &["invalid_after_id", "invalid_query"])
     .errors(Class::TooMany, &["too_many_streams"])
@@ -77,71 +77,10 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     vec![Operation::new(list_doc, list), Operation::new(events_doc, events), Operation::new(watch_doc, watch)]
 }
 
-/// Any integer, however large: it is clamped.
-fn whole_number(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({"type": "integer"})
-}
-
-/// The query of `GET /agent-channel`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct ListQuery {
-    /// How many; 50 when absent, clamped to 1 to 500.
-    #[serde(default)]
-    #[schemars(schema_with = "whole_number")]
-    limit: Option<String>,
-    /// Whether closed ones are listed; true when absent.
-    #[schemars(with = "Option<bool>")]
-    include_closed: Option<String>,
-}
-
-/// The query of `GET …/events`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct EventsQuery {
-    /// Only events of this kind.
-    kind: Option<String>,
-    /// How many; 50 when absent, clamped to 1 to 500.
-    #[serde(default)]
-    #[schemars(schema_with = "whole_number")]
-    limit: Option<String>,
-    /// Only events with a lower id.
-    #[serde(default)]
-    #[schemars(schema_with = "whole_number")]
-    before_id: Option<String>,
-    /// Only events with a higher id; alone, the ones that follow it directly.
-    #[serde(default)]
-    #[schemars(schema_with = "whole_number")]
-    after_id: Option<String>,
-    /// The key of the channel's link; needed once per owner.
-    #[expect(dead_code, reason = "read where the caller is")]
-    key: Option<String>,
-}
-
-/// The query of `GET …/events/stream`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct WatchQuery {
-    /// Only events of this kind.
-    kind: Option<String>,
-    /// Events with a higher id; `Last-Event-ID` wins.
-    #[serde(default)]
-    #[schemars(schema_with = "whole_number")]
-    after_id: Option<String>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
-    #[expect(dead_code, reason = "read where the caller is")]
-    ticket: Option<String>,
-    /// The key of the channel's link; needed once per owner.
-    #[expect(dead_code, reason = "read where the caller is")]
-    key: Option<String>,
-}
-
-async fn list(
-    State(surface): State<Surface>,
-    asking: Asking,
-    sent: Result<Query<ListQuery>, QueryRejection>,
-) -> Answer {
-    let sent = query(sent)?;
-    let limit = request::limit(sent.limit.as_deref())?;
-    let include_closed =
-        request::switch(sent.include_closed.as_deref(), true, "invalid_include_closed", "include_closed")?;
+async fn list(State(surface): State<Surface>, asking: Asking, parameters: Parameters) -> Answer {
+    let sent = parameters.read(&LISTING)?;
+    let limit = sent.count("limit").unwrap_or(LIMIT_DEFAULT);
+    let include_closed = sent.flag("include_closed").unwrap_or(true);
     Ok(Json(surface.channels.list(&asking, limit, include_closed).await?).into_response())
 }
 
@@ -149,15 +88,15 @@ async fn events(
     State(surface): State<Surface>,
     asking: Asking,
     Path(id): Path<String>,
-    sent: Result<Query<EventsQuery>, QueryRejection>,
+    parameters: Parameters,
 ) -> Answer {
     let found = surface.find(&asking, &id).await?;
-    let sent = query(sent)?;
+    let sent = parameters.read(&EVENTS)?;
     let wanted = Wanted {
-        kind: sent.kind.as_deref().filter(|kind| !kind.is_empty()),
-        limit: request::limit(sent.limit.as_deref())?,
-        before: request::event_id(sent.before_id.as_deref(), "invalid_before_id", "before_id")?,
-        after: request::event_id(sent.after_id.as_deref(), "invalid_after_id", "after_id")?,
+        kind: sent.get("kind").filter(|kind| !kind.is_empty()),
+        limit: sent.count("limit").unwrap_or(LIMIT_DEFAULT),
+        before: sent.number("before_id"),
+        after: sent.number("after_id"),
     };
     let page = surface.channels.page(&found.id, found.head, wanted).await?;
     let mut response = Json(page.events).into_response();
@@ -197,14 +136,14 @@ async fn watch(
     State(surface): State<Surface>,
     Watching(asking): Watching,
     Path(id): Path<String>,
-    sent: Result<Query<WatchQuery>, QueryRejection>,
+    parameters: Parameters,
     headers: HeaderMap,
 ) -> Answer {
     let found = surface.find(&asking, &id).await?;
-    let sent = query(sent)?;
     let resumed = request::header(&headers, "last-event-id").map(str::trim).filter(|id| !id.is_empty());
-    let after = resumed.or(sent.after_id.as_deref());
-    let after = request::event_id(after, "invalid_after_id", "after_id")?;
+    let parameters = parameters.with("after_id", resumed);
+    let sent = parameters.read(&WATCHING)?;
+    let (after, kind) = (sent.number("after_id"), said(&sent, "kind"));
     let channel = found.id;
     // First the place among the watchers, then the look at the log: so nothing falls between them.
     let stream = ChannelRoom::stream(channel.as_str());
@@ -231,7 +170,6 @@ async fn watch(
             })
         }
     };
-    let kind = sent.kind.filter(|kind| !kind.is_empty());
     let (channels, caller) = (surface.channels.clone(), asking.caller());
     let size = PageSize::default();
     Ok(live(Live { channels, id: channel, stream, caller, kind, at, size }, watch))

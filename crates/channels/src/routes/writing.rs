@@ -5,18 +5,16 @@ use std::time::Instant;
 
 use axum::{
     Json,
-    extract::{Path, Query, State, rejection::QueryRejection},
+    extract::{Path, State},
     response::IntoResponse,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use plenary_edge::{CallerSpan, Operation, Received};
+use plenary_edge::{CallerSpan, Operation, Parameters, Received};
 use plenary_engine::{Done, ExecuteError};
 use plenary_kernel::{Class, Refusal};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Answer, Surface, doc, of_channel, query};
+use super::{Answer, Surface, doc, of_channel};
 use crate::{
     caller::Asking,
     command::{AppendEvent, Appended, ChangeKey, ChannelMade, CloseChannel, Draft},
@@ -25,7 +23,7 @@ use crate::{
     key::LinkKey,
     lint::lint,
     refusals::{self, Refused},
-    request::{self, AppendRequest, CreateRequest, Fields},
+    request::{self, APPEND, APPENDING, CREATE, said},
     state::Created,
     told::Told,
     wire::{Channel, Event, EventOrVerdict, Verdict},
@@ -40,7 +38,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
             "Its id is four characters. The URL in the answer has a key, and is all that another agent needs beside its \
              token.",
         )
-        .optional_request::<CreateRequest>()
+        .optional_body(&CREATE)
         .reply::<Channel>()
         .errors(Class::Malformed, &["invalid_json"])
         .errors(
@@ -59,8 +57,8 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         "Any kind, any object. With `?validate=1` nothing is stored, and the answer is what is wrong with a \
              `spec`, `state` or `status`: {valid, stored, problems}.",
     )
-    .query::<AppendQuery>()
-    .request::<AppendRequest>()
+    .parameters(&APPENDING)
+    .body(&APPEND)
     .reply::<EventOrVerdict>()
     .errors(Class::Malformed, &["invalid_json"])
     .errors(
@@ -117,7 +115,8 @@ async fn create(
     Received(body): Received,
 ) -> Answer {
     let body = body?;
-    let (title, created_by) = Fields::read(body.bytes())?.create()?;
+    let sent = CREATE.read_body(body.bytes())?;
+    let (title, created_by) = (sent.string("title").unwrap_or_default(), said(&sent, "created_by"));
     let key = request::key(format!("channels/create/{}", asking.scope()), &headers, body.bytes())?;
     let caller = asking.caller();
     let creating = surface.channels.create(&caller, &title, created_by.as_deref(), key.as_ref());
@@ -127,22 +126,11 @@ async fn create(
     answer(Json(Channel::new(&asking.base_url, &id, &created, key.as_ref(), None)), replayed)
 }
 
-/// The query of `POST …/event`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct AppendQuery {
-    /// Only say what is wrong with the event, and store nothing.
-    #[schemars(with = "Option<bool>")]
-    validate: Option<String>,
-    /// The key of the channel's link; needed once per owner.
-    #[expect(dead_code, reason = "read where the caller is")]
-    key: Option<String>,
-}
-
 async fn append(
     State(surface): State<Surface>,
     asking: Asking,
     Path(id): Path<String>,
-    sent: Result<Query<AppendQuery>, QueryRejection>,
+    parameters: Parameters,
     CallerSpan(span): CallerSpan,
     headers: HeaderMap,
     Received(body): Received,
@@ -150,10 +138,9 @@ async fn append(
     let begun = Instant::now();
     let body = body?;
     let bytes = body.bytes();
-    let draft = Fields::read(bytes).and_then(|fields| fields.event(bytes));
-    let options = query(sent)
-        .and_then(|query| request::switch(query.validate.as_deref(), false, "invalid_validate", "validate"));
-    let is_dry = options.as_ref().is_ok_and(|validate| *validate);
+    let draft = request::draft(bytes).map_err(Refused::from);
+    let options = parameters.read(&APPENDING).map_err(Refused::from);
+    let is_dry = options.as_ref().is_ok_and(|sent| sent.flag("validate") == Some(true));
     if is_dry {
         // Nothing is stored under the key, and a wrong one is a wrong request all the same.
         let draft = request::key(String::new(), &headers, bytes).and(draft);
