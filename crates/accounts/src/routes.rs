@@ -9,8 +9,8 @@ mod own;
 mod owners;
 mod profiles;
 mod reachable;
-mod request;
 mod searching;
+mod taken;
 mod trust_lists;
 mod usage;
 

@@ -14,13 +14,8 @@ use serde_json::{Map, Value};
 use crate::{
     Accounts, Authority, Failure, Policy, Rejection, Token, TokenDigest,
     agent::{command::RegisterAgent, profile::ProfileChange},
-    fields::Fields,
-    limits::ALLOWLIST_ENTRIES_MAX,
+    request::{SEEDED, policy, profile},
 };
-
-/// The members of an agent in a seed file.
-const KNOWN: [&str; 7] =
-    ["token", "policy", "allowlist", "display_name", "description", "card_body", "visibility"];
 
 /// The agents of a seed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,22 +117,16 @@ fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
         }
         members.insert("policy".to_owned(), policy);
     }
-    let fields = Fields::new(members);
-    if let Some(strange) = fields.strange(&KNOWN) {
-        return Err(format!("{strange} is not known"));
-    }
-    let why = |refusal: plenary_kernel::Refusal| refusal.message.into_owned();
-    let token: Option<Token> = fields.seeded_token("token").map_err(why)?;
-    let policy =
-        if is_plain { Policy::Open } else { fields.policy("policy").map_err(why)?.unwrap_or_default() };
-    let token = token.ok_or("token is missing")?;
+    let members = Value::Object(members);
+    let sent = SEEDED.read(&members).map_err(|misfit| misfit.sentence())?;
+    let token = Token::seeded(&sent.needed("token")).ok_or("token is no token")?;
     Ok(SeedAgent {
         handle,
         is_guessable: token.is_short(),
         token: token.digest(),
-        policy,
-        allowlist: fields.entries("allowlist", 0..=ALLOWLIST_ENTRIES_MAX).map_err(why)?,
-        profile: fields.profile().map_err(why)?,
+        policy: if is_plain { Policy::Open } else { policy(&sent).unwrap_or_default() },
+        allowlist: sent.list("allowlist").unwrap_or_default(),
+        profile: profile(&sent),
     })
 }
 

@@ -29,14 +29,12 @@ pub struct Profile {
 }
 
 /// A change of a profile, in its stored form: what is absent stays as it was, and an empty text removes one.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileChange {
     /// Its name for people, one line of 1 to 100 characters; null removes it.
-    #[schemars(length(min = 1, max = 100))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     /// What it is for, one line of up to 500 characters; null removes it.
-    #[schemars(length(max = 500))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its card, Markdown of up to 16 KiB; null removes it.

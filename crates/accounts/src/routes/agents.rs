@@ -6,11 +6,11 @@ use axum::{
     extract::{FromRef, State},
 };
 use http::{Method, StatusCode};
-use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_edge::{Auth, Operation, OperationDoc, Parameters, Received};
 use plenary_kernel::{AgentHandle, Class, Refusal};
 use plenary_log::Order;
 
-use super::request::{OnePath, PageQuery, PageSent, one, page};
+use super::taken::{OnePath, one, page};
 use crate::{
     Accounts, Caller, Known, Principal, Token, TokenKind, Who,
     agent::{
@@ -18,10 +18,10 @@ use crate::{
         list_key, listed,
     },
     answer::Refused,
-    fields::Fields,
     index::AGENTS,
     limits::{LIST_CARD_BYTES_MAX, LIST_ENTRIES_MAX, LIST_PAGE_MAX},
-    wire::{AgentChanges, AgentMade, AgentPage, AgentView, NewAgent},
+    request::{AGENT_CHANGES, NEW_AGENT, PAGE, WHOSE, policy, profile},
+    wire::{AgentMade, AgentPage, AgentView},
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -42,7 +42,7 @@ where
         Operation::new(
             all("agent.create", Method::POST, "Makes an agent, and shows its token once")
                 .success(StatusCode::CREATED)
-                .request::<NewAgent>()
+                .body(&NEW_AGENT)
                 .reply::<AgentMade>()
                 .errors(Class::Malformed, super::BAD_AGENT)
                 .errors(Class::Malformed, super::BAD_PROFILE)
@@ -51,7 +51,7 @@ where
         ),
         Operation::new(
             all("agent.list", Method::GET, "Lists agents by handle: the operator's all, an owner's its own")
-                .query::<PageQuery>()
+                .parameters(&PAGE)
                 .reply::<AgentPage>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_PAGE),
@@ -65,7 +65,7 @@ where
                 ONE,
                 "Sets an agent's policy, its leave to configure itself, or its profile",
             )
-            .request::<AgentChanges>()
+            .body(&AGENT_CHANGES)
             .reply::<AgentView>()
             .errors(
                 Class::Malformed,
@@ -132,18 +132,22 @@ async fn create(
     if matches!(principal.who, Who::Agent(_)) {
         return Err(Refusal::not_found().into());
     }
-    let fields = Fields::of(&body)?;
-    over(&principal, fields.handle("handle")?.owner())?;
-    let new = NewAgent::read(&fields)?;
-    let token = new.token.unwrap_or_else(|| Token::random(TokenKind::Agent));
-    let command = RegisterAgent {
-        authority: principal.into(),
-        handle: new.handle,
-        policy: new.policy.unwrap_or_default(),
-        allowlist: new.allowlist.unwrap_or_default(),
-        self_service: new.self_service.unwrap_or_default(),
-        token: token.digest(),
-        profile: new.profile,
+    let handle: AgentHandle = body.read(&WHOSE)?.needed_parsed("handle");
+    over(&principal, handle.owner())?;
+    let (command, token) = {
+        let sent = body.read(&NEW_AGENT)?;
+        let token = sent.text("token").and_then(|text| Token::chosen(&text));
+        let token = token.unwrap_or_else(|| Token::random(TokenKind::Agent));
+        let command = RegisterAgent {
+            authority: principal.into(),
+            handle,
+            policy: policy(&sent).unwrap_or_default(),
+            allowlist: sent.list("allowlist").unwrap_or_default(),
+            self_service: sent.flag("self_service").unwrap_or_default(),
+            token: token.digest(),
+            profile: profile(&sent),
+        };
+        (command, token)
     };
     let known = accounts.register_agent(command).await?;
     Ok((StatusCode::CREATED, Json(AgentMade::new(known, &token))))
@@ -152,14 +156,14 @@ async fn create(
 async fn list(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: PageSent,
+    parameters: Parameters,
 ) -> Result<Json<AgentPage>, Refused> {
     let prefix = match &principal.who {
         Who::Operator => String::new(),
         Who::Owner(owner) => format!("{owner}/"),
         Who::Agent(_) => return Err(Refusal::not_found().into()),
     };
-    let page = page::<AgentHandle>(query, LIST_PAGE_MAX)?;
+    let page = page::<AgentHandle>(&parameters, &PAGE, LIST_PAGE_MAX)?;
     let after = page.after.as_ref().map(|handle| list_key(handle.as_str()));
     let log = accounts.log();
     let rows = log.read_index(AGENTS, &prefix, after.as_deref(), page.limit + 1, Order::Ascending).await?;
@@ -199,8 +203,11 @@ async fn update(
 ) -> Result<Json<AgentView>, Refused> {
     let body = body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
-    let AgentChanges { policy, self_service, profile } = AgentChanges::read(&Fields::of(&body)?)?;
-    let change = AgentEdit::Configure(Settings { policy, self_service, profile });
+    let change = {
+        let sent = body.read(&AGENT_CHANGES)?;
+        let self_service = sent.flag("self_service");
+        AgentEdit::Configure(Settings { policy: policy(&sent), self_service, profile: profile(&sent) })
+    };
     let known = edit(&accounts, principal, known.handle, change).await?;
     Ok(Json(AgentView::from(&known)))
 }

@@ -3,25 +3,23 @@
 
 use axum::{
     Json,
-    extract::{FromRef, Query, State, rejection::QueryRejection},
+    extract::{FromRef, State},
 };
 use http::Method;
-use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_edge::{Auth, Operation, OperationDoc, Parameters, Received};
 use plenary_kernel::{AgentHandle, Class, ContactId, Refusal, Version};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::{
     agents::visible,
-    request::{OnePath, one},
+    taken::{OnePath, one},
 };
 use crate::{
     Accounts, AgentCaller, Caller, Principal, Who,
     answer::Refused,
     contact::{command::AnswerContact, listing::Waiting, state::Answer},
-    fields::Fields,
     limits::{CONTACTS_PAGE_MAX, TICKET_SECONDS},
-    wire::{ContactMade, NewContact, Okay, PendingContact, PendingContacts, TicketMade},
+    request::{CONTACTS, NEW_CONTACT},
+    wire::{ContactMade, Okay, PendingContact, PendingContacts, TicketMade},
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -43,7 +41,7 @@ where
                 .action("sessions", "contact")
                 .description("The answer is the same whether or not there is anybody to ask.")
                 .auth(Auth::Agent)
-                .request::<NewContact>()
+                .body(&NEW_CONTACT)
                 .reply::<ContactMade>()
                 .errors(
                     Class::Malformed,
@@ -90,7 +88,7 @@ fn list_doc() -> OperationDoc {
                      says of which of its agents.",
                 )
                 .auth(Auth::Any)
-                .query::<ListQuery>()
+                .parameters(&CONTACTS)
                 .reply::<PendingContacts>()
                 .errors(
                     Class::Malformed,
@@ -98,20 +96,6 @@ fn list_doc() -> OperationDoc {
                 )
                 .errors(Class::NotFound, &["not_found"])
                 .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-}
-
-/// The query of `GET /contacts`.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct ListQuery {
-    /// `incoming` (when absent) or `outgoing`.
-    direction: Option<String>,
-    /// Of which agent; for an agent's own token it is the agent itself.
-    agent: Option<String>,
-    /// How many; 100 when absent, at most 100.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
-    limit: Option<String>,
-    /// The `next_cursor` of the page before.
-    cursor: Option<String>,
 }
 
 /// Whose requests are asked for: an agent's own, an owner's agents', everybody's for the operator.
@@ -139,33 +123,26 @@ async fn subject(
 async fn list(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: Result<Query<ListQuery>, QueryRejection>,
+    parameters: Parameters,
 ) -> Result<Json<PendingContacts>, Refused> {
-    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
-    let me = subject(&accounts, &principal, query.agent.as_deref()).await?;
-    let limit = query.limit.as_deref().map_or(Some(CONTACTS_PAGE_MAX), |text| text.parse().ok());
-    let limit = limit.filter(|limit| (1..=CONTACTS_PAGE_MAX).contains(limit)).ok_or_else(|| {
-        Refusal::malformed("invalid_limit", format!("limit must be a number from 1 to {CONTACTS_PAGE_MAX}."))
-    })?;
+    let sent = parameters.read(&CONTACTS)?;
+    let me = subject(&accounts, &principal, sent.get("agent")).await?;
+    let limit = sent.count("limit").unwrap_or(CONTACTS_PAGE_MAX);
     let wrong_cursor =
         || Refusal::malformed("invalid_cursor", "cursor must be a `next_cursor` of this list.");
-    let cursor = query.cursor.as_deref();
-    let (waiting, next_cursor) = match query.direction.as_deref() {
+    let cursor = sent.get("cursor");
+    let (waiting, next_cursor) = match sent.get("direction") {
         None | Some("incoming") => {
             let after = cursor.map(str::parse).transpose().map_err(|_| wrong_cursor())?.unwrap_or(0);
             let after = i64::try_from(after).map(|_| Version(after)).map_err(|_| wrong_cursor())?;
             let (waiting, next) = accounts.contacts_asked_of(&me, after, limit).await?;
             (waiting, next.map(|next| next.0.to_string()))
         }
-        Some("outgoing") => {
+        Some(_) => {
             let after: Option<AgentHandle> =
                 cursor.map(str::parse).transpose().map_err(|_| wrong_cursor())?;
             let (waiting, next) = accounts.contacts_asked_by(&me, after.as_ref(), limit).await?;
             (waiting, next.map(|next| next.to_string()))
-        }
-        Some(_) => {
-            let text = "direction must be incoming or outgoing.";
-            return Err(Refusal::malformed("invalid_direction", text).into());
         }
     };
     let shown = |Waiting { request, from, to, message, at }| PendingContact {
@@ -183,7 +160,11 @@ async fn request(
     caller: AgentCaller,
     Received(body): Received,
 ) -> Result<Json<ContactMade>, Refused> {
-    let NewContact { to, message } = NewContact::read(&Fields::of(&body?)?)?;
+    let body = body?;
+    let (to, message) = {
+        let sent = body.read(&NEW_CONTACT)?;
+        (sent.needed_parsed("to"), sent.string("message"))
+    };
     let request_id = accounts.request_contact(&caller, &to, message).await?;
     Ok(Json(ContactMade { request_id }))
 }

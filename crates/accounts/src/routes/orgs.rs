@@ -1,22 +1,27 @@
 //! `/_admin/orgs`: organisations, for the operator and the owner of the same name (wire.md D.1, D.5).
 //! Must not know: what a role is good for.
 
+use std::collections::BTreeSet;
+
 use axum::{
     Json,
     extract::{FromRef, State},
 };
 use http::{Method, StatusCode};
-use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_edge::{Auth, Operation, OperationDoc, Parameters, Received};
 use plenary_kernel::{Class, OwnerName, Refusal, SovereignHandle};
 
-use super::request::{OnePath, PageQuery, PageSent, TwoPath, one, page, two};
+use super::taken::{OnePath, TwoPath, one, page, two};
 use crate::{
     Accounts, Caller, KnownOrg, Principal, Who,
     answer::Refused,
-    fields::Fields,
     limits::LIST_PAGE_MAX,
-    org::command::{EditOrg, OrgEdit},
-    wire::{MemberView, NewMember, OrgMade, OrgView},
+    org::{
+        command::{EditOrg, OrgEdit},
+        state::Role,
+    },
+    request::{NEW_MEMBER, NOTHING, PAGE},
+    wire::{MemberView, OrgMade, OrgView},
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -46,7 +51,7 @@ where
         ),
         Operation::new(
             doc("org.get", Method::GET, ORG, "Shows an organisation and its members")
-                .query::<PageQuery>()
+                .parameters(&PAGE)
                 .reply::<OrgView>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_PAGE),
@@ -55,7 +60,7 @@ where
         Operation::new(
             doc("org.set_member", Method::PUT, MEMBER, "Takes a member in, or sets its roles")
                 .path_parameter::<SovereignHandle>("handle", "The member")
-                .optional_request::<NewMember>()
+                .optional_body(&NEW_MEMBER)
                 .reply::<MemberView>()
                 .errors(
                     Class::Malformed,
@@ -107,7 +112,7 @@ async fn put(
     let body = body?;
     let org: OwnerName = one(path)?;
     over(&principal, &org)?;
-    Fields::of_optional(&body)?;
+    NOTHING.read_body(body.bytes())?;
     let is_new = edit(&accounts, principal, org.clone(), OrgEdit::Register).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(OrgMade { org })))
@@ -117,10 +122,10 @@ async fn get(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    query: PageSent,
+    parameters: Parameters,
 ) -> Result<Json<OrgView>, Refused> {
     let known = visible(&accounts, &principal, &one(path)?).await?;
-    let page = page::<SovereignHandle>(query, LIST_PAGE_MAX)?;
+    let page = page::<SovereignHandle>(&parameters, &PAGE, LIST_PAGE_MAX)?;
     let behind =
         |(handle, _): &(&SovereignHandle, _)| page.after.as_ref().is_none_or(|after| *handle > after);
     let mut rows = known.state.members().iter().filter(behind);
@@ -145,7 +150,7 @@ async fn set_member(
     let (org, handle) = two::<OwnerName, SovereignHandle>(path, "invalid_handle")?;
     let known = visible(&accounts, &principal, &org).await?;
     let handle = handle?;
-    let roles = NewMember::read(&Fields::of_optional(&body)?)?.roles.unwrap_or_default();
+    let roles: BTreeSet<Role> = NEW_MEMBER.read_body(body.bytes())?.list("roles").unwrap_or_default();
     edit(&accounts, principal, known.org, OrgEdit::SetMember(handle.clone(), roles.clone())).await?;
     Ok(Json(MemberView { handle, roles }))
 }

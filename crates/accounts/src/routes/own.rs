@@ -7,22 +7,19 @@ use axum::{
     extract::{FromRef, Path, State, rejection::PathRejection},
 };
 use http::{Method, StatusCode};
-use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_edge::{Auth, Operation, OperationDoc, Parameters, Received};
 use plenary_kernel::{AgentHandle, AllowEntry, Class, Malformed, Refusal};
 
 use super::{
-    request::{OnePath, PageQuery, PageSent},
+    taken::OnePath,
     trust_lists::{block_page, block_view},
 };
 use crate::{
     Accounts, AgentCaller, Known, Rejection,
     agent::command::{AgentEdit, EditAgent, Settings},
     answer::Refused,
-    fields::Fields,
-    wire::{
-        AgentView, BlockPage, BlockView, EntriesView, Listing, NewBlock, NewEntries, OwnChanges, OwnView,
-        Unblocked,
-    },
+    request::{BLOCK_PAGE, NEW_BLOCK, NEW_ENTRIES, OWN_CHANGES, policy, profile},
+    wire::{AgentView, BlockPage, BlockView, EntriesView, Listing, OwnView, Unblocked},
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -60,7 +57,7 @@ where
         Operation::new(read("me.get", ME, "Shows the agent to itself").reply::<OwnView>(), get),
         Operation::new(
             write("me.update", Method::PATCH, ME, "Sets the agent's own policy and profile")
-                .request::<OwnChanges>()
+                .body(&OWN_CHANGES)
                 .reply::<OwnView>()
                 .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy"])
                 .errors(Class::Malformed, super::BAD_PROFILE),
@@ -74,7 +71,7 @@ where
         ),
         Operation::new(
             write("me.allow", Method::POST, LIST, "Puts entries on the agent's own allowlist")
-                .request::<NewEntries>()
+                .body(&NEW_ENTRIES)
                 .reply::<EntriesView>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_ENTRIES)
@@ -106,7 +103,7 @@ where
     vec![
         Operation::new(
             read("me.blocks", BLOCKS, "Lists whom the agent blocks, by handle")
-                .query::<PageQuery>()
+                .parameters(&BLOCK_PAGE)
                 .reply::<BlockPage>()
                 .errors(Class::Malformed, super::BAD_PAGE),
             blocks,
@@ -114,7 +111,7 @@ where
         Operation::new(
             write("me.block", Method::POST, BLOCKS, "Blocks another agent")
                 .success(StatusCode::CREATED)
-                .request::<NewBlock>()
+                .body(&NEW_BLOCK)
                 .reply::<BlockView>()
                 .errors(Class::Malformed, super::BAD_BLOCK)
                 .errors(Class::Conflict, &["blocks_full"]),
@@ -168,8 +165,10 @@ async fn update(
 ) -> Result<Json<OwnView>, Refused> {
     let body = body?;
     writer(&accounts, &caller).await?;
-    let OwnChanges { policy, profile } = OwnChanges::read(&Fields::of(&body)?)?;
-    let change = AgentEdit::Configure(Settings { policy, self_service: None, profile });
+    let change = {
+        let sent = body.read(&OWN_CHANGES)?;
+        AgentEdit::Configure(Settings { policy: policy(&sent), self_service: None, profile: profile(&sent) })
+    };
     let known = edit(&accounts, caller, change).await?;
     Ok(Json(seen(&accounts, &known)))
 }
@@ -188,7 +187,7 @@ async fn allow(
 ) -> Result<Json<EntriesView>, Refused> {
     let body = body?;
     writer(&accounts, &caller).await?;
-    let NewEntries { entries } = NewEntries::read(&Fields::of(&body)?)?;
+    let entries = body.read(&NEW_ENTRIES)?.list("entries").unwrap_or_default();
     let known = edit(&accounts, caller, AgentEdit::Allow(entries)).await?;
     Ok(Json(EntriesView::from(&*known.state)))
 }
@@ -207,9 +206,9 @@ async fn disallow(
 async fn blocks(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
-    query: PageSent,
+    parameters: Parameters,
 ) -> Result<Json<BlockPage>, Refused> {
-    Ok(Json(block_page(&accounts.fresh_agent(&caller.handle).await?, query)?))
+    Ok(Json(block_page(&accounts.fresh_agent(&caller.handle).await?, &parameters)?))
 }
 
 async fn block(
@@ -219,7 +218,7 @@ async fn block(
 ) -> Result<(StatusCode, Json<BlockView>), Refused> {
     let body = body?;
     writer(&accounts, &caller).await?;
-    let NewBlock { handle: blocked } = NewBlock::read(&Fields::of(&body)?)?;
+    let blocked: AgentHandle = body.read(&NEW_BLOCK)?.needed_parsed("handle");
     let known = edit(&accounts, caller, AgentEdit::Block(blocked.clone())).await?;
     Ok((StatusCode::CREATED, Json(block_view(&known, blocked))))
 }

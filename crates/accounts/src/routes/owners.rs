@@ -6,19 +6,19 @@ use axum::{
     extract::{FromRef, State},
 };
 use http::{Method, StatusCode};
-use plenary_edge::{Auth, Operation, OperationDoc, Received};
+use plenary_edge::{Auth, Operation, OperationDoc, Parameters, Received};
 use plenary_kernel::{Class, OwnerName, Refusal};
 use plenary_log::Order;
 
-use super::request::{OnePath, PageQuery, PageSent, one, page};
+use super::taken::{OnePath, one, page};
 use crate::{
     Accounts, Caller, Principal, Token, TokenKind, Who,
     answer::Refused,
-    fields::Fields,
     index::OWNERS,
     limits::LIST_PAGE_MAX,
     owner::command::{Gift, GiveToken},
-    wire::{NewOwner, OwnerMade, OwnerPage, OwnerView, TokenView},
+    request::{NEW_OWNER, PAGE},
+    wire::{OwnerMade, OwnerPage, OwnerView, TokenView},
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -33,7 +33,7 @@ where
         Operation::new(
             doc("owner.create", Method::POST, "/_admin/owners", "Makes an owner, and shows its token once")
                 .success(StatusCode::CREATED)
-                .request::<NewOwner>()
+                .body(&NEW_OWNER)
                 .reply::<OwnerMade>()
                 .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_owner"])
                 .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
@@ -43,7 +43,7 @@ where
         ),
         Operation::new(
             doc("owner.list", Method::GET, "/_admin/owners", "Lists owners by name")
-                .query::<PageQuery>()
+                .parameters(&PAGE)
                 .reply::<OwnerPage>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_PAGE)
@@ -82,7 +82,7 @@ async fn create(
 ) -> Result<(StatusCode, Json<OwnerMade>), Refused> {
     let body = body?;
     operator(&principal)?;
-    let NewOwner { owner } = NewOwner::read(&Fields::of(&body)?)?;
+    let owner = body.read(&NEW_OWNER)?.needed_parsed("owner");
     let token = Token::random(TokenKind::Owner);
     let command = GiveToken { authority: principal.into(), owner, gift: Gift::First, token: token.digest() };
     accounts.give_token(&command).await?;
@@ -93,10 +93,10 @@ async fn create(
 async fn list(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: PageSent,
+    parameters: Parameters,
 ) -> Result<Json<OwnerPage>, Refused> {
     operator(&principal)?;
-    let page = page::<OwnerName>(query, LIST_PAGE_MAX)?;
+    let page = page::<OwnerName>(&parameters, &PAGE, LIST_PAGE_MAX)?;
     let after = page.after.as_ref().map(OwnerName::as_str);
     let mut rows = accounts.log().read_index(OWNERS, "", after, page.limit + 1, Order::Ascending).await?;
     let more = rows.len() > page.limit;

@@ -10,7 +10,7 @@ use http::{Method, header};
 use plenary_edge::{Auth, Operation, OperationDoc};
 use plenary_kernel::{Class, OwnerName, Refusal};
 
-use super::request::TwoPath;
+use super::taken::TwoPath;
 use crate::{
     Accounts, Caller, Known, Principal, Who,
     answer::Refused,

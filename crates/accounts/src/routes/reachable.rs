@@ -5,21 +5,21 @@ use std::{fmt, str::FromStr};
 
 use axum::{
     Json,
-    extract::{FromRef, Query, State, rejection::QueryRejection},
+    extract::{FromRef, State},
 };
 use http::Method;
-use plenary_edge::{Auth, Operation, OperationDoc};
+use plenary_edge::{Auth, Operation, OperationDoc, Parameters};
 use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
+use super::taken::wrong_cursor;
 use crate::{
     Accounts, AgentCaller, Known, Policy,
     agent::{list_key, listed},
     answer::Refused,
     index::AGENTS,
-    limits::{AGENTS_LOOKED_AT_MAX, REACHABLE_DEFAULT, REACHABLE_PAGE_MAX},
+    limits::{AGENTS_LOOKED_AT_MAX, REACHABLE_DEFAULT},
+    request::REACHABLE,
     trust::may_contact,
     wire::{ReachableAgent, ReachablePage, ReachedBy},
 };
@@ -33,25 +33,11 @@ where
         .description("Agents with which trust lets it talk, by handle; others are not named. Itself is not among them.")
         .action("sessions", "me")
         .auth(Auth::Agent)
-        .query::<ReachableQuery>()
+        .parameters(&REACHABLE)
         .reply::<ReachablePage>()
         .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
         .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor", "invalid_owner"]);
     vec![Operation::new(doc, reachable)]
-}
-
-/// The query of `GET /agents`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct ReachableQuery {
-    /// Only handles that have this.
-    query: Option<String>,
-    /// Only agents of this owner.
-    owner: Option<String>,
-    /// How many; 50 when absent, at most 100.
-    #[schemars(with = "Option<u64>")]
-    limit: Option<String>,
-    /// The `next_cursor` of the page before.
-    cursor: Option<String>,
 }
 
 /// Where a page ended: behind an agent that was named, and so many that were not.
@@ -92,44 +78,25 @@ struct Wanted {
     place: Place,
 }
 
-impl ReachableQuery {
-    fn wanted(self) -> Result<Wanted, Refusal> {
-        let limit = match self.limit.as_deref() {
-            None => REACHABLE_DEFAULT,
-            Some(text) => {
-                let limit = text.parse().ok().filter(|limit| (1..=REACHABLE_PAGE_MAX).contains(limit));
-                let text = format!("limit must be a number from 1 to {REACHABLE_PAGE_MAX}.");
-                limit.ok_or_else(|| Refusal::malformed("invalid_limit", text))?
-            }
-        };
-        let place = match self.cursor {
-            None => Place::default(),
-            Some(cursor) => cursor.parse().map_err(|()| {
-                Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
-            })?,
-        };
-        let prefix = match self.owner.as_deref().map(|owner| owner.trim_start_matches('~')) {
-            None => String::new(),
-            Some(owner) => {
-                let owner: OwnerName = owner
-                    .parse()
-                    .map_err(|wrong| Refusal::malformed("invalid_owner", format!("owner: {wrong}.")))?;
-                format!("{owner}/")
-            }
-        };
-        Ok(Wanted { query: self.query.unwrap_or_default().to_lowercase(), prefix, limit, place })
-    }
+fn wanted(parameters: &Parameters) -> Result<Wanted, Refusal> {
+    let sent = parameters.read(&REACHABLE)?;
+    let place = sent.get("cursor").map_or(Ok(Place::default()), str::parse).map_err(|()| wrong_cursor())?;
+    let prefix = match sent.get("owner").map(|owner| owner.trim_start_matches('~').parse::<OwnerName>()) {
+        None => String::new(),
+        Some(Ok(owner)) => format!("{owner}/"),
+        Some(Err(wrong)) => return Err(Refusal::malformed("invalid_owner", format!("owner: {wrong}."))),
+    };
+    let limit = sent.count("limit").unwrap_or(REACHABLE_DEFAULT);
+    Ok(Wanted { query: sent.get("query").unwrap_or_default().to_lowercase(), prefix, limit, place })
 }
 
 async fn reachable(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
-    query: Result<Query<ReachableQuery>, QueryRejection>,
+    parameters: Parameters,
 ) -> Result<Json<ReachablePage>, Refused> {
-    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
-    let wanted = query.wanted()?;
+    let Wanted { query, prefix, limit, place } = wanted(&parameters)?;
     let me = accounts.fresh_agent(&caller.handle).await?;
-    let Wanted { query, prefix, limit, place } = wanted;
     let is_asked = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);
     let show = |known: &Known| may_contact(&me, known).then(|| shown(&me, known));
     let (agents, next) = look_through(&accounts, &prefix, place, limit, is_asked, show).await?;

@@ -3,23 +3,23 @@
 
 use axum::{
     Json,
-    extract::{FromRef, Query, State, rejection::QueryRejection},
+    extract::{FromRef, State},
 };
 use http::Method;
-use plenary_edge::{Auth, Operation, OperationDoc};
-use plenary_kernel::{Class, Refusal};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use plenary_edge::{Auth, Operation, OperationDoc, Parameters};
+use plenary_kernel::Class;
+use plenary_shape::Sent;
 
 use super::{
     profiles::viewer,
     reachable::{Place, look_through},
+    taken::wrong_cursor,
 };
 use crate::{
     Accounts, Caller, Known, Principal, Profile,
     answer::Refused,
-    fields::searched_text,
-    limits::{FOUND_DEFAULT, FOUND_PAGE_MAX},
+    limits::FOUND_DEFAULT,
+    request::{SEARCH, SEARCH_ALL},
     wire::{FoundAgent, FoundAgents, FoundAll},
 };
 
@@ -36,46 +36,15 @@ where
     };
     let agents = doc("search.agents", "/search/agents", "Searches the agents that the caller sees")
         .action("sessions", "me")
-        .query::<AgentsQuery>()
+        .parameters(&SEARCH)
         .reply::<FoundAgents>()
         .errors(Class::Malformed, super::BAD_PAGE);
     let all = doc("search.all", "/search", "Searches the agents that the caller sees, in one answer")
         .no_tool("search.agents finds the same agents")
-        .query::<AllQuery>()
+        .parameters(&SEARCH_ALL)
         .reply::<FoundAll>()
         .errors(Class::Malformed, &["invalid_query", "invalid_limit"]);
     vec![Operation::new(agents, search_agents), Operation::new(all, search_all)]
-}
-
-/// The query of `GET /search/agents`.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct AgentsQuery {
-    /// What to search for, 2 to 100 characters.
-    #[schemars(with = "String", length(min = 2, max = 100))]
-    q: Option<String>,
-    /// How many; 20 when absent, at most 50.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 50))]
-    limit: Option<String>,
-    /// The `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
-/// The query of `GET /search`.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct AllQuery {
-    /// What to search for, 2 to 100 characters.
-    #[schemars(with = "String", length(min = 2, max = 100))]
-    q: Option<String>,
-    /// How many of each kind; 20 when absent, at most 50.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 50))]
-    limit: Option<String>,
-}
-
-fn limit(text: Option<String>) -> Result<usize, Refusal> {
-    let Some(text) = text else { return Ok(FOUND_DEFAULT) };
-    let limit = text.parse().ok().filter(|limit| (1..=FOUND_PAGE_MAX).contains(limit));
-    let why = || format!("limit must be a number from 1 to {FOUND_PAGE_MAX}.");
-    limit.ok_or_else(|| Refusal::malformed("invalid_limit", why()))
 }
 
 fn has(known: &Known, text: &str) -> bool {
@@ -87,41 +56,33 @@ fn has(known: &Known, text: &str) -> bool {
 async fn search(
     accounts: &Accounts,
     principal: Principal,
-    query: AgentsQuery,
+    sent: &Sent<&str>,
+    cursor: Option<&str>,
 ) -> Result<FoundAgents, Refused> {
-    let (text, limit) = (searched_text(query.q.as_deref())?, limit(query.limit)?);
-    let place: Place = match query.cursor {
-        None => Place::default(),
-        Some(cursor) => cursor.parse().map_err(|()| {
-            Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
-        })?,
-    };
+    let text = sent.needed("q").to_lowercase();
+    let limit = sent.count("limit").unwrap_or(FOUND_DEFAULT);
+    let place = cursor.map_or(Ok(Place::default()), str::parse).map_err(|()| wrong_cursor())?;
     let viewer = viewer(accounts, principal).await?;
     let show = |known: &Known| (has(known, &text) && viewer.sees(known)).then(|| FoundAgent::from(known));
     let (agents, next) = look_through(accounts, "", place, limit, |_| true, show).await?;
     Ok(FoundAgents { agents, next_cursor: next.map(|place| place.to_string()) })
 }
 
-fn unreadable(_: QueryRejection) -> Refusal {
-    Refusal::malformed("invalid_query", "The query can't be read.")
-}
-
 async fn search_agents(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: Result<Query<AgentsQuery>, QueryRejection>,
+    parameters: Parameters,
 ) -> Result<Json<FoundAgents>, Refused> {
-    let Query(query) = query.map_err(unreadable)?;
-    Ok(Json(search(&accounts, principal, query).await?))
+    let sent = parameters.read(&SEARCH)?;
+    Ok(Json(search(&accounts, principal, &sent, sent.get("cursor")).await?))
 }
 
 async fn search_all(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: Result<Query<AllQuery>, QueryRejection>,
+    parameters: Parameters,
 ) -> Result<Json<FoundAll>, Refused> {
-    let Query(AllQuery { q, limit }) = query.map_err(unreadable)?;
-    let FoundAgents { agents, .. } =
-        search(&accounts, principal, AgentsQuery { q, limit, cursor: None }).await?;
+    let sent = parameters.read(&SEARCH_ALL)?;
+    let FoundAgents { agents, .. } = search(&accounts, principal, &sent, None).await?;
     Ok(Json(FoundAll { agents, people: Vec::new(), organizations: Vec::new() }))
 }

@@ -6,20 +6,20 @@ use axum::{
     extract::{FromRef, State},
 };
 use http::{Method, StatusCode};
-use plenary_edge::{Operation, OperationDoc, Received};
+use plenary_edge::{Operation, OperationDoc, Parameters, Received};
 use plenary_kernel::{AgentHandle, AllowEntry, Class};
 
 use super::{
     agents::{edit, visible},
-    request::{OnePath, PageQuery, PageSent, TwoPath, one, page, two},
+    taken::{OnePath, TwoPath, one, page, two},
 };
 use crate::{
     Accounts, Caller, Known,
     agent::command::AgentEdit,
     answer::Refused,
-    fields::Fields,
     limits::BLOCKS_PAGE_MAX,
-    wire::{BlockPage, BlockView, EntriesView, NewBlock, NewEntries, Unblocked},
+    request::{BLOCK_PAGE, NEW_BLOCK, NEW_ENTRIES},
+    wire::{BlockPage, BlockView, EntriesView, Unblocked},
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -39,7 +39,7 @@ where
         ),
         Operation::new(
             doc("agent.allow", Method::POST, LIST, "Puts entries on an agent's allowlist")
-                .request::<NewEntries>()
+                .body(&NEW_ENTRIES)
                 .reply::<EntriesView>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_ENTRIES)
@@ -61,7 +61,7 @@ where
         ),
         Operation::new(
             doc("agent.blocks", Method::GET, BLOCKS, "Lists whom an agent blocks, by handle")
-                .query::<PageQuery>()
+                .parameters(&BLOCK_PAGE)
                 .reply::<BlockPage>()
                 .errors(Class::Malformed, super::BAD_PAGE),
             blocks,
@@ -70,7 +70,7 @@ where
             doc("agent.block", Method::POST, BLOCKS, "Blocks another agent for an agent")
                 .description("Answered when the other one has left every session the two share.")
                 .success(StatusCode::CREATED)
-                .request::<NewBlock>()
+                .body(&NEW_BLOCK)
                 .reply::<BlockView>()
                 .errors(Class::Malformed, super::BAD_BLOCK)
                 .errors(Class::Conflict, &["blocks_full"]),
@@ -99,8 +99,8 @@ pub(super) fn block_view(known: &Known, blocked: AgentHandle) -> BlockView {
 }
 
 /// A page of an agent's blocks, by handle.
-pub(super) fn block_page(known: &Known, query: PageSent) -> Result<BlockPage, Refused> {
-    let page = page::<AgentHandle>(query, BLOCKS_PAGE_MAX)?;
+pub(super) fn block_page(known: &Known, parameters: &Parameters) -> Result<BlockPage, Refused> {
+    let page = page::<AgentHandle>(parameters, &BLOCK_PAGE, BLOCKS_PAGE_MAX)?;
     let behind = |handle: &&AgentHandle| page.after.as_ref().is_none_or(|after| *handle > after);
     let mut rows = known.state.blocked().keys().filter(behind);
     let blocks: Vec<_> =
@@ -127,7 +127,7 @@ async fn allow(
 ) -> Result<Json<EntriesView>, Refused> {
     let body = body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
-    let NewEntries { entries } = NewEntries::read(&Fields::of(&body)?)?;
+    let entries = body.read(&NEW_ENTRIES)?.list("entries").unwrap_or_default();
     let known = edit(&accounts, principal, known.handle, AgentEdit::Allow(entries)).await?;
     Ok(Json(EntriesView::from(&*known.state)))
 }
@@ -147,10 +147,10 @@ async fn blocks(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    query: PageSent,
+    parameters: Parameters,
 ) -> Result<Json<BlockPage>, Refused> {
     let known = visible(&accounts, &principal, &one(path)?).await?;
-    Ok(Json(block_page(&known, query)?))
+    Ok(Json(block_page(&known, &parameters)?))
 }
 
 async fn block(
@@ -161,7 +161,7 @@ async fn block(
 ) -> Result<(StatusCode, Json<BlockView>), Refused> {
     let body = body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
-    let NewBlock { handle: blocked } = NewBlock::read(&Fields::of(&body)?)?;
+    let blocked: AgentHandle = body.read(&NEW_BLOCK)?.needed_parsed("handle");
     let known = edit(&accounts, principal, known.handle, AgentEdit::Block(blocked.clone())).await?;
     Ok((StatusCode::CREATED, Json(block_view(&known, blocked))))
 }

@@ -3,20 +3,15 @@
 
 use std::str::FromStr;
 
-use axum::extract::{
-    Path, Query,
-    rejection::{PathRejection, QueryRejection},
-};
+use axum::extract::{Path, rejection::PathRejection};
+use plenary_edge::Parameters;
 use plenary_kernel::{Malformed, Refusal};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use plenary_shape::Shape;
 
 /// The one parameter of a path.
 pub(crate) type OnePath = Result<Path<String>, PathRejection>;
 /// The two parameters of a path.
 pub(crate) type TwoPath = Result<Path<(String, String)>, PathRejection>;
-/// The query of a list.
-pub(crate) type PageSent = Result<Query<PageQuery>, QueryRejection>;
 
 /// What the path names. What nobody can be called is nobody: the one 404.
 pub(crate) fn one<T: FromStr>(path: OnePath) -> Result<T, Refusal> {
@@ -35,16 +30,6 @@ pub(crate) fn two<A: FromStr, B: FromStr<Err = Malformed>>(
     Ok((first.parse().map_err(|_| Refusal::not_found())?, second))
 }
 
-/// Which page of a list.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct PageQuery {
-    /// How many rows at most.
-    #[schemars(with = "Option<u32>", range(min = 1))]
-    limit: Option<String>,
-    /// The `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// A page that was asked for.
 pub(crate) struct Page<T> {
     pub(crate) limit: usize,
@@ -52,19 +37,17 @@ pub(crate) struct Page<T> {
 }
 
 /// Reads the query of a list whose pages have at most `limit_max` rows, which is also the default.
-pub(crate) fn page<T: FromStr>(query: PageSent, limit_max: usize) -> Result<Page<T>, Refusal> {
-    let Query(sent) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
-    let limit = match sent.limit.as_deref() {
-        None => limit_max,
-        Some(text) => text.parse().ok().filter(|limit| (1..=limit_max).contains(limit)).ok_or_else(|| {
-            Refusal::malformed("invalid_limit", format!("limit must be a number from 1 to {limit_max}."))
-        })?,
-    };
-    let after = match sent.cursor.as_deref() {
-        None => None,
-        Some(text) => Some(text.parse().map_err(|_| {
-            Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
-        })?),
-    };
-    Ok(Page { limit, after })
+pub(crate) fn page<T: FromStr>(
+    parameters: &Parameters,
+    shape: &'static Shape,
+    limit_max: usize,
+) -> Result<Page<T>, Refusal> {
+    let sent = parameters.read(shape)?;
+    let after = sent.get("cursor").map(|text| text.parse().map_err(|_| wrong_cursor())).transpose()?;
+    Ok(Page { limit: sent.count("limit").unwrap_or(limit_max), after })
+}
+
+/// A cursor that no list has said.
+pub(crate) fn wrong_cursor() -> Refusal {
+    Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
 }
