@@ -56,7 +56,6 @@ pub use once::{AnsweredOnce, once};
 pub use org::OrgRoom;
 pub use owner::OwnerRoom;
 pub use rejection::Rejection;
-pub use request::searched_text;
 pub use routes::operations;
 pub use seed::{Seed, SeedError, Seeded};
 pub use token::{Token, TokenDigest, TokenKind};

@@ -2,7 +2,7 @@
 //! nobody knows are ignored (wire.md D.9); null is as good as absent, but removes a text of a profile.
 //! Must not know: what becomes of a request.
 
-use plenary_kernel::{AgentHandle, AllowEntry, Class, OwnerName, Refusal, text};
+use plenary_kernel::{AgentHandle, AllowEntry, Class, OwnerName, text};
 use plenary_shape::{
     Field, Form, Grammar, Items, List, Manner, Missing, Node, Null, Order, Rule, Sent, Shape, Twice, Unit,
     Unknown, at_most, bounds, optional, required,
@@ -327,16 +327,6 @@ pub(crate) static SEARCH_ALL: Shape = Shape::new(
     &MANNER,
     &[SEARCHED, limit(FOUND_PAGE_MAX, "How many of each kind; 20 when absent, at most 50.")],
 );
-
-/// The text of a search, `q`, in lower case.
-///
-/// # Errors
-/// 400 `invalid_query`.
-pub fn searched_text(q: Option<&str>) -> Result<String, Refusal> {
-    let q = q.filter(|q| (SEARCH_CHARS_MIN..=SEARCH_CHARS_MAX).contains(&q.chars().count()));
-    let why = || format!("q must be a text of {SEARCH_CHARS_MIN} to {SEARCH_CHARS_MAX} characters.");
-    q.map(str::to_lowercase).ok_or_else(|| Refusal::malformed("invalid_query", why()))
-}
 
 /// A policy, if any.
 pub(crate) fn policy<'a, N: Node<'a>>(sent: &Sent<N>) -> Option<Policy> {

@@ -1,13 +1,65 @@
 //! Message content (ASP-37, ASP-38): a string, or typed parts whose objects are closed.
 
-use serde_json::{Map, Value, value::RawValue};
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
 
 /// Most parts of one message; past it 400.
 pub(crate) const PARTS_MAX: usize = 256;
 
+/// Message content.
+#[derive(Debug, JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum Content {
+    /// Short for one text part.
+    Text(#[schemars(length(min = 1))] String),
+    /// Typed parts.
+    Parts(#[schemars(length(min = 1, max = 256))] Vec<Part>),
+}
+
+/// A part of a message.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename_all = "lowercase", tag = "type", deny_unknown_fields)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum Part {
+    /// Plain text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// By reference or inline: `url` or `data_uri`.
+    Image {
+        /// Where it is.
+        url: Option<String>,
+        /// The image itself, `data:…`.
+        data_uri: Option<String>,
+        /// With `url`: the hash of what is there.
+        hash: Option<String>,
+        /// Its media type.
+        mime_type: Option<String>,
+        /// Its name.
+        name: Option<String>,
+    },
+    /// Always by reference.
+    File {
+        /// Where it is.
+        url: String,
+        /// Its name.
+        name: Option<String>,
+        /// Its media type.
+        mime_type: Option<String>,
+        /// Its size in octets.
+        size: Option<u64>,
+    },
+    /// Structured data.
+    Data {
+        /// Any object.
+        data: Map<String, Value>,
+    },
+}
+
 /// Checks content; the error says what is wrong, for people.
-pub(crate) fn check(raw: &RawValue) -> Result<(), String> {
-    let text = raw.get();
+pub(crate) fn check(text: &str) -> Result<(), String> {
     if text.starts_with('"') {
         return if text == "\"\"" { Err("content must not be empty".into()) } else { Ok(()) };
     }
@@ -92,7 +144,7 @@ mod tests {
     use super::*;
 
     fn accepts(json: &str) -> bool {
-        check(&RawValue::from_string(json.to_owned()).unwrap()).is_ok()
+        check(json).is_ok()
     }
 
     #[test]

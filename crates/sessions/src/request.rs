@@ -4,234 +4,277 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use plenary_kernel::{AgentHandle, Refusal, json, text::check_line};
-use schemars::JsonSchema;
-use serde::{Deserialize, de::DeserializeOwned};
+use plenary_accounts::limits::{SEARCH_CHARS_MAX, SEARCH_CHARS_MIN};
+use plenary_kernel::{AgentHandle, Class, Refusal, SessionId, json, limits::PAGE_EVENTS_MAX};
+use plenary_shape::{
+    Field, Form, Grammar, Items, Json, List, Manner, Misfit, Missing, Null, Order, Raw, Rule, Sent, Shape,
+    Twice, Unit, Unknown, at_most, bounds, optional, required,
+};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    INVITE_MAX, TOPIC_CHARS_MAX,
+    FOUND_MAX, INVITE_MAX, LIST_MAX, TOPIC_CHARS_MAX,
     command::{CreateBody, Draft, ReopenBody},
-    content,
+    content::{self, Content},
 };
 
 /// Longest idempotency key, in characters.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 
-/// What `POST /sessions` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(rename = "CreateSession")]
-pub struct CreateRequest {
-    /// Agents to invite; each is told who invites and the topic, nothing more.
-    pub invite: Option<Vec<AgentHandle>>,
-    /// What it is about.
-    #[schemars(length(max = 512))]
-    pub topic: Option<String>,
-    /// The first message, sequence 1.
-    pub initial_message: Option<InitialMessage>,
-    /// Sends the message with the invitations and ends at once.
-    pub end_after_send: Option<bool>,
-    /// Makes a retry safe.
-    #[schemars(length(min = 1, max = 255))]
-    pub idempotency_key: Option<String>,
+/// How this room refuses what it cannot read.
+static MANNER: Manner = Manner {
+    class: Class::Malformed,
+    quote: "`",
+    stop: ".",
+    integer: "an integer from ",
+    code: "invalid_body",
+    whole: ("invalid_body", "The body must be a JSON object"),
+    twice: Twice::Whole("invalid_query", "The query can't be read: send each parameter once, as text"),
+    missing: Missing::AsWrong,
+    unknown: Unknown::Ignored,
+    null: Null::Absent,
+    order: Order::InTurn,
+    types_first: false,
+    items: Items::Whole,
+    describes_forms: false,
+};
+
+static HANDLE: Grammar = Grammar::of::<AgentHandle>("an agent handle, @owner.name");
+static SESSION: Grammar = Grammar::plain::<SessionId>("the id of a session, `sess_…`");
+static CONTENT: Json =
+    Json { check: content::check, schema: |generator| generator.subschema_for::<Content>() };
+
+const ANY_TEXT: Form = Form::Text(Unit::Bytes, at_most(u64::MAX));
+const KEY: Field = optional(
+    "idempotency_key",
+    Form::Text(Unit::Characters, bounds(1, IDEMPOTENCY_KEY_CHARS_MAX as u64)),
+    "Makes a retry safe.",
+)
+.code("invalid_idempotency_key");
+const MESSAGE_CONTENT: Field =
+    required("content", Form::Json(&CONTENT), "A string, or a list of typed parts.")
+        .missing(Missing::Whole(": `content` is missing"));
+const METADATA: Field =
+    optional("metadata", Form::Map, "Anything structured; returned as given.").code("invalid_metadata");
+const INITIAL: Form = Form::Object(&INITIAL_MESSAGE);
+
+const fn handles(min: u64) -> List {
+    List {
+        items: bounds(min, INVITE_MAX as u64),
+        of: Form::Of(&HANDLE),
+        noun: "agent handles, @owner.name",
+        type_says: "",
+        is_set: false,
+    }
+}
+
+const fn invited(field: Field) -> Field {
+    field.code("invalid_invite").wants("a list of 1 to 50 agent handles, @owner.name")
+}
+
+const fn limit(max: usize, says: &'static str) -> Field {
+    optional("limit", Form::Integer(bounds(1, max as u64)), says).code("invalid_limit")
 }
 
 /// A message that comes with a session.
-#[derive(Debug, JsonSchema)]
-pub struct InitialMessage {
-    /// A string, or a list of typed parts.
-    pub content: Content,
-    /// Anything structured; returned as given.
-    pub metadata: Option<serde_json::Map<String, Value>>,
-}
+static INITIAL_MESSAGE: Shape =
+    Shape::new("InitialMessage", &MANNER, &[MESSAGE_CONTENT.code("invalid_initial_message"), METADATA])
+        .says("A message that comes with a session.");
+
+/// What `POST /sessions` takes.
+pub(crate) static CREATE: Shape = Shape::new(
+    "CreateSession",
+    &MANNER,
+    &[
+        KEY,
+        optional("initial_message", INITIAL, "The first message, sequence 1.")
+            .code("invalid_initial_message")
+            .wants(": must be an object"),
+        optional("end_after_send", Form::Flag, "Sends the message with the invitations and ends at once.")
+            .code("invalid_end_after_send"),
+        invited(optional(
+            "invite",
+            Form::List(&handles(0)),
+            "Agents to invite; each is told who invites and the topic, nothing more.",
+        )),
+        optional(
+            "topic",
+            Form::Shown(Unit::Characters, at_most(TOPIC_CHARS_MAX as u64)),
+            "What it is about.",
+        )
+        .code("invalid_topic"),
+    ],
+)
+.says("What `POST /sessions` takes.")
+.rules(&[Rule::With(
+    "end_after_send",
+    "initial_message",
+    "end_after_send_requires_initial_message",
+    " needs an `initial_message`",
+)]);
 
 /// What `POST /sessions/{id}/messages` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(rename = "SendMessage")]
-pub struct MessageRequest {
-    /// A string, or a list of typed parts.
-    pub content: Content,
-    /// Makes a retry safe.
-    #[schemars(length(min = 1, max = 255))]
-    pub idempotency_key: Option<String>,
-    /// Anything structured; returned as given.
-    pub metadata: Option<serde_json::Map<String, Value>>,
-}
+pub(crate) static SEND: Shape =
+    Shape::new("SendMessage", &MANNER, &[KEY, MESSAGE_CONTENT.code("invalid_content"), METADATA])
+        .says("What `POST /sessions/{id}/messages` takes.");
 
-/// Message content.
-#[derive(Debug, JsonSchema)]
-#[schemars(untagged)]
-pub enum Content {
-    /// Short for one text part.
-    Text(#[schemars(length(min = 1))] String),
-    /// Typed parts.
-    Parts(#[schemars(length(min = 1, max = 256))] Vec<Part>),
-}
-
-/// A part of a message.
-#[derive(Debug, JsonSchema)]
-#[schemars(rename_all = "lowercase", tag = "type", deny_unknown_fields)]
-pub enum Part {
-    /// Plain text.
-    Text {
-        /// The text.
-        text: String,
-    },
-    /// By reference or inline: `url` or `data_uri`.
-    Image {
-        /// Where it is.
-        url: Option<String>,
-        /// The image itself, `data:…`.
-        data_uri: Option<String>,
-        /// With `url`: the hash of what is there.
-        hash: Option<String>,
-        /// Its media type.
-        mime_type: Option<String>,
-        /// Its name.
-        name: Option<String>,
-    },
-    /// Always by reference.
-    File {
-        /// Where it is.
-        url: String,
-        /// Its name.
-        name: Option<String>,
-        /// Its media type.
-        mime_type: Option<String>,
-        /// Its size in octets.
-        size: Option<u64>,
-    },
-    /// Structured data.
-    Data {
-        /// Any object.
-        data: serde_json::Map<String, Value>,
-    },
-}
+/// The key alone: it counts in a body that is wrong, too.
+static KEYED: Shape = Shape::new("", &MANNER, &[KEY]);
 
 /// What `POST /sessions/{id}/invite` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(rename = "InviteAgents")]
-pub struct InviteRequest {
-    /// Agents to invite.
-    #[schemars(length(min = 1, max = 50))]
-    pub invite: Vec<AgentHandle>,
-}
+pub(crate) static INVITE: Shape = Shape::new(
+    "InviteAgents",
+    &MANNER,
+    &[invited(required("invite", Form::List(&handles(1)), "Agents to invite."))],
+)
+.says("What `POST /sessions/{id}/invite` takes.");
 
 /// What `POST /sessions/{id}/reopen` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(rename = "ReopenSession")]
-pub struct ReopenRequest {
-    /// Agents to invite; absent: everyone else who was joined at the end.
-    pub invite: Option<Vec<AgentHandle>>,
-    /// A message that goes with it.
-    pub initial_message: Option<InitialMessage>,
+pub(crate) static REOPEN: Shape = Shape::new(
+    "ReopenSession",
+    &MANNER,
+    &[
+        invited(optional(
+            "invite",
+            Form::List(&handles(0)),
+            "Agents to invite; absent: everyone else who was joined at the end.",
+        )),
+        optional("initial_message", INITIAL, "A message that goes with it.")
+            .code("invalid_initial_message")
+            .wants(": must be an object"),
+    ],
+)
+.says("What `POST /sessions/{id}/reopen` takes.");
+
+/// The query of `GET /sessions`.
+pub(crate) static LISTING: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
+        limit(LIST_MAX, "How many; 1000 when absent, at most 1000."),
+        optional("before", ANY_TEXT, "The `next_cursor` of the page before."),
+    ],
+);
+
+/// The query of `GET /sessions/{id}/events`.
+pub(crate) static EVENTS: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
+        optional(
+            "after_sequence",
+            Form::Integer(bounds(0, i64::MAX as u64)),
+            "Only events behind this one; 0 when absent.",
+        )
+        .code("invalid_after_sequence")
+        .wants("an integer of at least 0"),
+        limit(PAGE_EVENTS_MAX, "How many; 1000 when absent, at most 1000."),
+    ],
+);
+
+/// The query of `GET /connect`.
+pub(crate) static CONNECT: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
+        optional(
+            "events",
+            Form::OneOf(&["envelope", "flat"]),
+            "`envelope` or `flat`; both at once when absent.",
+        )
+        .code("invalid_events")
+        .wants("`envelope` or `flat`"),
+        optional("ticket", ANY_TEXT, "From `POST /auth/ticket`, for clients that can't set headers."),
+    ],
+);
+
+/// The query of `GET /search/messages`.
+pub(crate) static SEARCH: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
+        required(
+            "q",
+            Form::Text(Unit::Characters, bounds(SEARCH_CHARS_MIN as u64, SEARCH_CHARS_MAX as u64)),
+            "What to search for, 2 to 100 characters.",
+        )
+        .code("invalid_query")
+        .wants("a text of 2 to 100 characters"),
+        limit(FOUND_MAX, "How many; 20 when absent, at most 100."),
+        optional("session_id", Form::Of(&SESSION), "Only in this session.").code("invalid_query"),
+        optional(
+            "counterpart",
+            Form::Of(&HANDLE),
+            "Only in sessions in which this agent takes or took part.",
+        )
+        .code("invalid_handle"),
+        optional("cursor", ANY_TEXT, "The `next_cursor` of the page before."),
+    ],
+);
+
+/// A body as its shape reads it, or why not.
+pub(crate) type Body<'a> = Result<Sent<Raw<'a>>, Misfit>;
+
+/// A body as its shape reads it, or why not, and the idempotency key: the member, else the header (2.5 row 16). Both must
+/// be well-formed.
+pub(crate) fn read<'a>(
+    shape: &'static Shape,
+    body: &'a [u8],
+    header: Option<&str>,
+) -> Result<(Option<String>, Body<'a>), Refusal> {
+    let sent = shape.read_body(body);
+    let member = match &sent {
+        Ok(sent) => sent.string("idempotency_key"),
+        Err(_) => KEYED.read_body(body)?.string("idempotency_key"),
+    };
+    if header.is_some_and(|key| !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.chars().count())) {
+        let text = "`idempotency_key` must be a string of 1 to 255 characters.";
+        return Err(Refusal::malformed("invalid_idempotency_key", text));
+    }
+    Ok((member.or_else(|| header.map(str::to_owned)), sent))
 }
 
-/// The members of a body, unread.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct Fields<'a> {
-    #[serde(borrow)]
-    invite: Option<&'a RawValue>,
-    #[serde(borrow)]
-    topic: Option<&'a RawValue>,
-    #[serde(borrow)]
-    initial_message: Option<&'a RawValue>,
-    #[serde(borrow)]
-    end_after_send: Option<&'a RawValue>,
-    #[serde(borrow)]
-    idempotency_key: Option<&'a RawValue>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    metadata: Option<&'a RawValue>,
+/// `POST /sessions`.
+pub(crate) fn created(sent: &Sent<Raw<'_>>) -> CreateBody {
+    CreateBody {
+        invite: invitees(sent).unwrap_or_default(),
+        topic: sent.string("topic"),
+        initial_message: initial_message(sent),
+        end_after_send: sent.flag("end_after_send").unwrap_or_default(),
+    }
 }
 
-impl<'a> Fields<'a> {
-    /// Reads a body that passed the JSON check. An empty one is `{}`.
-    pub(crate) fn read(body: &'a [u8]) -> Result<Self, Refusal> {
-        if body.is_empty() {
-            return Ok(Self::default());
-        }
-        serde_json::from_slice(body)
-            .map_err(|_| Refusal::malformed("invalid_body", "The body must be a JSON object."))
-    }
+/// `POST /sessions/{id}/reopen`.
+pub(crate) fn reopened(sent: &Sent<Raw<'_>>) -> ReopenBody {
+    ReopenBody { invite: invitees(sent), initial_message: initial_message(sent) }
+}
 
-    /// The idempotency key: the member, else the header (2.5 row 16). Both must be well-formed.
-    pub(crate) fn key(&self, header: Option<&str>) -> Result<Option<String>, Refusal> {
-        let wrong = || {
-            let text = "`idempotency_key` must be a string of 1 to 255 characters.";
-            Refusal::malformed("invalid_idempotency_key", text)
-        };
-        let member = self.idempotency_key.map(|raw| value::<String>(raw).ok_or_else(wrong)).transpose()?;
-        let header = header.map(str::to_owned);
-        let is_wrong = |key: &String| !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.chars().count());
-        if member.iter().chain(&header).any(is_wrong) {
-            return Err(wrong());
-        }
-        Ok(member.or(header))
-    }
+/// Handles, each once, in the order given (2.5 row 18).
+pub(crate) fn invitees(sent: &Sent<Raw<'_>>) -> Option<Vec<AgentHandle>> {
+    let named: Vec<AgentHandle> = sent.list("invite")?;
+    let mut seen = HashSet::new();
+    Some(named.into_iter().filter(|handle| seen.insert(handle.clone())).collect())
+}
 
-    /// `POST /sessions`.
-    pub(crate) fn create(&self) -> Result<CreateBody, Refusal> {
-        let initial_message = self.initial_message()?;
-        let end_after_send = match self.end_after_send {
-            None => false,
-            Some(raw) => value(raw).ok_or_else(|| {
-                Refusal::malformed("invalid_end_after_send", "`end_after_send` must be true or false.")
-            })?,
-        };
-        if end_after_send && initial_message.is_none() {
-            let text = "`end_after_send` needs an `initial_message`.";
-            return Err(Refusal::malformed("end_after_send_requires_initial_message", text));
-        }
-        let invite = self.invite.map(invitees).transpose()?.unwrap_or_default();
-        Ok(CreateBody { invite, topic: self.topic()?, initial_message, end_after_send })
-    }
+fn initial_message(sent: &Sent<Raw<'_>>) -> Option<Draft> {
+    sent.object("initial_message").map(|message| draft(&message, None))
+}
 
-    /// `POST /sessions/{id}/messages`. The key, when it came in the body, is part of the message as sent.
-    pub(crate) fn message(&self, key: Option<&str>) -> Result<Draft, Refusal> {
-        let refused = |why: String| Refusal::malformed("invalid_content", format!("{why}."));
-        let content = self.content.ok_or_else(|| refused("`content` is missing".into()))?;
-        content::check(content).map_err(refused)?;
-        draft(content, key, self.metadata)
+/// A message as it is kept. The key, when there is one, is part of the message as sent.
+pub(crate) fn draft(sent: &Sent<Raw<'_>>, key: Option<&str>) -> Draft {
+    let content = sent.get("content").map_or("null", RawValue::get);
+    let mut members = Vec::with_capacity(content.len() + 64);
+    members.extend(b"\"content\":");
+    members.extend(content.as_bytes());
+    if let Some(key) = key {
+        members.extend(b",\"idempotency_key\":");
+        members.extend(Value::from(key).to_string().as_bytes());
     }
-
-    /// `POST /sessions/{id}/invite`.
-    pub(crate) fn invitees(&self) -> Result<Vec<AgentHandle>, Refusal> {
-        match self.invite.map(invitees).transpose()? {
-            Some(named) if !named.is_empty() => Ok(named),
-            _ => Err(invalid_invite()),
-        }
+    if let Some(metadata) = sent.get("metadata") {
+        members.extend(b",\"metadata\":");
+        members.extend(metadata.get().as_bytes());
     }
-
-    /// `POST /sessions/{id}/reopen`.
-    pub(crate) fn reopen(&self) -> Result<ReopenBody, Refusal> {
-        let invite = self.invite.map(invitees).transpose()?;
-        Ok(ReopenBody { invite, initial_message: self.initial_message()? })
-    }
-
-    fn topic(&self) -> Result<Option<String>, Refusal> {
-        let Some(raw) = self.topic else { return Ok(None) };
-        let refused = |why: String| Refusal::malformed("invalid_topic", format!("`topic` {why}."));
-        match value::<String>(raw) {
-            Some(topic) if topic.chars().count() <= TOPIC_CHARS_MAX => {
-                check_line(&topic).map_err(refused)?;
-                Ok(Some(topic))
-            }
-            _ => Err(refused(format!("must be a string of at most {TOPIC_CHARS_MAX} characters"))),
-        }
-    }
-
-    fn initial_message(&self) -> Result<Option<Draft>, Refusal> {
-        let Some(raw) = self.initial_message else { return Ok(None) };
-        let refused =
-            |why: String| Refusal::malformed("invalid_initial_message", format!("`initial_message`: {why}."));
-        let fields: Fields<'_> =
-            serde_json::from_str(raw.get()).map_err(|_| refused("must be an object".into()))?;
-        let content = fields.content.ok_or_else(|| refused("`content` is missing".into()))?;
-        content::check(content).map_err(refused)?;
-        draft(content, None, fields.metadata).map(Some)
-    }
+    Draft { members: Bytes::from(members), origin: None }
 }
 
 /// The digest of a request without its key: equal JSON values have equal digests (wire.md D.9).
@@ -248,49 +291,12 @@ pub(crate) fn digest(operation: &str, body: &[u8]) -> [u8; 32] {
     json::digest(&bytes)
 }
 
-fn value<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
-    serde_json::from_str(raw.get()).ok()
-}
-
-fn invalid_invite() -> Refusal {
-    let text = format!("`invite` must be a list of 1 to {INVITE_MAX} agent handles, @owner.name.");
-    Refusal::malformed("invalid_invite", text)
-}
-
-/// Handles, each once, in the order given (2.5 row 18).
-fn invitees(raw: &RawValue) -> Result<Vec<AgentHandle>, Refusal> {
-    let named: Vec<AgentHandle> = value(raw).ok_or_else(invalid_invite)?;
-    if named.len() > INVITE_MAX {
-        return Err(invalid_invite());
-    }
-    let mut seen = HashSet::new();
-    Ok(named.into_iter().filter(|handle| seen.insert(handle.clone())).collect())
-}
-
-fn draft(content: &RawValue, key: Option<&str>, metadata: Option<&RawValue>) -> Result<Draft, Refusal> {
-    let mut members = Vec::with_capacity(content.get().len() + 64);
-    members.extend(b"\"content\":");
-    members.extend(content.get().as_bytes());
-    if let Some(key) = key {
-        members.extend(b",\"idempotency_key\":");
-        members.extend(Value::from(key).to_string().as_bytes());
-    }
-    if let Some(metadata) = metadata {
-        if !metadata.get().starts_with('{') {
-            return Err(Refusal::malformed("invalid_metadata", "`metadata` must be an object."));
-        }
-        members.extend(b",\"metadata\":");
-        members.extend(metadata.get().as_bytes());
-    }
-    Ok(Draft { members: Bytes::from(members), origin: None })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn code<T>(answer: Result<T, Refusal>) -> &'static str {
-        answer.map_or_else(|refusal| refusal.code, |_| "ok")
+    fn code<T>(answer: Result<T, Misfit>) -> &'static str {
+        answer.map_or_else(|misfit| misfit.code, |_| "ok")
     }
 
     #[test]
@@ -310,19 +316,18 @@ mod tests {
             (r#"{"end_after_send":"yes"}"#, "invalid_end_after_send"),
             (r#"{"end_after_send":true}"#, "end_after_send_requires_initial_message"),
         ] {
-            assert_eq!(code(Fields::read(body.as_bytes()).unwrap().create()), expected, "{body}");
+            assert_eq!(code(CREATE.read_body(body.as_bytes())), expected, "{body}");
         }
-        assert_eq!(code(Fields::read(b"[]").map(drop)), "invalid_body");
+        assert_eq!(code(CREATE.read_body(b"[]")), "invalid_body");
         let many =
             format!(r#"{{"invite":{:?}}}"#, (0..=INVITE_MAX).map(|n| format!("@a.b{n}")).collect::<Vec<_>>());
-        assert_eq!(code(Fields::read(many.as_bytes()).unwrap().create()), "invalid_invite");
+        assert_eq!(code(CREATE.read_body(many.as_bytes())), "invalid_invite");
     }
 
     #[test]
     fn asp_35_the_key_is_the_member_or_else_the_header() {
-        let key = |body: &str, header| {
-            let body = body.to_owned();
-            Fields::read(body.as_bytes()).unwrap().key(header).map_err(|refusal| refusal.code)
+        let key = |body: &str, header: Option<&str>| {
+            read(&SEND, body.as_bytes(), header).map(|(key, _)| key).map_err(|refusal| refusal.code)
         };
         assert_eq!(key(r#"{"idempotency_key":"k"}"#, Some("h")), Ok(Some("k".into())));
         assert_eq!(key("{}", Some("h")), Ok(Some("h".into())));
@@ -348,7 +353,7 @@ mod tests {
     #[test]
     fn asp_36_content_and_metadata_are_kept_as_they_were_sent() {
         let body = br#"{"metadata":{ "b" : 1.0 , "a":[] },"content": "caf\u00e9" ,"idempotency_key":"k"}"#;
-        let draft = Fields::read(body).unwrap().message(Some("k")).unwrap();
+        let draft = draft(&SEND.read_body(body).unwrap(), Some("k"));
         let expected = r#""content":"caf\u00e9","idempotency_key":"k","metadata":{ "b" : 1.0 , "a":[] }"#;
         assert_eq!(draft.members, expected.as_bytes());
     }

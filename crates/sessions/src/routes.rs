@@ -10,6 +10,7 @@ use plenary_accounts::{Accounts, Acting, AgentCaller};
 use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
 use plenary_engine::{Done, KeyUse};
 use plenary_kernel::{Class, Refusal, SessionId};
+use plenary_shape::{Raw, Sent, Shape};
 use serde::Serialize;
 
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
         Ok as Okay, ReopenSession, SendMessage, SessionOpened,
     },
     refusals::Refused,
-    request::{CreateRequest, Fields, InviteRequest, MessageRequest, ReopenRequest, digest},
+    request::{self, CREATE, INVITE, REOPEN, SEND, digest},
 };
 
 mod reading;
@@ -62,7 +63,7 @@ fn beginning() -> Vec<Operation<Sessions>> {
         .description(
             "The creator is joined, every invitee is invited. One unreachable invitee refuses the whole with 404.",
         )
-        .optional_request::<CreateRequest>()
+        .optional_body(&CREATE)
         .reply::<SessionOpened>()
         .success(StatusCode::CREATED)
         .errors(
@@ -85,7 +86,7 @@ fn beginning() -> Vec<Operation<Sessions>> {
     let reopen_doc =
         of_session("session.reopen", Method::POST, "/sessions/{id}/reopen", "Reopen an ended session")
             .action("sessions", "session")
-            .optional_request::<ReopenRequest>()
+            .optional_body(&REOPEN)
             .reply::<Okay>()
             .errors(
                 Class::Malformed,
@@ -104,14 +105,14 @@ fn taking_part() -> Vec<Operation<Sessions>> {
     let invite_doc = of_session("session.invite", Method::POST, "/sessions/{id}/invite", "Invite agents")
         .action("sessions", "session")
         .description("Each invitee on its own; 404 when trust denies some and nobody is invited.")
-        .request::<InviteRequest>()
+        .body(&INVITE)
         .reply::<Invited>()
         .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite"])
         .errors(Class::Conflict, &["not_joined", "session_ended", "session_full"])
         .errors(Class::TooMany, &["too_many_invitations"]);
     let send_doc = of_session("session.send", Method::POST, "/sessions/{id}/messages", "Send a message")
         .tool("sessions")
-        .request::<MessageRequest>()
+        .body(&SEND)
         .reply::<MessageAccepted>()
         .success(StatusCode::CREATED)
         .errors(
@@ -163,26 +164,28 @@ fn session(id: &str) -> Result<SessionId, Refused> {
     id.parse().map_err(|_| Refused::new(Refusal::not_found()))
 }
 
-/// The key of a request, for the operation and the one who asks.
-fn key(
+/// A body by its shape, and its key, for the operation and the one who asks. A key that is wrong is one more reason to
+/// refuse the body.
+fn read<'a>(
+    shape: &'static Shape,
     operation: impl FnOnce() -> String,
-    fields: &Fields<'_>,
     headers: &HeaderMap,
-    body: &[u8],
-) -> Result<Option<KeyUse>, Refusal> {
-    let header = match headers.get(IDEMPOTENCY_KEY).map(HeaderValue::to_str).transpose() {
-        Ok(header) => header,
-        Err(_) => {
-            return Err(Refusal::malformed(
-                "invalid_idempotency_key",
-                "`Idempotency-Key` must be visible ASCII.",
-            ));
-        }
+    body: &'a [u8],
+) -> (Option<KeyUse>, Result<Sent<Raw<'a>>, Refusal>) {
+    let Ok(header) = headers.get(IDEMPOTENCY_KEY).map(HeaderValue::to_str).transpose() else {
+        let text = "`Idempotency-Key` must be visible ASCII.";
+        return (None, Err(Refusal::malformed("invalid_idempotency_key", text)));
     };
-    let Some(key) = fields.key(header)? else { return Ok(None) };
-    let operation = operation();
-    let digest = digest(&operation, body);
-    Ok(Some(KeyUse { scope: operation, key, digest }))
+    match request::read(shape, body, header) {
+        Err(refusal) => (None, Err(refusal)),
+        Ok((key, sent)) => {
+            let used = |key| {
+                let scope = operation();
+                KeyUse { digest: digest(&scope, body), scope, key }
+            };
+            (key.map(used), sent.map_err(Refusal::from))
+        }
+    }
 }
 
 fn answer<T: Serialize>(status: StatusCode, done: Done<T>) -> Response {
@@ -201,15 +204,8 @@ async fn create(
     Received(body): Received,
 ) -> Answer {
     let body = body?;
-    let read = Fields::read(body.bytes());
-    let fields = read.as_ref().map_err(Clone::clone);
-    let key =
-        fields.clone().and_then(|f| key(|| format!("create/{}", agent.handle), f, &headers, body.bytes()));
-    // A key that is wrong is one more reason to refuse the body.
-    let (key, checked) = match key {
-        Ok(key) => (key, fields.and_then(Fields::create).map(|body| body.passed_on(acting.as_deref()))),
-        Err(refusal) => (None, Err(refusal)),
-    };
+    let (key, sent) = read(&CREATE, || format!("create/{}", agent.handle), &headers, body.bytes());
+    let checked = sent.map(|sent| request::created(&sent).passed_on(acting.as_deref()));
     let command = CreateSession { caller: caller(agent), body: checked };
     let done = sessions.carry_out(&sessions.mint().await?, command, key.as_ref()).await?;
     Ok(answer(StatusCode::CREATED, done))
@@ -225,18 +221,9 @@ async fn send(
 ) -> Answer {
     let body = required(body?)?;
     let id = session(&id)?;
-    let read = Fields::read(body.bytes());
-    let fields = read.as_ref().map_err(Clone::clone);
-    let scope = || format!("send/{id}/{}", agent.handle);
-    let key = fields.clone().and_then(|fields| key(scope, fields, &headers, body.bytes()));
-    let (key, draft) = match key {
-        Ok(key) => {
-            let text = key.as_ref().map(|key| key.key.as_str());
-            let draft = fields.and_then(|fields| fields.message(text));
-            (key, draft.map(|draft| draft.passed_on(acting.as_deref())))
-        }
-        Err(refusal) => (None, Err(refusal)),
-    };
+    let (key, sent) = read(&SEND, || format!("send/{id}/{}", agent.handle), &headers, body.bytes());
+    let text = key.as_ref().map(|key| key.key.as_str());
+    let draft = sent.map(|sent| request::draft(&sent, text).passed_on(acting.as_deref()));
     let command = SendMessage { caller: caller(agent), draft };
     Ok(answer(StatusCode::CREATED, sessions.ask(&id, command, key.as_ref()).await?))
 }
@@ -248,7 +235,8 @@ async fn invite(
     Received(body): Received,
 ) -> Answer {
     let body = required(body?)?;
-    let invite = Fields::read(body.bytes()).and_then(|fields| fields.invitees());
+    let sent = INVITE.read_body(body.bytes()).map_err(Refusal::from);
+    let invite = sent.map(|sent| request::invitees(&sent).unwrap_or_default());
     let command = InviteAgents { caller: caller(agent), invite };
     Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
 }
@@ -261,8 +249,8 @@ async fn reopen(
     Received(body): Received,
 ) -> Answer {
     let body = body?;
-    let checked = Fields::read(body.bytes()).and_then(|fields| fields.reopen());
-    let checked = checked.map(|body| body.passed_on(acting.as_deref()));
+    let sent = REOPEN.read_body(body.bytes()).map_err(Refusal::from);
+    let checked = sent.map(|sent| request::reopened(&sent).passed_on(acting.as_deref()));
     let command = ReopenSession { caller: caller(agent), body: checked };
     Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
 }

@@ -3,23 +3,19 @@
 
 use axum::{
     Json,
-    extract::{
-        Path, Query, State, rejection::QueryRejection, ws::WebSocketUpgrade,
-        ws::rejection::WebSocketUpgradeRejection,
-    },
+    extract::{Path, State, ws::WebSocketUpgrade, ws::rejection::WebSocketUpgradeRejection},
     response::IntoResponse as _,
 };
 use http::{Method, StatusCode};
 use plenary_accounts::{AgentCaller, ConnectCaller};
-use plenary_edge::{Operation, OperationDoc};
+use plenary_edge::{Operation, OperationDoc, Parameters};
 use plenary_kernel::{AgentHandle, Class, Refusal, SessionId, limits::PAGE_EVENTS_MAX};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::{Answer, of_session, session};
 use crate::{
     CLIENT_FRAME_OCTETS_MAX, LIST_MAX, READ_BUFFER_OCTETS, Sessions,
     refusals::Refused,
+    request::{CONNECT, EVENTS, LISTING},
     views::{EventPage, SessionList, SessionView},
     wire::Form,
 };
@@ -32,7 +28,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
         "List the sessions that you take or took part in",
     )
     .tool("sessions")
-    .query::<ListQuery>()
+    .parameters(&LISTING)
     .reply::<SessionList>()
     .answers_page()
     .errors(Class::Malformed, &["invalid_limit", "invalid_query"]);
@@ -45,7 +41,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
             .description(
                 "Filtered like live delivery: joined participants get all events, others what they may see.",
             )
-            .query::<EventsQuery>()
+            .parameters(&EVENTS)
             .reply::<EventPage>()
             .answers_page()
             .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit", "invalid_query"]);
@@ -60,7 +56,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
         "One stream for the agent, with what it missed first. A client that can't set headers passes `?ticket=`. \
          The text frame {\"type\":\"ping\"} is answered with {\"type\":\"pong\"}.",
     )
-    .query::<ConnectQuery>()
+    .parameters(&CONNECT)
     .success(StatusCode::SWITCHING_PROTOCOLS)
     .errors(Class::Malformed, &["invalid_events", "invalid_query", "websocket_required"]);
     vec![
@@ -71,65 +67,14 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     ]
 }
 
-/// The query of `GET /sessions`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct ListQuery {
-    /// How many; 1000 when absent, at most 1000.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
-    limit: Option<String>,
-    /// The `next_cursor` of the page before.
-    before: Option<String>,
-}
-
-/// The query of `GET /sessions/{id}/events`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct EventsQuery {
-    /// Only events behind this one; 0 when absent.
-    #[schemars(with = "Option<u64>")]
-    after_sequence: Option<String>,
-    /// How many; 1000 when absent, at most 1000.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
-    limit: Option<String>,
-}
-
-/// The query of `GET /connect`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct ConnectQuery {
-    /// `envelope` or `flat`; both at once when absent.
-    events: Option<String>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
-    #[expect(dead_code, reason = "read where the caller is")]
-    ticket: Option<String>,
-}
-
-/// A query that says each thing once.
-pub(super) fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refused> {
-    let unreadable = |_| {
-        let text = "The query can't be read: send each parameter once, as text.";
-        Refused::from(Refusal::malformed("invalid_query", text))
-    };
-    query.map(|Query(query)| query).map_err(unreadable)
-}
-
-pub(super) fn limit(text: Option<&str>, default: usize, max: usize) -> Result<usize, Refused> {
-    match text.map(str::parse) {
-        None => Ok(default),
-        Some(Ok(limit)) if (1..=max).contains(&limit) => Ok(limit),
-        Some(_) => {
-            Err(Refusal::malformed("invalid_limit", format!("`limit` must be an integer from 1 to {max}."))
-                .into())
-        }
-    }
-}
-
 async fn list(
     State(sessions): State<Sessions>,
     AgentCaller { handle, .. }: AgentCaller,
-    query: Result<Query<ListQuery>, QueryRejection>,
+    parameters: Parameters,
 ) -> Answer {
-    let query = read(query)?;
-    let limit = limit(query.limit.as_deref(), LIST_MAX, LIST_MAX)?;
-    Ok(Json(sessions.list(&handle, query.before.as_deref(), limit).await?).into_response())
+    let sent = parameters.read(&LISTING)?;
+    let limit = sent.count("limit").unwrap_or(LIST_MAX);
+    Ok(Json(sessions.list(&handle, sent.get("before"), limit).await?).into_response())
 }
 
 async fn show(
@@ -146,34 +91,23 @@ async fn events(
     State(sessions): State<Sessions>,
     AgentCaller { handle, .. }: AgentCaller,
     Path(id): Path<String>,
-    query: Result<Query<EventsQuery>, QueryRejection>,
+    parameters: Parameters,
 ) -> Answer {
     let id = session(&id)?;
     admit(&sessions, &handle, &id).await?;
-    let query = read(query)?;
-    let after = match query.after_sequence.as_deref().map(str::parse) {
-        None => 0,
-        Some(Ok(after)) if i64::try_from(after).is_ok() => after,
-        Some(_) => {
-            let text = "`after_sequence` must be an integer of at least 0.";
-            return Err(Refusal::malformed("invalid_after_sequence", text).into());
-        }
-    };
-    let limit = limit(query.limit.as_deref(), PAGE_EVENTS_MAX, PAGE_EVENTS_MAX)?;
+    let sent = parameters.read(&EVENTS)?;
+    let after = sent.number("after_sequence").unwrap_or_default();
+    let limit = sent.count("limit").unwrap_or(PAGE_EVENTS_MAX);
     Ok(Json(sessions.events(&handle, &id, after, limit).await?).into_response())
 }
 
 async fn connect(
     State(sessions): State<Sessions>,
     ConnectCaller(agent): ConnectCaller,
-    query: Result<Query<ConnectQuery>, QueryRejection>,
+    parameters: Parameters,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Answer {
-    let form = match read(query)?.events.as_deref() {
-        None => Form::Both,
-        Some(text) => Form::parse(text)
-            .ok_or_else(|| Refusal::malformed("invalid_events", "`events` must be `envelope` or `flat`."))?,
-    };
+    let form = parameters.read(&CONNECT)?.get("events").and_then(Form::parse).unwrap_or(Form::Both);
     let upgrade = upgrade.map_err(|_| {
         Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
     })?;
