@@ -5,56 +5,159 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
 use plenary_engine::KeyUse;
-use plenary_kernel::{Refusal, json};
-use schemars::JsonSchema;
+use plenary_kernel::{Class, Refusal, json};
+use plenary_shape::{
+    Field, Form, Items, Manner, Missing, Null, Order, Raw, Sent, Shape, Switch, Twice, Unit, Unknown,
+    at_most, bounds, optional,
+};
 use serde_json::{Map, Value};
 
 use crate::{
     command::Request,
     id::{RunId, ThreadId},
-    limits::{DEPTH_MAX, IDEMPOTENCY_KEY_CHARS_MAX, TITLE_CHARS_MAX},
+    limits::{DEPTH_MAX, IDEMPOTENCY_KEY_CHARS_MAX, THREADS_MAX, TITLE_CHARS_MAX},
     members::Members,
     refusals::{self, Refused},
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// What `POST /agent/{name}/run` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(rename = "RunRequest", extend("additionalProperties" = true))]
-#[expect(dead_code, reason = "the description is made from it; `Members` reads it member by member")]
-pub(crate) struct RunBody {
-    /// `ChatRequest`, `ResumeWithInput`, `CancelRequest`, `ConfigureRequest`, or a type of the agent's own. When it is
-    /// absent: `input` is a ChatRequest, `request_keys` a ResumeWithInput, `args` a ConfigureRequest, and a `run_id`
-    /// alone a CancelRequest.
-    #[schemars(rename = "type")]
-    kind: Option<String>,
-    /// Of a ChatRequest: what is said to the agent.
-    input: Option<String>,
-    /// The thread to go on with; a new one when it is absent or null.
-    thread_id: Option<String>,
-    /// Of a ResumeWithInput and a CancelRequest: which run.
-    run_id: Option<String>,
-    /// Of a ResumeWithInput: a value for each key that was asked for.
-    request_keys: Option<Map<String, Value>>,
-    /// Of a ConfigureRequest: what is set; null takes an argument away.
-    args: Option<Map<String, Value>>,
-    /// More logging, as the agent understands it.
-    logging_level: Option<String>,
-    /// Anything that the agent may want to know.
-    request_metadata: Option<Map<String, Value>>,
-    /// The same; its `depth` says how deep in a chain of callers the request is.
-    run_context: Option<Map<String, Value>>,
+/// How this room refuses what it cannot read. What it does not know it keeps for the agent.
+static MANNER: Manner = Manner {
+    class: Class::Unprocessable,
+    quote: "`",
+    stop: "",
+    integer: "an integer from ",
+    code: "invalid_body",
+    whole: ("invalid_body", "the body must be a JSON object"),
+    twice: Twice::Whole("invalid_query", "the query can't be read: each parameter once, as text"),
+    missing: Missing::AsWrong,
+    unknown: Unknown::Kept,
+    null: Null::Absent,
+    order: Order::InTurn,
+    types_first: false,
+    items: Items::Whole,
+    describes_forms: false,
+};
+
+const ANY_TEXT: Form = Form::Text(Unit::Bytes, at_most(u64::MAX));
+const SWITCH: Form = Form::Switch(&Switch {
+    on: &["1", "true", "yes", "on"],
+    off: &["", "0", "false", "no", "off"],
+    is_exact: false,
+});
+const TYPE: Field = optional(
+    "type",
+    ANY_TEXT,
+    "`ChatRequest`, `ResumeWithInput`, `CancelRequest`, `ConfigureRequest`, or a type of the agent's own. When it is \
+     absent: `input` is a ChatRequest, `request_keys` a ResumeWithInput, `args` a ConfigureRequest, and a `run_id` \
+     alone a CancelRequest.",
+)
+.code("invalid_type");
+const INPUT: Field =
+    optional("input", ANY_TEXT, "Of a ChatRequest: what is said to the agent.").code("invalid_input");
+const THREAD_ID: Field =
+    optional("thread_id", ANY_TEXT, "The thread to go on with; a new one when it is absent or null.")
+        .code("invalid_thread_id");
+const RUN_ID: Field = optional("run_id", ANY_TEXT, "Of a ResumeWithInput and a CancelRequest: which run.")
+    .code("invalid_run_id");
+const REQUEST_KEYS: Field =
+    optional("request_keys", Form::Map, "Of a ResumeWithInput: a value for each key that was asked for.")
+        .code("invalid_request_keys");
+const ARGS: Field =
+    optional("args", Form::Map, "Of a ConfigureRequest: what is set; null takes an argument away.")
+        .code("invalid_args");
+const LOGGING_LEVEL: Field =
+    optional("logging_level", ANY_TEXT, "More logging, as the agent understands it.")
+        .code("invalid_logging_level");
+const REQUEST_METADATA: Field =
+    optional("request_metadata", Form::Map, "Anything that the agent may want to know.")
+        .code("invalid_request_metadata");
+const RUN_CONTEXT: Field = optional(
+    "run_context",
+    Form::Map,
+    "The same; its `depth` says how deep in a chain of callers the request is.",
+)
+.code("invalid_run_context");
+const DEPTH: Field = optional("depth", Form::Any, "");
+
+/// What `POST /agent/{name}/run` takes: the fields of every type of request.
+pub(crate) static RUN: Shape = Shape::new(
+    "RunRequest",
+    &MANNER,
+    &[TYPE, INPUT, THREAD_ID, RUN_ID, REQUEST_KEYS, ARGS, LOGGING_LEVEL, REQUEST_METADATA, RUN_CONTEXT],
+)
+.says("What `POST /agent/{name}/run` takes.");
+/// What tells the types of requests apart.
+static TOLD: Shape =
+    Shape::new("", &MANNER, &[TYPE, any("input"), any("request_keys"), any("args"), any("run_id")]);
+/// A request that begins a run; a ChatRequest has an input.
+static CHAT: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[INPUT.needed(), LOGGING_LEVEL, REQUEST_METADATA, RUN_CONTEXT, THREAD_ID, DEPTH],
+);
+/// One of a type of the agent's own.
+static OWN: Shape =
+    Shape::new("", &MANNER, &[INPUT, LOGGING_LEVEL, REQUEST_METADATA, RUN_CONTEXT, THREAD_ID, DEPTH]);
+static RESUME: Shape = Shape::new("", &MANNER, &[REQUEST_KEYS.needed(), RUN_ID, THREAD_ID]);
+static CANCEL: Shape = Shape::new("", &MANNER, &[RUN_ID, THREAD_ID]);
+/// What `POST /agent/{name}/configure` takes.
+pub(crate) static CONFIGURE: Shape = Shape::new("ConfigureRequest", &MANNER, &[ARGS.needed()])
+    .says("What `POST /agent/{name}/configure` takes.");
+
+const fn any_text(name: &'static str, says: &'static str) -> Field {
+    optional(name, ANY_TEXT, says)
 }
 
-/// What `POST /agent/{name}/configure` takes.
-#[derive(Debug, JsonSchema)]
-#[schemars(rename = "ConfigureRequest", extend("additionalProperties" = true))]
-#[expect(dead_code, reason = "the description is made from it; `Members` reads it member by member")]
-pub(crate) struct ConfigureBody {
-    /// What is set; null takes an argument away.
-    args: Map<String, Value>,
+const fn any(name: &'static str) -> Field {
+    optional(name, Form::Any, "")
 }
+
+/// The query of `POST …/run`.
+pub(crate) static RUNNING: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
+        optional("wait", ANY_TEXT, "`true`, `false` or `result`; false when absent."),
+        optional("run_id", ANY_TEXT, "As in the body, which wins."),
+        OF_THREAD,
+    ],
+);
+const OF_THREAD: Field = optional("thread_id", ANY_TEXT, "As in the body, which wins.");
+/// The query of `POST …/stream_request`.
+pub(crate) static STREAMING: Shape = Shape::new("", &MANNER, &[OF_THREAD]);
+const STREAM: Field =
+    optional("stream", SWITCH, "Whether to follow it live; false when absent.").code("invalid_stream");
+const SINCE: Field =
+    optional("since", ANY_TEXT, "Only events behind this one: its id; of a thread `<run_id>:<id>`.");
+const TICKET: Field =
+    optional("ticket", ANY_TEXT, "From `POST /auth/ticket`, for clients that can't set headers.");
+/// Which run or thread is meant: that is looked for before the rest is read.
+pub(crate) static WHICH: Shape =
+    Shape::new("", &MANNER, &[any_text("run_id", "Which run."), any_text("thread_id", "Or which thread.")]);
+/// The query of `GET …/get_events`.
+pub(crate) static EVENTS: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[any_text("run_id", "Which run."), any_text("thread_id", "Or which thread."), STREAM, SINCE, TICKET],
+);
+/// The query of `GET …/get_events/{id}`.
+pub(crate) static EVENTS_OF: Shape = Shape::new("", &MANNER, &[STREAM, SINCE, TICKET]);
+/// The query of `GET …/threads`.
+pub(crate) static THREADS: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
+        optional(
+            "limit",
+            Form::Clamped(bounds(1, THREADS_MAX as u64)),
+            "How many; 100 when absent, clamped to 1 to 500.",
+        )
+        .code("invalid_limit"),
+        optional("before", ANY_TEXT, "Only threads that were opened before this one."),
+    ],
+);
 
 /// The ids that a query may carry beside the body.
 #[derive(Debug, Default, Clone, Copy)]
@@ -74,28 +177,24 @@ pub(crate) enum Ask {
 
 /// Reads a body that passed the JSON check. `takes` are the agent's own types of request.
 pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<Ask, Refused> {
-    let members = read_members(body)?;
-    let kind = text(&members, "type", "invalid_type")?;
-    let kind = match &kind {
-        Some(kind) => kind.as_str(),
-        None => inferred(&members, ids).ok_or_else(untyped)?,
+    let told = by(&TOLD, body)?;
+    let kind = match told.text("type") {
+        Some(kind) => kind,
+        None => inferred(&told, ids).ok_or_else(untyped)?.into(),
     };
-    match kind {
+    match &*kind {
         "ResumeWithInput" => {
-            object(&members, "request_keys", "invalid_request_keys")?;
-            if !members.is_object("request_keys") {
-                return Err(refusals::shape("invalid_request_keys", "`request_keys` must be an object"));
-            }
-            let (run, thread) = interrupted(&members, ids)?;
+            let (run, thread) = interrupted(&by(&RESUME, body)?, ids)?;
             Ok(Ask::Resume { run, thread })
         }
         "CancelRequest" => {
-            let (run, thread) = interrupted(&members, ids)?;
+            let (run, thread) = interrupted(&by(&CANCEL, body)?, ids)?;
             Ok(Ask::Cancel { run, thread })
         }
-        "ConfigureRequest" => arguments(&members).map(Ask::Configure),
+        "ConfigureRequest" => Ok(Ask::Configure(arguments(&by(&CONFIGURE, body)?))),
         kind if kind == "ChatRequest" || takes.iter().any(|known| known == kind || known == "*") => {
-            start(&members, kind, ids, body)
+            let shape = if kind == "ChatRequest" { &CHAT } else { &OWN };
+            start(&by(shape, body)?, kind, ids, body)
         }
         _ => Err(unknown(takes)),
     }
@@ -117,23 +216,23 @@ pub(crate) fn read_start(
 
 /// The body of `POST …/configure`.
 pub(crate) fn read_configure(body: &[u8]) -> Result<Map<String, Value>, Refused> {
-    let members = read_members(body)?;
-    match text(&members, "type", "invalid_type")?.as_deref() {
-        None | Some("ConfigureRequest") => arguments(&members),
+    match by(&TOLD, body)?.text("type").as_deref() {
+        None | Some("ConfigureRequest") => Ok(arguments(&by(&CONFIGURE, body)?)),
         Some(_) => Err(refusals::shape("invalid_type", "only a ConfigureRequest is taken here; use /run")),
     }
 }
 
-fn read_members(body: &[u8]) -> Result<Members<'_>, Refused> {
+/// A body by a shape; it must be there.
+fn by<'a>(shape: &'static Shape, body: &'a [u8]) -> Result<Sent<Raw<'a>>, Refused> {
     if body.trim_ascii().is_empty() {
         let text = "The body is empty; send a JSON object.";
         return Err(Refusal::malformed("invalid_json", text).into());
     }
-    Members::read(body).map_err(|_| not_an_object())
+    Ok(shape.read_body(body)?)
 }
 
-fn inferred(members: &Members<'_>, ids: Ids<'_>) -> Option<&'static str> {
-    let has = |name| members.get(name).is_some();
+fn inferred(told: &Sent<Raw<'_>>, ids: Ids<'_>) -> Option<&'static str> {
+    let has = |name| told.get(name).is_some();
     if has("input") {
         Some("ChatRequest")
     } else if has("request_keys") {
@@ -147,19 +246,12 @@ fn inferred(members: &Members<'_>, ids: Ids<'_>) -> Option<&'static str> {
     }
 }
 
-fn start(members: &Members<'_>, kind: &str, ids: Ids<'_>, body: &Bytes) -> Result<Ask, Refused> {
-    let input = text(members, "input", "invalid_input")?;
-    if kind == "ChatRequest" && input.is_none() {
-        return Err(refusals::shape("invalid_input", "`input` must be a string"));
-    }
-    text(members, "logging_level", "invalid_logging_level")?;
-    object(members, "request_metadata", "invalid_request_metadata")?;
-    object(members, "run_context", "invalid_run_context")?;
-    let thread = thread(members, ids)?;
+fn start(sent: &Sent<Raw<'_>>, kind: &str, ids: Ids<'_>, body: &Bytes) -> Result<Ask, Refused> {
+    let thread = thread(sent, ids)?;
     let request = Request {
         request_type: kind.into(),
-        depth: depth(members)?,
-        title: input.as_deref().and_then(title),
+        depth: depth(sent)?,
+        title: sent.text("input").as_deref().and_then(title),
         body: body.clone(),
     };
     Ok(Ask::Start { thread, request })
@@ -171,11 +263,11 @@ fn title(input: &str) -> Option<String> {
     (!line.is_empty()).then(|| line.chars().take(TITLE_CHARS_MAX).collect())
 }
 
-fn depth(members: &Members<'_>) -> Result<u32, Refused> {
+fn depth(sent: &Sent<Raw<'_>>) -> Result<u32, Refused> {
     let wrong = || refusals::shape("invalid_depth", "`depth` must be a whole number from 0");
-    let context = members.get("run_context").map(|context| Members::read(context.get().as_bytes()));
+    let context = sent.get("run_context").map(|context| Members::read(context.get().as_bytes()));
     let context = context.transpose().map_err(|_| wrong())?;
-    let said = members.get("depth").or_else(|| context.as_ref()?.get("depth"));
+    let said = sent.get("depth").or_else(|| context.as_ref()?.get("depth"));
     let Some(said) = said else { return Ok(0) };
     let depth: u64 = serde_json::from_str(said.get()).map_err(|_| wrong())?;
     match u32::try_from(depth) {
@@ -190,32 +282,27 @@ pub(crate) fn too_deep() -> Refused {
     refusals::shape("depth_exceeded", detail)
 }
 
-fn arguments(members: &Members<'_>) -> Result<Map<String, Value>, Refused> {
-    let args = members.get("args").and_then(|args| serde_json::from_str(args.get()).ok());
-    args.ok_or_else(|| refusals::shape("invalid_args", "`args` must be an object"))
+fn arguments(sent: &Sent<Raw<'_>>) -> Map<String, Value> {
+    sent.get("args").and_then(|args| serde_json::from_str(args.get()).ok()).unwrap_or_default()
 }
 
 /// Which run, and which thread, whichever is said.
-fn interrupted(members: &Members<'_>, ids: Ids<'_>) -> Result<(Option<RunId>, Option<ThreadId>), Refused> {
-    let said = text(members, "run_id", "invalid_run_id")?;
+fn interrupted(sent: &Sent<Raw<'_>>, ids: Ids<'_>) -> Result<(Option<RunId>, Option<ThreadId>), Refused> {
+    let said = sent.text("run_id");
     // An id that can't be one is an id that nobody has.
     let run = said.as_deref().or(ids.run).map(|id| id.parse().map_err(|_| refusals::run_not_found()));
-    let (run, thread) = (run.transpose()?, thread(members, ids)?);
+    let (run, thread) = (run.transpose()?, thread(sent, ids)?);
     if run.is_none() && thread.is_none() {
         return Err(refusals::shape("missing_run_id", "say which run: `run_id`, or its `thread_id`"));
     }
     Ok((run, thread))
 }
 
-fn thread(members: &Members<'_>, ids: Ids<'_>) -> Result<Option<ThreadId>, Refused> {
-    let said = text(members, "thread_id", "invalid_thread_id")?;
+fn thread(sent: &Sent<Raw<'_>>, ids: Ids<'_>) -> Result<Option<ThreadId>, Refused> {
+    let said = sent.text("thread_id");
     let thread =
         said.as_deref().or(ids.thread).map(|id| id.parse().map_err(|_| refusals::thread_not_found()));
     thread.transpose()
-}
-
-fn not_an_object() -> Refused {
-    refusals::shape("invalid_body", "the body must be a JSON object")
 }
 
 /// Neither a type nor what tells one.
@@ -231,17 +318,6 @@ fn unknown(takes: &[String]) -> Refused {
         "the type of the request is unknown; this agent takes ChatRequest, ResumeWithInput, CancelRequest, ConfigureRequest{own}"
     );
     refusals::shape("unknown_request_type", detail)
-}
-
-fn text(members: &Members<'_>, name: &'static str, code: &'static str) -> Result<Option<String>, Refused> {
-    members.text(name).map_err(|name| refusals::shape(code, format!("`{name}` must be a string")))
-}
-
-fn object(members: &Members<'_>, name: &'static str, code: &'static str) -> Result<(), Refused> {
-    if members.get(name).is_none() || members.is_object(name) {
-        return Ok(());
-    }
-    Err(refusals::shape(code, format!("`{name}` must be an object")))
 }
 
 /// The idempotency key of a request, for the operation and whoever asks. Equal JSON is the same request.
@@ -285,18 +361,4 @@ impl Wait {
             Some(_) => Err(refusals::shape("invalid_wait", "`wait` must be true, false or result")),
         }
     }
-}
-
-/// A switch of the query.
-pub(crate) fn switch(text: Option<&str>, name: &'static str, code: &'static str) -> Result<bool, Refused> {
-    match text.map(str::to_ascii_lowercase).as_deref() {
-        None | Some("" | "0" | "false" | "no" | "off") => Ok(false),
-        Some("1" | "true" | "yes" | "on") => Ok(true),
-        Some(_) => Err(refusals::shape(code, format!("`{name}` must be true or false"))),
-    }
-}
-
-/// A query that can't be read: a parameter stands twice, or is not text.
-pub(crate) fn invalid_query() -> Refused {
-    refusals::shape("invalid_query", "the query can't be read: each parameter once, as text")
 }

@@ -16,7 +16,7 @@ use crate::{
     caller::Asking,
     refusals::Refused,
     registry::Agent,
-    request::{self, ConfigureBody},
+    request::{self, CONFIGURE},
     wire::{AgentDescriptor, Base, Described, Listed, Source},
 };
 
@@ -47,7 +47,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
             .description(
                 "By its owner or the operator. The answer is a RunCompleted with a run id of its own.",
             )
-            .request::<ConfigureBody>()
+            .body(&CONFIGURE)
             .reply::<Base>()
             .errors(Class::Malformed, &["invalid_json"])
             .errors(Class::Forbidden, &["forbidden"])

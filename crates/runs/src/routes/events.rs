@@ -1,14 +1,13 @@
 //! The events of a run or a thread: as they stand, since the last call, or live (SC-12, SC-36 to SC-38, SC-42).
 //! Must not know: how they are stored.
 
-use axum::extract::{Path, Query, State, rejection::QueryRejection};
+use axum::extract::{Path, State};
 use http::{HeaderMap, HeaderValue, Method, header};
-use plenary_edge::Operation;
+use plenary_edge::{Operation, Parameters};
 use plenary_kernel::Class;
-use schemars::JsonSchema;
-use serde::Deserialize;
+use plenary_shape::Sent;
 
-use super::{Answer, json, of_agent, query, text};
+use super::{Answer, json, of_agent, text};
 use crate::{
     Runs,
     caller::{Asking, Watching},
@@ -17,7 +16,7 @@ use crate::{
     reading::{Page, Since},
     refusals::{self, Refused},
     registry::Agent,
-    request::switch,
+    request::{EVENTS, EVENTS_OF, WHICH},
     wire::Base,
 };
 
@@ -42,43 +41,13 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     };
     let by_query = doc("run.events", "/agent/{name}/get_events", "Read or follow a run or a thread")
         .tool("runs")
-        .query::<EventsQuery>()
+        .parameters(&EVENTS)
         .errors(Class::Unprocessable, &["missing_run_id"]);
     let by_path = doc("run.events_of", "/agent/{name}/get_events/{id}", "Read or follow a run or a thread")
         .no_tool("run.events reads the same")
         .path_parameter::<String>("id", "A run, or a thread.")
-        .query::<StreamQuery>();
+        .parameters(&EVENTS_OF);
     vec![Operation::new(by_query, events), Operation::new(by_path, events_of)]
-}
-
-/// The query of `GET …/get_events`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct EventsQuery {
-    /// Which run.
-    run_id: Option<String>,
-    /// Or which thread.
-    thread_id: Option<String>,
-    /// Whether to follow it live; false when absent.
-    #[schemars(with = "Option<bool>")]
-    stream: Option<String>,
-    /// Only events behind this one: its id; of a thread `<run_id>:<id>`.
-    since: Option<String>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
-    #[expect(dead_code, reason = "read where the caller is")]
-    ticket: Option<String>,
-}
-
-/// The query of `GET …/get_events/{id}`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct StreamQuery {
-    /// Whether to follow it live; false when absent.
-    #[schemars(with = "Option<bool>")]
-    stream: Option<String>,
-    /// Only events behind this one: its id; of a thread `<run_id>:<id>`.
-    since: Option<String>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
-    #[expect(dead_code, reason = "read where the caller is")]
-    ticket: Option<String>,
 }
 
 async fn events(
@@ -86,12 +55,12 @@ async fn events(
     Watching(asking): Watching,
     Path(name): Path<String>,
     method: Method,
-    sent: Result<Query<EventsQuery>, QueryRejection>,
+    parameters: Parameters,
     headers: HeaderMap,
 ) -> Answer {
     let seen = runs.seen(&asking, &name).await?;
-    let sent = seen.look(query(sent))?;
-    let (found, which) = match (&sent.run_id, &sent.thread_id) {
+    let sent = seen.look(parameters.read(&WHICH).map_err(Refused::from))?;
+    let (found, which) = match (sent.get("run_id"), sent.get("thread_id")) {
         (Some(run), _) => (runs.find(&asking, &seen.agent, run).await, format!("run_id={run}&")),
         (None, Some(thread)) => {
             (of_thread(&runs, &asking, &seen.agent, thread).await, format!("thread_id={thread}&"))
@@ -99,14 +68,13 @@ async fn events(
         (None, None) => (Err(refusals::shape("missing_run_id", "say which run: `?run_id=`")), String::new()),
     };
     let found = seen.look(found)?;
-    let wanted = Wanted { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
-    answer(&runs, &asking, found, wanted, &headers).await
+    answer(&runs, &asking, found, Wanted { sent: parameters.read(&EVENTS)?, method, which }, &headers).await
 }
 
 /// What is wanted of a run or a thread.
 struct Wanted<'a> {
-    stream: Option<&'a str>,
-    since: Option<&'a str>,
+    /// The query.
+    sent: Sent<&'a str>,
     method: Method,
     /// What the query has to say again for the next page: of which run or thread, where the path does not say it.
     which: String,
@@ -122,14 +90,13 @@ async fn events_of(
     Watching(asking): Watching,
     Path((name, id)): Path<(String, String)>,
     method: Method,
-    sent: Result<Query<StreamQuery>, QueryRejection>,
+    parameters: Parameters,
     headers: HeaderMap,
 ) -> Answer {
     let seen = runs.seen(&asking, &name).await?;
-    let sent = seen.look(query(sent))?;
     let found = seen.look(runs.find(&asking, &seen.agent, &id).await)?;
     let which = String::new();
-    let wanted = Wanted { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
+    let wanted = Wanted { sent: parameters.read(&EVENTS_OF)?, method, which };
     answer(&runs, &asking, found, wanted, &headers).await
 }
 
@@ -140,9 +107,10 @@ async fn answer(
     wanted: Wanted<'_>,
     headers: &HeaderMap,
 ) -> Answer {
-    let Wanted { stream, since, method, which } = wanted;
+    let Wanted { sent, method, which } = wanted;
+    let since = sent.get("since");
     let invalid = || refusals::shape("invalid_since", "`since` must be the id of an event");
-    if switch(stream, "stream", "invalid_stream")? {
+    if sent.flag("stream") == Some(true) {
         let since = text(headers, "last-event-id").or(since);
         let since = Since::read(since).ok_or_else(invalid)?.within(&found)?.reached(&found)?;
         let watch = runs.watch(asking, found.source.thread)?;

@@ -10,7 +10,6 @@ mod switching;
 
 use axum::{
     Router,
-    extract::rejection::QueryRejection,
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
@@ -28,7 +27,6 @@ use crate::{
     live::Live,
     reading::{Since, begin},
     refusals::{Refused, not_followed, refused_response},
-    request,
     runs::stream,
     shares::{Payer, payer},
     state::RunStatus,
@@ -100,10 +98,6 @@ fn json(text: impl Into<axum::body::Body>) -> Response {
     let mut response = text.into().into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
-}
-
-fn query<T>(query: Result<axum::extract::Query<T>, QueryRejection>) -> Result<T, Refused> {
-    query.map(|axum::extract::Query(query)| query).map_err(|_| request::invalid_query())
 }
 
 /// A header that is text, and not empty.

@@ -3,22 +3,21 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State, rejection::QueryRejection},
+    extract::{Path, State},
     response::IntoResponse,
 };
 use http::{HeaderValue, Method, header};
-use plenary_edge::Operation;
+use plenary_edge::{Operation, Parameters};
 use plenary_kernel::Class;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use super::{Answer, of_agent, query};
+use super::{Answer, of_agent};
 use crate::{
     Runs,
     caller::Asking,
     id::RunId,
-    limits::{THREADS_DEFAULT, THREADS_MAX},
-    refusals::{self, Refused},
+    limits::THREADS_DEFAULT,
+    refusals,
+    request::THREADS,
     wire::{RunReport, ThreadReport},
 };
 
@@ -40,7 +39,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         "Those that you opened; all of them for the agent's owner and the operator. Where there are more, \
              `Link: <…>; rel=\"next\"` says how to go on.",
     )
-    .query::<ThreadsQuery>()
+    .parameters(&THREADS)
     .reply::<Vec<ThreadReport>>()
     .answers_page()
     .errors(Class::NotFound, &["thread_not_found"])
@@ -55,32 +54,16 @@ async fn show(State(runs): State<Runs>, asking: Asking, Path((name, run)): Path<
     Ok(Json(runs.report(&found, run).await?).into_response())
 }
 
-/// Any integer, however large: it is clamped.
-fn whole_number(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({"type": "integer"})
-}
-
-/// The query of `GET …/threads`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct ThreadsQuery {
-    /// How many; 100 when absent, clamped to 1 to 500.
-    #[serde(default)]
-    #[schemars(schema_with = "whole_number")]
-    limit: Option<String>,
-    /// Only threads that were opened before this one.
-    before: Option<String>,
-}
-
 async fn threads(
     State(runs): State<Runs>,
     asking: Asking,
     Path(name): Path<String>,
-    sent: Result<Query<ThreadsQuery>, QueryRejection>,
+    parameters: Parameters,
 ) -> Answer {
     let agent = runs.agent(&asking, &name).await?;
-    let sent = query(sent)?;
-    let limit = limit(sent.limit.as_deref())?;
-    let before = sent.before.as_deref().map(|id| id.parse().map_err(|_| refusals::thread_not_found()));
+    let sent = parameters.read(&THREADS)?;
+    let limit = sent.count("limit").unwrap_or(THREADS_DEFAULT);
+    let before = sent.get("before").map(|id| id.parse().map_err(|_| refusals::thread_not_found()));
     let (threads, more) = runs.threads(&asking.actor(), &agent, before.transpose()?, limit).await?;
     let next = threads
         .last()
@@ -91,14 +74,4 @@ async fn threads(
         response.headers_mut().insert(header::LINK, link);
     }
     Ok(response)
-}
-
-fn limit(text: Option<&str>) -> Result<usize, Refused> {
-    let Some(text) = text else { return Ok(THREADS_DEFAULT) };
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|octet| octet.is_ascii_digit()) {
-        return Err(refusals::shape("invalid_limit", "`limit` must be an integer"));
-    }
-    let beyond = if text.starts_with('-') { 1 } else { usize::MAX };
-    Ok(text.parse().unwrap_or(beyond).clamp(1, THREADS_MAX))
 }

@@ -2,17 +2,15 @@
 //! Must not know: what an agent does.
 
 use axum::{
-    extract::{Path, Query, State, rejection::QueryRejection},
+    extract::{Path, State},
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use plenary_edge::{Operation, OperationDoc, Received};
+use plenary_edge::{Operation, OperationDoc, Parameters, Received};
 use plenary_engine::Done;
 use plenary_kernel::{Class, Version};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use super::{Answer, REPLAYED, about, discovery::configured, json, of_agent, query};
+use super::{Answer, REPLAYED, about, discovery::configured, json, of_agent};
 use crate::{
     Runs,
     caller::Asking,
@@ -24,7 +22,7 @@ use crate::{
     reading::Since,
     refusals::{self, Refused},
     registry::Agent,
-    request::{self, Ask, Ids, RunBody, Wait},
+    request::{self, Ask, Ids, RUN, RUNNING, STREAMING, Wait},
     state::RunStatus,
     wire::{Base, Source, WireEvent},
 };
@@ -38,8 +36,8 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
              the RunStarted, with `wait=result` 200 and the RunCompleted, or the WaitForInput. One run of a thread \
              goes on at a time; the others wait their turn.",
         )
-        .query::<RunQuery>()
-        .request::<RunBody>()
+        .parameters(&RUNNING)
+        .body(&RUN)
         .reply::<Base>()
         .or_empty(StatusCode::ACCEPTED)
         .errors(Class::Forbidden, &["forbidden"])
@@ -57,8 +55,8 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         "The events of the new run as they come; `data` is an event, `event` its type, `id` its number. Text that is \
          still being made comes as TextDelta, without an id. Ends after RunCompleted.",
     )
-    .query::<StreamQuery>()
-    .request::<RunBody>()
+    .parameters(&STREAMING)
+    .body(&RUN)
     .reply_type("text/event-stream")
     .errors(Class::TooMany, &["too_many_streams"]);
     vec![Operation::new(begins(run_doc), run), Operation::new(begins(stream_doc), stream_request)]
@@ -99,36 +97,19 @@ fn begins(doc: OperationDoc) -> OperationDoc {
         .errors(Class::Unavailable, &["stopping"])
 }
 
-/// The query of `POST …/run`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct RunQuery {
-    /// `true`, `false` or `result`; false when absent.
-    wait: Option<String>,
-    /// As in the body, which wins.
-    run_id: Option<String>,
-    /// As in the body, which wins.
-    thread_id: Option<String>,
-}
-
-/// The query of `POST …/stream_request`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct StreamQuery {
-    /// As in the body, which wins.
-    thread_id: Option<String>,
-}
-
 async fn run(
     State(runs): State<Runs>,
     asking: Asking,
     Path(name): Path<String>,
-    sent: Result<Query<RunQuery>, QueryRejection>,
+    parameters: Parameters,
     headers: HeaderMap,
     Received(body): Received,
 ) -> Answer {
     let seen = runs.seen(&asking, &name).await?;
-    let (body, sent) = (seen.look(body.map_err(Refused::from))?, seen.look(query(sent))?);
-    let wait = seen.look(Wait::read(sent.wait.as_deref()))?;
-    let ids = Ids { run: sent.run_id.as_deref(), thread: sent.thread_id.as_deref() };
+    let body = seen.look(body.map_err(Refused::from))?;
+    let sent = seen.look(parameters.read(&RUNNING).map_err(Refused::from))?;
+    let wait = seen.look(Wait::read(sent.get("wait")))?;
+    let ids = Ids { run: sent.get("run_id"), thread: sent.get("thread_id") };
     let takes = seen.agent.runner.card().request_types;
     let ask = seen.look(request::read(body.bytes(), ids, &takes))?;
     let agent = &seen.agent;
@@ -182,13 +163,13 @@ async fn stream_request(
     State(runs): State<Runs>,
     asking: Asking,
     Path(name): Path<String>,
-    sent: Result<Query<StreamQuery>, QueryRejection>,
+    parameters: Parameters,
     headers: HeaderMap,
     Received(body): Received,
 ) -> Answer {
     let agent = runs.agent(&asking, &name).await?;
-    let (body, sent) = (body?, query(sent)?);
-    let ids = Ids { run: None, thread: sent.thread_id.as_deref() };
+    let (body, sent) = (body?, parameters.read(&STREAMING)?);
+    let ids = Ids { run: None, thread: sent.get("thread_id") };
     let takes = agent.runner.card().request_types;
     let (thread, request) = request::read_start(body.bytes(), ids, &takes)?;
     let place = runs.place_of(thread);
