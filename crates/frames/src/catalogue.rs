@@ -3,13 +3,18 @@
 //! one place: as an entry below, under a new envelope version.
 //! Must not know: what is done with a definition. Shapes that the published page lost stand in `reconstructed`.
 
+use plenary_shape::{Field, Form, List, Rule, Shape, Unit, bounds, optional, required};
+
 use crate::{
     limits::{
-        HANDOVER_OCTETS_MAX, ITEMS_MAX, LEASE_MS_MAX, REFERENCE_OCTETS_MAX, SESSION_OCTETS_MAX, SPAN_MS_MAX,
+        HANDOVER_OCTETS_MAX, LEASE_MS_MAX, REFERENCE_OCTETS_MAX, SESSION_OCTETS_MAX, SPAN_MS_MAX,
         TEXT_OCTETS_MAX,
     },
     reconstructed::RECONSTRUCTED,
-    shape::{Field, Form, PROSE, REFERENCE, REFERENCES, Rule, Shape, bounds, optional, required},
+    shape::{
+        HANDLE, INSTRUMENT, MANNER, NAMESPACED, PAYLOAD, PRINCIPAL, PROSE, REFERENCE, REFERENCES, SCOPE,
+        SELECTOR, TIME, UUID, text, texts,
+    },
 };
 
 /// The one version of the wire contract that is spoken here.
@@ -74,19 +79,24 @@ impl std::fmt::Debug for Kind {
     }
 }
 
+const OF_CATALOGUE: &str = "a value of the catalogue";
+
 /// The frame itself (section 3).
-pub const ENVELOPE: Shape = Shape {
-    fields: &[
-        required("envelope_version", Form::Selector, "The version of the wire contract."),
-        required("frame_id", Form::Uuid, "Made by the sender, unique to the frame."),
-        required("kind", Form::Selector, "What the frame is for."),
-        required("sender_handle", Form::Handle, "The sending principal: the token's own."),
-        required("recipient_handle", Form::Handle, "The principal that the frame is for."),
-        required("created_at", Form::Time, "When the sender emitted it."),
+pub static ENVELOPE: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
+        required("envelope_version", SELECTOR, "The version of the wire contract.").wants(OF_CATALOGUE),
+        required("frame_id", UUID, "Made by the sender, unique to the frame."),
+        required("kind", SELECTOR, "What the frame is for.").wants(OF_CATALOGUE),
+        required("sender_handle", HANDLE, "The sending principal: the token's own."),
+        required("recipient_handle", HANDLE, "The principal that the frame is for."),
+        required("created_at", TIME, "When the sender emitted it."),
         optional("ttl_ms", SPAN, "How long the sender thinks it holds; advice to recipients alone."),
-        required("payload", Form::Payload, "The body, of the kind's own shape."),
-        required("acted_by", Form::Principal, "The human principal on whose behalf it is sent."),
-        required("drafted_with", Form::Instrument, "The agent runtime that composed it."),
+        required("payload", PAYLOAD, "The body, of the kind's own shape.")
+            .wants("an object of the kind's own shape"),
+        required("acted_by", PRINCIPAL, "The human principal on whose behalf it is sent."),
+        required("drafted_with", INSTRUMENT, "The agent runtime that composed it."),
         required(
             "provenance_compute_location",
             Form::OneOf(&["server-active", "server-aggregate", "local-only"]),
@@ -94,7 +104,7 @@ pub const ENVELOPE: Shape = Shape {
         ),
         required(
             "provenance_method",
-            Form::Texts { items: bounds(1, ITEMS_MAX), octets: bounds(1, REFERENCE_OCTETS_MAX) },
+            Form::List(&texts(1, REFERENCE_OCTETS_MAX)),
             "Tags of how it was made.",
         ),
         optional("provenance_return_ref", REFERENCE, "A return record."),
@@ -105,47 +115,50 @@ pub const ENVELOPE: Shape = Shape {
         ),
         required("provenance_basis", REFERENCE, "The stream it belongs to, and the basis of that."),
     ],
-    rules: &[],
-};
+);
 
 pub(crate) const SPAN: Form = Form::Integer(bounds(1, SPAN_MS_MAX));
 pub(crate) const LEASE: Form = Form::Integer(bounds(1, LEASE_MS_MAX));
-pub(crate) const SESSION: Form = Form::Text(bounds(1, SESSION_OCTETS_MAX));
-const CONVERGENCE: Field = required(
-    "convergence_class",
-    Form::Namespaced(bounds(1, 128)),
-    "The class of costly effect, in a namespace.",
-);
-const ONE_LINE: Form = Form::Line(bounds(1, TEXT_OCTETS_MAX));
+pub(crate) const SESSION: Form = text(1, SESSION_OCTETS_MAX);
+const CONVERGENCE: Field =
+    required("convergence_class", NAMESPACED, "The class of costly effect, in a namespace.");
+const ONE_LINE: Form = Form::Line(Unit::Bytes, bounds(1, TEXT_OCTETS_MAX));
 
 const fn kind(name: &'static str, says: &'static str, fields: &'static [Field]) -> KindDef {
-    KindDef { name, says, shape: Shape { fields, rules: &[] }, decay: None }
+    KindDef { name, says, shape: Shape::new("", &MANNER, fields), decay: None }
 }
 
 /// The question of `agent_binding_moment` (section 5.10).
-const QUESTION: Shape = Shape {
-    fields: &[
+static QUESTION: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
         required("stem", PROSE, "The question, in one sentence."),
-        required("options", Form::Objects { items: bounds(2, 4), shape: &OPTION }, "What can be chosen."),
+        required("options", Form::List(&OPTIONS), "What can be chosen."),
         required("recommended_idx", Form::Integer(bounds(0, 3)), "The recommended option, counted from 0."),
         optional("hatches", Form::Object(&HATCHES), "Ways out of the options; both open when absent."),
     ],
-    rules: &[Rule::Index { index: "recommended_idx", of: "options" }],
-};
-const OPTION: Shape = Shape {
-    fields: &[
+)
+.rules(&[Rule::Index { index: "recommended_idx", of: "options" }]);
+static OPTION: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
         required("label", PROSE, "A short label."),
         required("reasoning", ONE_LINE, "Why one would choose it."),
     ],
-    rules: &[],
-};
-const HATCHES: Shape = Shape {
-    fields: &[
+);
+const OPTIONS: List =
+    List { items: bounds(2, 4), of: Form::Object(&OPTION), noun: "", type_says: "", is_set: false };
+static HATCHES: Shape = Shape::new(
+    "",
+    &MANNER,
+    &[
         optional("free_text", Form::Flag, "Whether one may answer outside the options; true when absent."),
         optional("dialogue", Form::Flag, "Whether one may revise the question; true when absent."),
     ],
-    rules: &[Rule::OneIsTrue(&["free_text", "dialogue"])],
-};
+)
+.rules(&[Rule::OneIsTrue(&["free_text", "dialogue"])]);
 
 /// The kinds whose shapes the memo states.
 static STATED: &[KindDef] = &[
@@ -155,8 +168,8 @@ static STATED: &[KindDef] = &[
         &[
             required("advisory_text", PROSE, "What the sender is doing."),
             optional("file_refs", REFERENCES, "Files it concerns."),
-            optional("worktree", Form::Text(bounds(0, 512)), "The sender's working tree."),
-            optional("branch", Form::Text(bounds(0, 256)), "The sender's branch."),
+            optional("worktree", text(0, 512), "The sender's working tree."),
+            optional("branch", text(0, 256), "The sender's branch."),
         ],
     ),
     kind(
@@ -177,10 +190,10 @@ static STATED: &[KindDef] = &[
         "A session passes work to another.",
         &[
             required("previous_session_id", SESSION, "The session that hands over."),
-            required("handover_body", Form::Text(bounds(1, HANDOVER_OCTETS_MAX)), "What is handed over."),
+            required("handover_body", text(1, HANDOVER_OCTETS_MAX), "What is handed over."),
             optional(
                 "next_session_id",
-                Form::Text(bounds(0, SESSION_OCTETS_MAX)),
+                text(0, SESSION_OCTETS_MAX),
                 "The session that claims it; absent at first.",
             ),
             optional("pointer_refs", REFERENCES, "What it points at."),
@@ -191,9 +204,9 @@ static STATED: &[KindDef] = &[
         "A session announces that it claims a resource for a while; nobody is held to it.",
         &[
             required("resource", REFERENCE, "What is claimed."),
-            required("lease_id", Form::Uuid, "Ties announcements of one lease together."),
+            required("lease_id", UUID, "Ties announcements of one lease together."),
             required("ttl_ms", LEASE, "How long the lease is to last."),
-            optional("intent", Form::Text(bounds(0, TEXT_OCTETS_MAX)), "Why."),
+            optional("intent", text(0, TEXT_OCTETS_MAX), "Why."),
         ],
     ),
     kind(
@@ -201,8 +214,8 @@ static STATED: &[KindDef] = &[
         "A session asks, and says where answers go.",
         &[
             required("query_text", PROSE, "The question."),
-            required("query_id", Form::Uuid, "Ties answers to it."),
-            required("response_scope", Form::Scope, "Where answers are to be sent."),
+            required("query_id", UUID, "Ties answers to it."),
+            required("response_scope", SCOPE, "Where answers are to be sent."),
             required("timeout_ms", SPAN, "How long the asker collects answers."),
         ],
     ),
@@ -210,9 +223,9 @@ static STATED: &[KindDef] = &[
         "agent_return_event",
         "The end of a question, for whoever keeps account of returns.",
         &[
-            required("return_event_ref", Form::Text(bounds(1, 256)), "The return record."),
+            required("return_event_ref", text(1, 256), "The return record."),
             required("summary", PROSE, "What was returned."),
-            optional("query_id", Form::Uuid, "The question that it ends."),
+            optional("query_id", UUID, "The question that it ends."),
         ],
     ),
     kind(
@@ -231,7 +244,7 @@ static STATED: &[KindDef] = &[
         "A session describes a symptom and asks a peer about it.",
         &[
             required("symptom", PROSE, "What was seen."),
-            required("diagnostic_id", Form::Uuid, "Ties the answer to it."),
+            required("diagnostic_id", UUID, "Ties the answer to it."),
             required("severity", Form::OneOf(&["info", "degraded", "blocked"]), "How bad it is."),
             optional("substrate_refs", REFERENCES, "Observations that support it."),
         ],
@@ -239,19 +252,20 @@ static STATED: &[KindDef] = &[
     KindDef {
         name: "intent_declare",
         says: "A session means to cause a costly effect.",
-        shape: Shape {
-            fields: &[
+        shape: Shape::new(
+            "",
+            &MANNER,
+            &[
                 CONVERGENCE,
                 required("payload_ref", REFERENCE, "The intended effect."),
-                required("acted_by", Form::Principal, "The human principal who means it."),
-                required("drafted_with", Form::Instrument, "The agent runtime that means it."),
-                required("declared_at", Form::Time, "When it was declared."),
+                required("acted_by", PRINCIPAL, "The human principal who means it."),
+                required("drafted_with", INSTRUMENT, "The agent runtime that means it."),
+                required("declared_at", TIME, "When it was declared."),
                 required("ttl", SPAN, "Milliseconds after which it is forgotten."),
                 required("withdrawable", Form::Flag, "Whether it may be withdrawn."),
                 optional("urgency", Form::OneOf(&["normal", "urgent"]), "How urgent it is."),
             ],
-            rules: &[],
-        },
+        ),
         decay: Some(Decay { since: "declared_at", ms: "ttl" }),
     },
     kind(
@@ -260,7 +274,7 @@ static STATED: &[KindDef] = &[
         &[
             CONVERGENCE,
             required("intent_ref", REFERENCE, "The declared intent."),
-            required("withdrawn_at", Form::Time, "When it was withdrawn."),
+            required("withdrawn_at", TIME, "When it was withdrawn."),
         ],
     ),
     kind(
@@ -269,10 +283,10 @@ static STATED: &[KindDef] = &[
         &[
             CONVERGENCE,
             required("result_ref", REFERENCE, "The result."),
-            required("executed_at", Form::Time, "When it was done."),
+            required("executed_at", TIME, "When it was done."),
             optional("batch_refs", REFERENCES, "The intents that it covers."),
         ],
     ),
 ];
 
-const FINDINGS: Form = Form::Texts { items: bounds(0, ITEMS_MAX), octets: bounds(1, TEXT_OCTETS_MAX) };
+const FINDINGS: Form = Form::List(&texts(0, TEXT_OCTETS_MAX));

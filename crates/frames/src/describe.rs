@@ -1,46 +1,15 @@
 //! Forms in words, and the page KINDS.md that is made of the table.
 //! Must not know: what is done with a frame.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
+
+use plenary_shape::{Field, Form, List, Rule, Shape};
 
 use crate::{
     catalogue::{ENVELOPE, Kind},
-    limits::SCOPE_OCTETS_MAX,
     reconstructed::RECONSTRUCTED,
-    shape::{Bounds, Field, Form, Rule, Shape},
+    shape::MANNER,
 };
-
-impl fmt::Display for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Selector => f.write_str("a value of the catalogue"),
-            Self::Payload => f.write_str("an object of the kind's own shape"),
-            Self::Text(octets) => write!(f, "a string of {octets} bytes"),
-            Self::Line(octets) => write!(f, "a string of {octets} bytes on one line"),
-            Self::OneOf(texts) => write!(f, "one of \"{}\"", texts.join("\", \"")),
-            Self::Uuid => f.write_str("a version-4 UUID"),
-            Self::Handle => f.write_str("a canonical handle, ~owner"),
-            Self::Principal => f.write_str("the sender's own canonical handle, ~owner"),
-            Self::Instrument => f.write_str("a canonical handle, ~name or ~name@version"),
-            Self::Time => f.write_str("an RFC 3339 time with a zone"),
-            Self::Scope => write!(f, "a recipient scope of 1 to {SCOPE_OCTETS_MAX} bytes"),
-            Self::Namespaced(octets) => {
-                write!(f, "a string of {octets} bytes with a namespace (`.`, `:` or `/`)")
-            }
-            Self::Integer(bounds) => write!(f, "an integer, {bounds}"),
-            Self::Flag => f.write_str("true or false"),
-            Self::Texts { items, octets } => write!(f, "{items} strings of {octets} bytes each"),
-            Self::Object(_) => f.write_str("an object"),
-            Self::Objects { items, .. } => write!(f, "{items} objects"),
-        }
-    }
-}
-
-impl fmt::Display for Bounds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} to {}", self.min, self.max)
-    }
-}
 
 /// The page `KINDS.md`: the envelope and every kind, from the table.
 #[must_use]
@@ -71,27 +40,15 @@ fn fields(page: &mut String, shape: &Shape, before: &str) {
         page.push_str("\n| field | required | value | what it is |\n|---|---|---|---|\n");
     }
     for field in shape.fields {
-        let Field { name, required, form, says } = field;
+        let Field { name, required, form, says, .. } = field;
+        let words = field.words(&MANNER);
         let required = if *required { "yes" } else { "" };
-        let _ = writeln!(page, "| `{before}{name}` | {required} | {form}{} | {says} |", rules(shape, name));
-        match form {
-            Form::Object(inner) => fields(page, inner, &format!("{before}{name}.")),
-            Form::Objects { shape, .. } => fields(page, shape, &format!("{before}{name}[].")),
-            Form::Selector
-            | Form::Payload
-            | Form::Text(_)
-            | Form::Line(_)
-            | Form::OneOf(_)
-            | Form::Uuid
-            | Form::Handle
-            | Form::Principal
-            | Form::Instrument
-            | Form::Time
-            | Form::Scope
-            | Form::Namespaced(_)
-            | Form::Integer(_)
-            | Form::Flag
-            | Form::Texts { .. } => {}
+        let _ = writeln!(page, "| `{before}{name}` | {required} | {words}{} | {says} |", rules(shape, name));
+        if let Form::Object(inner) = form {
+            fields(page, inner, &format!("{before}{name}."));
+        }
+        if let Form::List(List { of: Form::Object(inner), .. }) = form {
+            fields(page, inner, &format!("{before}{name}[]."));
         }
     }
 }
@@ -110,7 +67,7 @@ fn rules(shape: &Shape, name: &str) -> String {
                     flags.iter().filter(|f| **f != name).copied().collect::<Vec<_>>().join("`, `")
                 );
             }
-            Rule::Index { .. } | Rule::OneIsTrue(_) => {}
+            Rule::Index { .. } | Rule::OneIsTrue(_) | Rule::Some(..) | Rule::With(..) => {}
         }
     }
     text

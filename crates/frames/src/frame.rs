@@ -3,14 +3,14 @@
 
 use bytes::Bytes;
 use plenary_kernel::{SovereignHandle, rfc3339};
-use serde_json::{Map, Value};
+use plenary_shape::{Form, Path, Shape};
+use serde_json::Value;
 
 use crate::{
     catalogue::{ENVELOPE, ENVELOPE_VERSION, Kind},
-    fit::{Path, fit},
     limits::FRAME_OCTETS_MAX,
     malformed::{Code, Malformed},
-    shape::{Form, Shape},
+    shape::OWN_PRINCIPAL,
 };
 
 /// A valid frame.
@@ -45,12 +45,12 @@ impl Frame {
             let message = format!("A frame has at most {FRAME_OCTETS_MAX} bytes.");
             return Err(Malformed::whole(Code::TooLarge, message));
         }
-        let Ok(Value::Object(frame)) = serde_json::from_slice(text) else {
+        let Ok(frame @ Value::Object(_)) = serde_json::from_slice(text) else {
             return Err(Malformed::whole(Code::FieldInvalid, "A frame is one JSON object."));
         };
         version(&frame)?;
         let kind = kind(&frame)?;
-        fit(&ENVELOPE, &frame, &Path::TOP)?;
+        ENVELOPE.read(&frame)?;
         let payload = payload(&frame, kind)?;
 
         let mut principals = Vec::new();
@@ -74,65 +74,54 @@ impl Frame {
 }
 
 /// A version that is not spoken here is no reason to look any further (FO-6).
-fn version(frame: &Map<String, Value>) -> Result<(), Malformed> {
-    let at = Path::TOP;
-    let at = at.member("envelope_version");
+fn version(frame: &Value) -> Result<(), Malformed> {
+    let fault = |code, says: &str| Err(Malformed::at(code, "envelope_version".to_owned(), says));
     match frame.get("envelope_version") {
-        None => Err(at.fault(Code::FieldMissing, "is required")),
+        None => fault(Code::FieldMissing, " is required"),
         Some(Value::String(version)) if version == ENVELOPE_VERSION => Ok(()),
-        Some(_) => {
-            Err(at.fault(Code::EnvelopeVersionUnsupported, &format!("must be \"{ENVELOPE_VERSION}\"")))
-        }
+        Some(_) => fault(Code::EnvelopeVersionUnsupported, &format!(" must be \"{ENVELOPE_VERSION}\"")),
     }
 }
 
-fn kind(frame: &Map<String, Value>) -> Result<Kind, Malformed> {
-    let at = Path::TOP;
-    let at = at.member("kind");
-    let Some(kind) = frame.get("kind") else {
-        return Err(at.fault(Code::FieldMissing, "is required"));
-    };
+fn kind(frame: &Value) -> Result<Kind, Malformed> {
+    let fault = |code, says| Malformed::at(code, "kind".to_owned(), says);
+    let kind = frame.get("kind").ok_or_else(|| fault(Code::FieldMissing, " is required"))?;
     let named = kind.as_str().and_then(Kind::named);
-    named.ok_or_else(|| at.fault(Code::KindUnknown, "is none of the fifteen kinds"))
+    named.ok_or_else(|| fault(Code::KindUnknown, " is none of the fifteen kinds"))
 }
 
 /// The payload of a frame whose envelope fits. One that is not of its kind at all is told so as a whole: no object,
 /// of another kind's shape, or without any member of its own.
-fn payload(frame: &Map<String, Value>, kind: Kind) -> Result<&Map<String, Value>, Malformed> {
-    let at = Path::TOP;
-    let at = at.member("payload");
-    let Some(Value::Object(payload)) = frame.get("payload") else {
-        return Err(at.fault(Code::PayloadKindMismatch, "must be an object"));
-    };
+fn payload(frame: &Value, kind: Kind) -> Result<&Value, Malformed> {
+    let mismatch = |says: &str| Malformed::at(Code::PayloadKindMismatch, "payload".to_owned(), says);
+    let payload = frame.get("payload").unwrap_or(&Value::Null);
+    let members = payload.as_object().ok_or_else(|| mismatch(" must be an object"))?;
     let shape = &kind.def().shape;
-    let Err(fault) = fit(shape, payload, &at) else { return Ok(payload) };
-    let of_another =
-        || Kind::all().any(|other| other != kind && fit(&other.def().shape, payload, &at).is_ok());
-    let shares_none = || payload.keys().all(|name| shape.field(name).is_none());
-    if !payload.is_empty() && (shares_none() || of_another()) {
-        let what = format!("is not the payload of `{}`", kind.def().name);
-        return Err(at.fault(Code::PayloadKindMismatch, &what));
+    let Err(misfit) = shape.read_at(payload, &Path::TOP.member("payload")) else { return Ok(payload) };
+    let of_another = || Kind::all().any(|other| other != kind && other.def().shape.read(payload).is_ok());
+    let shares_none = || members.keys().all(|name| shape.field(name).is_none());
+    if !members.is_empty() && (shares_none() || of_another()) {
+        return Err(mismatch(&format!(" is not the payload of `{}`", kind.def().name)));
     }
-    Err(fault)
+    Err(misfit.into())
 }
 
-fn principals_of(
-    shape: &Shape,
-    object: &Map<String, Value>,
-    before: &str,
-    found: &mut Vec<(String, SovereignHandle)>,
-) {
-    for field in shape.fields.iter().filter(|field| matches!(field.form, Form::Principal)) {
+fn principals_of(shape: &Shape, object: &Value, before: &str, found: &mut Vec<(String, SovereignHandle)>) {
+    for field in shape.fields.iter().filter(|field| is_principal(&field.form)) {
         let handle = object.get(field.name).and_then(Value::as_str).and_then(|text| text.parse().ok());
         found.extend(handle.map(|handle| (format!("{before}{}", field.name), handle)));
     }
 }
 
-fn text_of<'a>(frame: &'a Map<String, Value>, name: &str) -> &'a str {
+fn is_principal(form: &Form) -> bool {
+    matches!(form, Form::Of(grammar) if std::ptr::eq(*grammar, &OWN_PRINCIPAL))
+}
+
+fn text_of<'a>(frame: &'a Value, name: &str) -> &'a str {
     frame.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn handle_of(frame: &Map<String, Value>, name: &str) -> SovereignHandle {
+fn handle_of(frame: &Value, name: &str) -> SovereignHandle {
     text_of(frame, name).parse().expect("the envelope fits, so it is a handle")
 }
 

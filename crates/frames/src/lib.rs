@@ -6,7 +6,6 @@ pub mod catalogue;
 pub mod decide;
 mod describe;
 pub mod filter;
-mod fit;
 pub mod frame;
 mod frames;
 pub mod limits;

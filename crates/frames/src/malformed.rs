@@ -1,6 +1,10 @@
 //! Why the peer's octets are no frame, scope or filter: one code of the memo's list, and the field.
 //! Must not know: HTTP.
 
+use plenary_shape::Misfit;
+
+use crate::limits::PATH_OCTETS_MAX;
+
 /// A fault of form (sections 8 and 10 of the memo).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", code.as_str())]
@@ -53,7 +57,25 @@ impl Code {
     }
 }
 
+impl From<Misfit> for Malformed {
+    fn from(misfit: Misfit) -> Self {
+        let code = match misfit.code {
+            "field-unknown" => Code::FieldUnknown,
+            "field-missing" => Code::FieldMissing,
+            _ => Code::FieldInvalid,
+        };
+        Self::at(code, misfit.path(), &misfit.says)
+    }
+}
+
 impl Malformed {
+    /// A fault in a field, whose path is cut off where it is longer than a refusal may be. `says` is the rest of a sentence.
+    pub(crate) fn at(code: Code, mut path: String, says: &str) -> Self {
+        path.truncate(path.floor_char_boundary(PATH_OCTETS_MAX));
+        let message = format!("`{path}`{says}.");
+        Self::of(code, path, message)
+    }
+
     /// A fault in a field.
     pub fn of(code: Code, field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code, field: Some(field.into()), message: message.into() }

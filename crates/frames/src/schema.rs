@@ -4,12 +4,11 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{
     catalogue::{ENVELOPE, ENVELOPE_VERSION, Kind},
     limits::SCOPE_OCTETS_MAX,
-    shape::{Field, Form, Rule, Shape},
 };
 
 /// A frame, in a description. Lengths in the schema are characters, which are never more than the octets that count.
@@ -21,10 +20,11 @@ impl JsonSchema for AnyFrame {
         "Frame".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let mut schema = object(&ENVELOPE);
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = ENVELOPE.object(generator);
+        schema["properties"]["envelope_version"]["const"] = ENVELOPE_VERSION.into();
         schema.insert("description".into(), "An agent-channel frame, at most 32 KiB of JSON.".into());
-        schema.insert("oneOf".into(), Kind::all().map(of_kind).collect());
+        schema.insert("oneOf".into(), Kind::all().map(|kind| of_kind(kind, generator)).collect());
         Schema::from(schema)
     }
 }
@@ -42,7 +42,7 @@ impl JsonSchema for AnySubmission {
         let frame = generator.subschema_for::<AnyFrame>();
         let wrapped = json!({
             "type": "object",
-            "properties": {"scope": value(&Form::Scope), "frame": frame},
+            "properties": {"scope": {"type": "string", "minLength": 1, "maxLength": SCOPE_OCTETS_MAX}, "frame": frame},
             "required": ["frame"],
             "additionalProperties": false,
         });
@@ -51,82 +51,11 @@ impl JsonSchema for AnySubmission {
 }
 
 /// What the kind adds to the envelope: its name and its payload.
-fn of_kind(kind: Kind) -> Value {
+fn of_kind(kind: Kind, generator: &mut SchemaGenerator) -> Value {
     let def = kind.def();
     json!({
         "title": def.name,
         "description": def.says,
-        "properties": {"kind": {"const": def.name}, "payload": object(&def.shape)},
+        "properties": {"kind": {"const": def.name}, "payload": def.shape.object(generator)},
     })
-}
-
-fn object(shape: &Shape) -> Map<String, Value> {
-    let property = |field: &Field| {
-        let mut schema = value(&field.form);
-        if field.name == "envelope_version" {
-            schema = json!({"const": ENVELOPE_VERSION});
-        }
-        schema["description"] = format!("{} Must be {}.", field.says, field.form).into();
-        (field.name.to_owned(), schema)
-    };
-    let properties: Map<String, Value> = shape.fields.iter().map(property).collect();
-    let required: Vec<&str> =
-        shape.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
-    let mut object = Map::new();
-    object.insert("type".into(), "object".into());
-    object.insert("properties".into(), properties.into());
-    object.insert("required".into(), required.into());
-    object.insert("additionalProperties".into(), false.into());
-    for rule in shape.rules {
-        match rule {
-            // A schema can't compare a number with a length; the description says it.
-            Rule::Index { .. } => {}
-            Rule::OneIsTrue(flags) => {
-                let closed: Map<String, Value> =
-                    flags.iter().map(|flag| ((*flag).to_owned(), json!({"const": false}))).collect();
-                object.insert("not".into(), json!({"properties": closed, "required": flags}));
-            }
-        }
-    }
-    object
-}
-
-fn value(form: &Form) -> Value {
-    match form {
-        Form::Selector => json!({"type": "string"}),
-        Form::Payload => json!({"type": "object"}),
-        Form::Text(octets) => {
-            json!({"type": "string", "minLength": octets.min.min(1), "maxLength": octets.max})
-        }
-        Form::Line(octets) => json!({
-            "type": "string", "minLength": octets.min.min(1), "maxLength": octets.max, "pattern": "^[^\\n\\r]*$",
-        }),
-        Form::OneOf(texts) => json!({"type": "string", "enum": texts}),
-        Form::Uuid => json!({
-            "type": "string",
-            "pattern": "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$",
-        }),
-        Form::Handle | Form::Principal => {
-            json!({"type": "string", "pattern": "^~[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$"})
-        }
-        Form::Instrument => json!({
-            "type": "string",
-            "pattern": "^~[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?(?:@[A-Za-z0-9._+-]{1,64})?$",
-        }),
-        Form::Time => json!({"type": "string", "format": "date-time"}),
-        Form::Scope => json!({"type": "string", "minLength": 1, "maxLength": SCOPE_OCTETS_MAX}),
-        Form::Namespaced(octets) => json!({
-            "type": "string", "minLength": octets.min, "maxLength": octets.max, "pattern": "[.:/]",
-        }),
-        Form::Integer(bounds) => json!({"type": "integer", "minimum": bounds.min, "maximum": bounds.max}),
-        Form::Flag => json!({"type": "boolean"}),
-        Form::Texts { items, octets } => json!({
-            "type": "array", "minItems": items.min, "maxItems": items.max,
-            "items": {"type": "string", "minLength": octets.min.min(1), "maxLength": octets.max},
-        }),
-        Form::Object(shape) => object(shape).into(),
-        Form::Objects { items, shape } => json!({
-            "type": "array", "minItems": items.min, "maxItems": items.max, "items": object(shape),
-        }),
-    }
 }

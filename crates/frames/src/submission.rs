@@ -8,7 +8,6 @@ use plenary_kernel::json;
 use serde_json::value::RawValue;
 
 use crate::{
-    fit::Path,
     frame::Frame,
     malformed::{Code, Malformed},
     scope::{Scope, Sessions},
@@ -60,8 +59,8 @@ fn wrapped(
     members: &BTreeMap<Cow<'_, str>, &RawValue>,
 ) -> Result<(Bytes, Option<String>), Malformed> {
     if let Some(name) = members.keys().find(|name| !matches!(name.as_ref(), "scope" | "frame")) {
-        let at = Path::TOP;
-        return Err(at.member(name).fault(Code::FieldUnknown, "is not a field beside `scope` and `frame`"));
+        let says = " is not a field beside `scope` and `frame`";
+        return Err(Malformed::at(Code::FieldUnknown, name.to_string(), says));
     }
     let Some(frame) = members.get("frame") else {
         return Err(Malformed::of(Code::FieldMissing, "frame", "`frame` is required beside `scope`."));

@@ -2,6 +2,7 @@
 //! makes the reader panic.
 
 use bytes::Bytes;
+use plenary_shape::{Bounds, Form, Shape};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -9,7 +10,6 @@ use super::samples::{fault, read};
 use crate::{
     catalogue::{ENVELOPE, ENVELOPE_VERSION, Kind},
     frame::Frame,
-    shape::{Bounds, Form, Shape},
     submission::Submission,
 };
 
@@ -29,31 +29,42 @@ fn text(octets: Bounds) -> BoxedStrategy<Value> {
 
 fn value(form: &'static Form) -> BoxedStrategy<Value> {
     let from = |pattern: &'static str| pattern.prop_map(Value::from).boxed();
+    let count =
+        |items: Bounds| usize::try_from(items.min).unwrap()..=usize::try_from(items.max.min(5)).unwrap();
     match form {
-        Form::Selector | Form::Payload => Just(Value::Null).boxed(),
-        Form::Text(octets) | Form::Line(octets) => text(*octets),
+        Form::Text(_, octets) | Form::Line(_, octets) => text(*octets),
         Form::OneOf(texts) => prop::sample::select(*texts).prop_map(Value::from).boxed(),
-        Form::Uuid => from("[0-9a-fA-F]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89abAB][0-9a-f]{3}-[0-9A-F]{12}"),
-        Form::Handle | Form::Principal => from("~[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?"),
-        Form::Instrument => from("~[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?(@[A-Za-z0-9._+-]{1,64})?"),
-        Form::Time => from(
-            "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|z|[+-][01][0-9]:[0-5][0-9])",
-        ),
-        Form::Scope => {
-            from("~[a-z0-9]{1,8}(/\\*|/[a-z][a-z-]{0,8}\\*|/[a-z0-9]{1,8}@[!-)+-.0-?A-~]{1,128})?")
-        }
-        Form::Namespaced(_) => from("[a-z]{1,60}[.:/][a-z]{0,60}"),
+        Form::Of(grammar) => match grammar.wants {
+            "a version-4 UUID" => {
+                from("[0-9a-fA-F]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89abAB][0-9a-f]{3}-[0-9A-F]{12}")
+            }
+            "an RFC 3339 time with a zone" => from(
+                "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|z|[+-][01][0-9]:[0-5][0-9])",
+            ),
+            "a canonical handle, ~name or ~name@version" => {
+                from("~[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?(@[A-Za-z0-9._+-]{1,64})?")
+            }
+            wants if wants.starts_with("a recipient scope") => {
+                from("~[a-z0-9]{1,8}(/\\*|/[a-z][a-z-]{0,8}\\*|/[a-z0-9]{1,8}@[!-)+-.0-?A-~]{1,128})?")
+            }
+            wants if wants.contains("namespace") => from("[a-z]{1,60}[.:/][a-z]{0,60}"),
+            _ => from("~[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?"),
+        },
         Form::Integer(bounds) => (bounds.min..=bounds.max).prop_map(Value::from).boxed(),
         Form::Flag => any::<bool>().prop_map(Value::from).boxed(),
-        Form::Texts { items, octets } => {
-            let count = usize::try_from(items.min).unwrap()..=5;
-            prop::collection::vec(text(*octets), count).prop_map(Value::from).boxed()
-        }
         Form::Object(shape) => object(shape).prop_map(Value::from).boxed(),
-        Form::Objects { items, shape } => {
-            let count = usize::try_from(items.min).unwrap()..=usize::try_from(items.max).unwrap();
-            prop::collection::vec(object(shape).prop_map(Value::from), count).prop_map(Value::from).boxed()
+        Form::List(list) => {
+            prop::collection::vec(value(&list.of), count(list.items)).prop_map(Value::from).boxed()
         }
+        // The selectors and the payload; the others stand in no frame.
+        Form::Json(_)
+        | Form::Any
+        | Form::Shown(..)
+        | Form::Whole(_)
+        | Form::Clamped(_)
+        | Form::Number(_)
+        | Form::Switch(_)
+        | Form::Map => Just(Value::Null).boxed(),
     }
 }
 
