@@ -1,6 +1,8 @@
 //! Why a request is no package, fact, project or session: a code, and the field as a path.
 //! Must not know: HTTP.
 
+use plenary_shape::Misfit;
+
 /// A fault of form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", code.as_str())]
@@ -42,6 +44,15 @@ impl Code {
             Self::LineTooLong => "line_too_long",
             Self::InvalidCursor => "invalid_cursor",
         }
+    }
+}
+
+impl From<Misfit> for Malformed {
+    fn from(misfit: Misfit) -> Self {
+        let code =
+            if misfit.code == "invalid_parameter" { Code::InvalidParameter } else { Code::InvalidSchema };
+        let path = misfit.path();
+        Self { code, message: misfit.sentence(), field: (!path.is_empty()).then_some(path) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Parameters of the query: each stands once, or the request is refused.
+//! Parameters of the query: each stands once and is text, or the request is refused.
 //! Must not know: what a parameter means.
 
 use std::convert::Infallible;
@@ -6,25 +6,30 @@ use std::convert::Infallible;
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
+use plenary_shape::{Sent, Shape};
 
-use crate::{
-    malformed::{Code, Malformed},
-    moment::Moment,
-};
+use crate::malformed::{Code, Malformed};
 
-/// The query of a request; a value that is no UTF-8 is `None`.
-pub(crate) struct Parameters(Vec<(String, Option<String>)>);
+/// The query of a request: what is text, and the names of what is none.
+pub(crate) struct Parameters {
+    pairs: Vec<(String, String)>,
+    no_texts: Vec<String>,
+}
 
 impl<S: Sync> FromRequestParts<S> for Parameters {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let pairs = parts.uri.query().unwrap_or_default().split('&');
-        let pair = |pair: &str| {
+        let mut parameters = Self { pairs: Vec::new(), no_texts: Vec::new() };
+        for pair in parts.uri.query().unwrap_or_default().split('&') {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Some((decoded(name)?, decoded(value)))
-        };
-        Ok(Self(pairs.filter_map(pair).collect()))
+            match (decoded(name).filter(|name| !name.is_empty()), decoded(value)) {
+                (Some(name), Some(value)) => parameters.pairs.push((name, value)),
+                (Some(name), None) => parameters.no_texts.push(name),
+                (None, _) => {}
+            }
+        }
+        Ok(parameters)
     }
 }
 
@@ -35,87 +40,42 @@ fn decoded(part: &str) -> Option<String> {
 }
 
 impl Parameters {
-    /// The parameter of a name.
+    /// Reads it by its shape.
     ///
     /// # Errors
-    /// `invalid_parameter` when it stands twice, or is no UTF-8.
-    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Malformed> {
-        let mut values = self.0.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_deref());
-        match (values.next(), values.next()) {
-            (None, _) => Ok(None),
-            (Some(Some(value)), None) => Ok(Some(value)),
-            (Some(None), None) => Err(Malformed::parameter(name, "UTF-8")),
-            (Some(_), Some(_)) => Err(Malformed::parameter(name, "sent once")),
+    /// The first fault.
+    pub(crate) fn read(&self, shape: &'static Shape) -> Result<Sent<&str>, Malformed> {
+        if let Some(name) = self.no_texts.iter().find(|name| shape.field(name).is_some()) {
+            return Err(Malformed::parameter(name, "UTF-8"));
         }
+        Ok(shape.read_query(&self.pairs)?)
     }
 
-    /// A parameter that has to be there, and not empty.
-    pub(crate) fn required(&self, name: &str) -> Result<&str, Malformed> {
-        self.one(name)?.filter(|value| !value.is_empty()).ok_or_else(|| Malformed::parameter(name, "given"))
-    }
-
-    /// A whole number within bounds.
-    pub(crate) fn number(&self, name: &str, default: u64, low: u64, high: u64) -> Result<u64, Malformed> {
-        let Some(text) = self.one(name)? else { return Ok(default) };
-        let digits = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
-        let number = text.parse().ok().filter(|number| digits && (low..=high).contains(number));
-        number.ok_or_else(|| Malformed::parameter(name, &format!("a whole number from {low} to {high}")))
-    }
-
-    /// The same, for a count of things in memory.
-    pub(crate) fn count(
-        &self,
-        name: &str,
-        default: usize,
-        low: usize,
-        high: usize,
-    ) -> Result<usize, Malformed> {
-        let number = self.number(name, default as u64, low as u64, high as u64)?;
-        Ok(usize::try_from(number).unwrap_or(high))
-    }
-
-    /// A switch: `true`, `1`, `false`, `0`.
-    pub(crate) fn switch(&self, name: &str) -> Result<bool, Malformed> {
-        match self.one(name)? {
-            None | Some("false" | "0") => Ok(false),
-            Some("true" | "1") => Ok(true),
-            Some(_) => Err(Malformed::parameter(name, "true or false")),
+    /// The same with another word for a parameter, where there is one: what a header says instead.
+    pub(crate) fn with(mut self, name: &str, word: Option<&str>) -> Self {
+        if let Some(word) = word {
+            self.pairs.retain(|(known, _)| known != name);
+            self.pairs.push((name.to_owned(), word.to_owned()));
         }
+        self
     }
+}
 
-    /// Where an earlier page of a list ended, as that page said it.
-    ///
-    /// # Errors
-    /// `invalid_cursor` for what no such list has said.
-    pub(crate) fn cursor(&self, is_of_list: impl Fn(&str) -> bool) -> Result<Option<&str>, Malformed> {
-        let cursor = self.one("cursor")?;
-        if cursor.is_none_or(is_of_list) {
-            return Ok(cursor);
-        }
-        Err(Malformed {
-            code: Code::InvalidCursor,
-            field: Some("cursor".to_owned()),
-            message: "`cursor` must be the `next_cursor` of an earlier page of this list.".to_owned(),
-        })
+/// Where an earlier page of a list ended, as that page said it.
+///
+/// # Errors
+/// `invalid_cursor` for what no such list has said.
+pub(crate) fn cursor<'a>(
+    sent: &Sent<&'a str>,
+    is_of_list: impl Fn(&str) -> bool,
+) -> Result<Option<&'a str>, Malformed> {
+    let cursor = sent.get("cursor");
+    if cursor.is_none_or(is_of_list) {
+        return Ok(cursor);
     }
-
-    /// Refuses every parameter but these. For what deletes: a restriction that is not known must not be passed over.
-    pub(crate) fn only(&self, known: &[&str]) -> Result<(), Malformed> {
-        let unknown = self
-            .0
-            .iter()
-            .map(|(name, _)| name)
-            .find(|name| !name.is_empty() && !known.contains(&name.as_str()));
-        let known = known.join(", ");
-        unknown.map_or(Ok(()), |name| {
-            Err(Malformed::parameter(name, &format!("left out; what counts here is {known}")))
-        })
-    }
-
-    /// A moment in UTC, or a day, which is its first moment.
-    pub(crate) fn moment(&self, name: &str) -> Result<Option<Moment>, Malformed> {
-        let Some(text) = self.one(name)? else { return Ok(None) };
-        let moment = Moment::parse(text).or_else(|| Moment::parse(&format!("{text}T00:00:00Z")));
-        moment.map(Some).ok_or_else(|| Malformed::parameter(name, "an RFC 3339 time in UTC, or a day"))
-    }
+    Err(Malformed {
+        code: Code::InvalidCursor,
+        field: Some("cursor".to_owned()),
+        message: "`cursor` must be the `next_cursor` of an earlier page of this list.".to_owned(),
+    })
 }

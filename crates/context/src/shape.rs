@@ -150,6 +150,11 @@ impl<'a> Shape<'a> {
     }
 }
 
+/// The members of implementations in a body.
+pub(crate) fn extensions(body: &Value) -> Result<Map<String, Value>, Malformed> {
+    Shape::root(body)?.extensions()
+}
+
 /// Whether members of implementations are more than are kept.
 pub(crate) fn are_too_large(extensions: &Map<String, Value>) -> bool {
     serde_json::to_vec(extensions).map_or(usize::MAX, |json| json.len()) > ABOUT_OCTETS_MAX

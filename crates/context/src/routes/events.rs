@@ -10,9 +10,8 @@ use plenary_edge::Operation;
 use plenary_engine::Room;
 use plenary_kernel::{Class, Version};
 use plenary_room::{CannotWatch, live};
-use schemars::JsonSchema;
 
-use super::{Path, in_project};
+use super::{Path, in_project, queries::EVENTS};
 use crate::{
     Context,
     activity::{event::Activity, following::Following, room::ActivityRoom},
@@ -21,18 +20,6 @@ use crate::{
     refusals::Refused,
     rejection::Rejection,
 };
-
-/// The query of a live stream.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-struct EventsQuery {
-    /// Only what comes behind this id; `Last-Event-ID` wins. 0 is the beginning; from now on when both are absent.
-    after: Option<u64>,
-    /// Only these, separated by commas: whole names, or what stands before the dot: `package,fact.asserted`.
-    types: Option<String>,
-    /// From `POST /auth/ticket`, for clients that can't set headers.
-    ticket: Option<String>,
-}
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let path = "/v1/projects/{project_id}/events";
@@ -43,7 +30,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
              with everything that happens in the project, `data` is JSON. A browser, which can't set headers, passes \
              `?ticket=`.",
         )
-        .query::<EventsQuery>()
+        .parameters(&EVENTS)
         .reply_type("text/event-stream")
         .errors(Class::Malformed, &["invalid_parameter"])
         .errors(Class::TooMany, &["too_many_streams"])
@@ -61,19 +48,14 @@ impl FromRequestParts<Context> for Reader {
     }
 }
 
-/// What is behind this id; `None` for what comes from now on.
-fn after(headers: &HeaderMap, parameters: &Parameters) -> Result<Option<u64>, Malformed> {
+/// The event that the peer has seen last, as its header says.
+fn last_event(headers: &HeaderMap) -> Result<Option<&str>, Malformed> {
     let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("-").trim());
-    let (name, text) = match header.filter(|id| !id.is_empty()) {
-        Some(id) => ("Last-Event-ID", Some(id)),
-        None => ("after", parameters.one("after")?),
-    };
-    let Some(text) = text else { return Ok(None) };
-    let is_number = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
-    match text.parse().ok().filter(|_| is_number) {
-        Some(id) => Ok(Some(id)),
-        None => Err(Malformed::parameter(name, "an id that was received, or 0")),
+    let Some(id) = header.filter(|id| !id.is_empty()) else { return Ok(None) };
+    if id.bytes().all(|octet| octet.is_ascii_digit()) && id.parse::<u64>().is_ok() {
+        return Ok(Some(id));
     }
+    Err(Malformed::parameter("Last-Event-ID", "an id that was received, or 0"))
 }
 
 fn wanted(types: Option<&str>) -> Result<Vec<Activity>, Malformed> {
@@ -95,7 +77,9 @@ async fn follow(
     headers: HeaderMap,
     parameters: Parameters,
 ) -> Result<Response, Refused> {
-    let (after, wanted) = (after(&headers, &parameters)?, wanted(parameters.one("types")?)?);
+    let parameters = parameters.with("after", last_event(&headers)?);
+    let sent = parameters.read(&EVENTS)?;
+    let (after, wanted) = (sent.number("after"), wanted(sent.get("types"))?);
     let by = Authority::from(principal.clone()).by;
     let (project, state) = context.readable(&project_id, &by).await?;
     let stream = ActivityRoom::stream(&project);

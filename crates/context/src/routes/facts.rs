@@ -7,6 +7,7 @@ use plenary_kernel::Class;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
+use super::queries::{FACTS, INVALIDATED, confidence, moment};
 use super::{Bearer, Path, in_project, json, list, text, writing};
 use crate::{
     Context,
@@ -19,7 +20,7 @@ use crate::{
     limits::LIST_MAX,
     malformed::Malformed,
     members::Object,
-    parameters::Parameters,
+    parameters::{Parameters, cursor},
     refusals::Refused,
     wire::Invalidated,
 };
@@ -74,41 +75,6 @@ struct Facts {
     next_cursor: Option<String>,
 }
 
-/// The query of a list of facts.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-struct FactQuery {
-    /// Only of this subject.
-    subject: Option<String>,
-    /// Only with this predicate.
-    predicate: Option<String>,
-    /// What was current then: RFC 3339 UTC, or a day.
-    as_of: Option<String>,
-    /// Those that have ended too.
-    include_ended: Option<bool>,
-    /// Only of this confidence or more.
-    min_confidence: Option<f64>,
-    /// Only with this tag.
-    tag: Option<String>,
-    /// 1 to 1000; 1000 when absent.
-    #[schemars(range(min = 1, max = 1000))]
-    limit: Option<u64>,
-    /// The `next_cursor` of an earlier page.
-    cursor: Option<String>,
-}
-
-/// Which facts end.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-struct InvalidateQuery {
-    /// Of this subject.
-    subject: String,
-    /// With this predicate.
-    predicate: String,
-    /// Only with this value.
-    object: Option<String>,
-}
-
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let facts = "/v1/projects/{project_id}/facts";
     let assert_doc =
@@ -120,14 +86,14 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             .errors(Class::Malformed, &["invalid_valid_from"]);
     let list_doc = in_project("context.facts", Method::GET, facts, "List facts: now, at a moment, or ever")
         .tool("context")
-        .query::<FactQuery>()
+        .parameters(&FACTS)
         .reply::<Facts>()
         .answers_page()
         .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
     let end_doc =
         in_project("context.invalidate_fact", Method::DELETE, facts, "End a fact without a successor")
             .tool("context")
-            .query::<InvalidateQuery>()
+            .parameters(&INVALIDATED)
             .reply::<Invalidated>()
             .errors(Class::Malformed, &["invalid_parameter"])
             .errors(Class::Forbidden, &["unauthorized", "project_archived"]);
@@ -175,22 +141,20 @@ async fn ask(
     Path(project_id): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, Refused> {
-    let least = |text: &str| {
-        let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
-        number.ok_or_else(|| Malformed::parameter("min_confidence", "a number from 0 to 1"))
-    };
-    let (as_of, include_ended) = (parameters.moment("as_of")?, parameters.switch("include_ended")?);
+    let sent = parameters.read(&FACTS)?;
+    let (as_of, include_ended) =
+        (sent.get("as_of").and_then(moment), sent.flag("include_ended") == Some(true));
     let is_of_list = if include_ended || as_of.is_some() { is_of_all_facts } else { is_of_current_facts };
     let asked = Asked {
-        subject: parameters.one("subject")?,
-        predicate: parameters.one("predicate")?,
+        subject: sent.get("subject"),
+        predicate: sent.get("predicate"),
         as_of,
         include_ended,
-        min_confidence: parameters.one("min_confidence")?.map(least).transpose()?,
-        tag: parameters.one("tag")?,
-        cursor: parameters.cursor(is_of_list)?,
+        min_confidence: sent.get("min_confidence").and_then(confidence),
+        tag: sent.get("tag"),
+        cursor: cursor(&sent, is_of_list)?,
     };
-    let limit = parameters.count("limit", LIST_MAX, 1, LIST_MAX)?;
+    let limit = sent.count("limit").unwrap_or(LIST_MAX);
     let (project, _) = context.readable(&project_id, &authority.by).await?;
     let page = context.facts(&project, &asked, limit).await?;
     Ok(list("facts", &page.facts, page.next_cursor.as_deref()))
@@ -202,10 +166,10 @@ async fn invalidate(
     Path(project_id): Path<String>,
     parameters: Parameters,
 ) -> Result<Json<Invalidated>, Refused> {
-    let of = (parameters.required("subject")?, parameters.required("predicate")?);
-    parameters.only(&["subject", "predicate", "object"])?;
-    let command = InvalidateFact { authority, object: parameters.one("object")?.map(str::to_owned) };
+    let sent = parameters.read(&INVALIDATED)?;
+    let (subject, predicate) = (sent.needed("subject"), sent.needed("predicate"));
+    let command = InvalidateFact { authority, object: sent.string("object") };
     let place = context.place(&command.authority.by, &project_id, None).await?;
-    let invalidated = context.invalidate_fact(&place.key, of, &command).await?;
+    let invalidated = context.invalidate_fact(&place.key, (&subject, &predicate), &command).await?;
     Ok(Json(Invalidated { invalidated }))
 }

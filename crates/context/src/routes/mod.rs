@@ -1,11 +1,13 @@
 //! The public operations of the Agentic Protocol: parse, ask, translate the answer (wire.md D.2, D.7, 0.2).
 
 mod blobs;
+mod bodies;
 mod described;
 mod events;
 mod facts;
 mod packages;
 mod projects;
+mod queries;
 mod reading;
 mod relevant;
 mod sessions;
@@ -20,6 +22,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{Accounts, AnsweredOnce, Authority, Credentials, identify, once};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
 use plenary_kernel::{Class, Refusal};
+use plenary_shape::{Sent, Shape};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -118,6 +121,11 @@ fn text(received: Received) -> Result<String, Refused> {
 fn value(received: Received) -> Result<Value, Refused> {
     let text = text(received)?;
     serde_json::from_str(&text).map_err(|_| Malformed::whole("The body must be a JSON object.").into())
+}
+
+/// A value by its shape.
+fn by<'a>(shape: &'static Shape, value: &'a Value) -> Result<Sent<&'a Value>, Malformed> {
+    Ok(shape.read(value)?)
 }
 
 /// A body that may be left out.

@@ -4,17 +4,20 @@ use axum::{Json, body::Body, extract::State, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use plenary_edge::{Operation, OperationDoc, Received};
 use plenary_kernel::Class;
+use plenary_shape::Sent;
 
-use super::described::{AwaitingQuery, ContextPackage, Flag, ListQuery, OfProject, Packages, Review};
-use super::{Bearer, Path, doc, in_project, is_known, json, list, relevant, text, value, writing};
+use super::bodies::{FLAG, REVIEW, reviewer};
+use super::described::{ContextPackage, Packages};
+use super::queries::{AWAITING, LISTED, OF_PROJECT, PACKAGES};
+use super::{Bearer, Path, by, doc, in_project, is_known, json, list, relevant, text, value, writing};
 use crate::{
     Context,
     cursor::is_by_time,
     document::{Document, with_hash},
     hash::ContentHash,
     key,
-    lifecycle::{ReviewType, Status},
-    limits::{LATEST_DEFAULT, LIST_MAX, NOTE_OCTETS_MAX},
+    lifecycle::Status,
+    limits::LATEST_DEFAULT,
     malformed::Malformed,
     package::{
         command::{DepositPackage, MovePackage, Step},
@@ -22,25 +25,24 @@ use crate::{
         event::PackageEvent,
         room::deposit_of,
     },
-    parameters::Parameters,
+    parameters::{Parameters, cursor},
     reading::Listing,
     refusals::Refused,
     rejection::Rejection,
     reviews::step_of,
     schema::Package,
-    shape::Shape,
     wire::Reviews,
 };
 
 fn one(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
         .path_parameter::<String>("package_id", "The package, percent-encoded")
-        .query::<OfProject>()
+        .parameters(&OF_PROJECT)
         .errors(Class::NotFound, &["package_not_found", "project_not_found"])
         .errors(Class::Conflict, &["ambiguous_package_id", "ambiguous_project_id"])
 }
 
-const PACKAGES: &str = "/v1/projects/{project_id}/packages";
+const PATH: &str = "/v1/projects/{project_id}/packages";
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
     lists().into_iter().chain(single()).collect()
@@ -48,7 +50,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
 
 /// Operations on one package.
 fn single() -> Vec<Operation<Context>> {
-    let deposit_doc = writing(in_project("context.deposit", Method::POST, PACKAGES, "Deposit a package").tool("context"))
+    let deposit_doc = writing(in_project("context.deposit", Method::POST, PATH, "Deposit a package").tool("context"))
         .description(
             "Kept, hashed and returned exactly as sent. The same id again: 200 with an equal package, else 409. 201 \
              when it is new.",
@@ -68,7 +70,7 @@ fn single() -> Vec<Operation<Context>> {
         one("context.flag", Method::POST, "/v1/packages/{package_id}/flag", "Ask for a review")
             .action("context", "context_reviews"),
     )
-    .request::<Flag>()
+    .body(&FLAG)
     .reply::<ContextPackage>()
     .errors(Class::Malformed, &["invalid_transition"])
     .errors(Class::Conflict, &["too_many_steps"]);
@@ -76,7 +78,7 @@ fn single() -> Vec<Operation<Context>> {
         one("context.review", Method::POST, "/v1/packages/{package_id}/review", "Review a package")
             .action("context", "context_reviews"),
     )
-    .request::<Review>()
+    .body(&REVIEW)
     .reply::<ContextPackage>()
     .errors(Class::Malformed, &["invalid_transition"])
     .errors(Class::Conflict, &["too_many_steps"]);
@@ -99,9 +101,9 @@ fn single() -> Vec<Operation<Context>> {
 
 /// Operations on several.
 fn lists() -> Vec<Operation<Context>> {
-    let list_doc = in_project("context.pull", Method::GET, PACKAGES, "List packages, newest first")
+    let list_doc = in_project("context.pull", Method::GET, PATH, "List packages, newest first")
         .tool("context")
-        .query::<ListQuery>()
+        .parameters(&PACKAGES)
         .reply::<Packages>()
         .answers_page()
         .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
@@ -114,7 +116,7 @@ fn lists() -> Vec<Operation<Context>> {
         "List the packages that await review",
     )
     .action("context", "context_reviews")
-    .query::<AwaitingQuery>()
+    .parameters(&AWAITING)
     .reply::<Packages>()
     .answers_page()
     .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
@@ -165,15 +167,15 @@ async fn page(
     context: &Context,
     Bearer(authority): Bearer,
     project_id: &str,
-    parameters: &Parameters,
+    sent: &Sent<&str>,
     status: Option<Status>,
 ) -> Result<Response, Refused> {
-    let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;
+    let limit = sent.count("limit").unwrap_or(LATEST_DEFAULT);
     let listing = Listing {
         status,
-        package_type: parameters.one("package_type")?,
-        parent: parameters.one("parent")?,
-        cursor: parameters.cursor(is_by_time)?,
+        package_type: sent.get("package_type"),
+        parent: sent.get("parent"),
+        cursor: cursor(sent, is_by_time)?,
         ..Listing::default()
     };
     let (project, _) = context.readable(project_id, &authority.by).await?;
@@ -188,21 +190,11 @@ async fn pull(
     Path(project_id): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, Refused> {
-    match parameters.one("mode")? {
-        None | Some("latest") => {}
-        Some("relevant") => {
-            return relevant::pull(&context, bearer, &project_id, &parameters).await;
-        }
-        Some(_) => return Err(Malformed::parameter("mode", "latest or relevant").into()),
+    if parameters.read(&LISTED)?.get("mode") == Some("relevant") {
+        return relevant::pull(&context, bearer, &project_id, &parameters).await;
     }
-    let status = wanted_status(&parameters)?;
-    page(&context, bearer, &project_id, &parameters, status).await
-}
-
-pub(super) fn wanted_status(parameters: &Parameters) -> Result<Option<Status>, Malformed> {
-    let wrong =
-        || Malformed::parameter("status", "one of draft, complete, awaiting_review, revision_requested");
-    parameters.one("status")?.map(|word| Status::parse(word).ok_or_else(wrong)).transpose()
+    let sent = parameters.read(&PACKAGES)?;
+    page(&context, bearer, &project_id, &sent, sent.get("status").and_then(Status::parse)).await
 }
 
 /// AP-87.
@@ -212,7 +204,8 @@ async fn awaiting(
     Path(project_id): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, Refused> {
-    page(&context, bearer, &project_id, &parameters, Some(Status::AwaitingReview)).await
+    let sent = parameters.read(&AWAITING)?;
+    page(&context, bearer, &project_id, &sent, Some(Status::AwaitingReview)).await
 }
 
 async fn get(
@@ -222,7 +215,7 @@ async fn get(
     parameters: Parameters,
     sent: HeaderMap,
 ) -> Result<Response, Refused> {
-    let id = context.locate(&package_id, parameters.one("project")?, &authority.by).await?;
+    let id = context.locate(&package_id, parameters.read(&OF_PROJECT)?.get("project"), &authority.by).await?;
     let held = context.package(&id).await?;
     let mut response = shown(StatusCode::OK, &held.text, held.present.hash);
     let etag = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok());
@@ -241,7 +234,7 @@ async fn step(
     parameters: &Parameters,
     (step, note): (Step, Option<String>),
 ) -> Result<Response, Refused> {
-    let id = context.locate(package_id, parameters.one("project")?, &authority.by).await?;
+    let id = context.locate(package_id, parameters.read(&OF_PROJECT)?.get("project"), &authority.by).await?;
     let Moved { status, review_type, hash } =
         context.move_package(&id, &MovePackage { authority, step, note }).await?;
     let deposited = deposit_of(context, &id).await?;
@@ -252,14 +245,6 @@ async fn step(
     Ok(shown(StatusCode::OK, &text, hash))
 }
 
-fn note(shape: &Shape<'_>) -> Result<Option<String>, Malformed> {
-    let note = shape.text_or_null("note")?;
-    if note.is_some_and(|note| note.len() > NOTE_OCTETS_MAX) {
-        return shape.wrong("note", "a string of at most 16384 bytes");
-    }
-    Ok(note.map(str::to_owned))
-}
-
 async fn flag(
     State(context): State<Context>,
     bearer: Bearer,
@@ -268,11 +253,8 @@ async fn flag(
     received: Received,
 ) -> Result<Response, Refused> {
     let body = value(received)?;
-    let shape = Shape::root(&body)?;
-    let reviewer =
-        |word: &str| ReviewType::parse(word).filter(|review_type| *review_type != ReviewType::None);
-    let review_type = shape.word("review_type", reviewer, "human or agent")?;
-    let wanted = (Step::Flag(review_type), note(&shape)?);
+    let sent = by(&FLAG, &body)?;
+    let wanted = (Step::Flag(sent.word("review_type", reviewer)), sent.string("note"));
     step(&context, bearer, &package_id, &parameters, wanted).await
 }
 
@@ -284,9 +266,8 @@ async fn review(
     received: Received,
 ) -> Result<Response, Refused> {
     let body = value(received)?;
-    let shape = Shape::root(&body)?;
-    let expected = "one of complete, revision_requested, awaiting_review";
-    let wanted = (Step::Review(shape.word("status", Status::parse, expected)?), note(&shape)?);
+    let sent = by(&REVIEW, &body)?;
+    let wanted = (Step::Review(sent.word("status", Status::parse)), sent.string("note"));
     step(&context, bearer, &package_id, &parameters, wanted).await
 }
 
@@ -296,7 +277,7 @@ async fn log(
     Path(package_id): Path<String>,
     parameters: Parameters,
 ) -> Result<Json<Reviews>, Refused> {
-    let id = context.locate(&package_id, parameters.one("project")?, &authority.by).await?;
+    let id = context.locate(&package_id, parameters.read(&OF_PROJECT)?.get("project"), &authority.by).await?;
     let mut reviews = Vec::new();
     for stored in context.history(&id).await? {
         reviews.push(step_of(&stored, &PackageEvent::decode(&stored)?));

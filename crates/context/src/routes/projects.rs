@@ -4,15 +4,19 @@ use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_accounts::Authority;
 use plenary_edge::{Operation, Received};
-use plenary_kernel::{AllowEntry, Class, OwnerName, text::check_line};
-use schemars::JsonSchema;
-use serde_json::{Map, Value};
+use plenary_kernel::{AllowEntry, Class};
+use plenary_shape::Sent;
+use serde_json::Value;
 
-use super::{Bearer, Path, doc, in_project, value, writing};
+use super::{
+    Bearer, Path,
+    bodies::{ABOUT, NEW_PROJECT, NEW_ROLE},
+    by, doc, in_project, value, writing,
+};
 use crate::{
     Context,
     access::Role,
-    limits::{ABOUT_OCTETS_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
+    limits::{PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
     malformed::Malformed,
     naming::{Place, ambiguous},
     project::{
@@ -20,42 +24,9 @@ use crate::{
         event::About,
     },
     refusals::Refused,
-    shape::Shape,
+    shape::{are_too_large, extensions},
     wire::{Member, Members, Project, Projects, written},
 };
-
-/// A new project.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Shape` reads")]
-struct NewProject {
-    /// Its id.
-    project_id: String,
-    /// Whose it is to be; for the operator only.
-    owner_id: Option<OwnerName>,
-    /// What it is about.
-    #[serde(flatten)]
-    about: AboutProject,
-}
-
-/// What a project is about; what is absent stays.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Shape` reads")]
-struct AboutProject {
-    /// A name for people.
-    name: Option<String>,
-    /// What it is.
-    description: Option<String>,
-    /// Whatever clients keep with it.
-    settings: Option<Map<String, Value>>,
-}
-
-/// A role.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Shape` reads")]
-struct NewRole {
-    /// What the member may do.
-    role: Role,
-}
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let (project, members) = ("/v1/projects/{project_id}", "/v1/projects/{project_id}/members");
@@ -65,7 +36,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             .action("context", "context_projects"),
     )
     .success(StatusCode::CREATED)
-    .request::<NewProject>()
+    .body(&NEW_PROJECT)
     .reply::<Project>()
     .errors(Class::Conflict, &["project_exists"]);
     let list_doc =
@@ -77,7 +48,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         in_project("context.edit_project", Method::PATCH, project, "Describe a project")
             .action("context", "context_projects"),
     )
-    .request::<AboutProject>()
+    .body(&ABOUT)
     .reply::<Project>();
     let of_member = |id, method, summary| {
         in_project(id, method, member, summary)
@@ -86,7 +57,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             .errors(Class::Forbidden, &["unauthorized"])
     };
     let share_doc = of_member("context.share", Method::PUT, "Give somebody a role in a project")
-        .request::<NewRole>()
+        .body(&NEW_ROLE)
         .reply::<Member>()
         .errors(Class::Malformed, &["invalid_schema"])
         .errors(Class::Conflict, &["project_full"]);
@@ -128,35 +99,13 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     ]
 }
 
-fn one_line(shape: &Shape<'_>, member: &str, text: Option<&str>) -> Result<(), Malformed> {
-    match text.map(check_line) {
-        Some(Err(why)) => shape.wrong(member, why.trim_start_matches("must be ")),
-        Some(Ok(())) | None => Ok(()),
+fn about(body: &Value, sent: &Sent<&Value>) -> Result<About, Malformed> {
+    let settings = sent.get("settings").and_then(Value::as_object).cloned();
+    if settings.as_ref().is_some_and(are_too_large) {
+        return Err(Malformed::field("settings", "an object of at most 16384 bytes"));
     }
-}
-
-fn about(shape: &Shape<'_>) -> Result<About, Malformed> {
-    let name = shape.text_if("name")?;
-    if name.is_some_and(|name| !(1..=NAME_CHARACTERS_MAX).contains(&name.chars().count())) {
-        return shape.wrong("name", "1 to 200 characters");
-    }
-    one_line(shape, "name", name)?;
-    let description = shape.text_if("description")?;
-    if description.is_some_and(|text| text.len() > ABOUT_OCTETS_MAX) {
-        return shape.wrong("description", "a string of at most 16384 bytes");
-    }
-    let settings = match shape.any("settings") {
-        None => None,
-        Some(Value::Object(settings)) => Some(settings.clone()),
-        Some(_) => return shape.wrong("settings", "an object"),
-    };
-    if settings.as_ref().is_some_and(|settings| {
-        serde_json::to_vec(settings).map_or(usize::MAX, |json| json.len()) > ABOUT_OCTETS_MAX
-    }) {
-        return shape.wrong("settings", "an object of at most 16384 bytes");
-    }
-    let (name, description) = (name.map(str::to_owned), description.map(str::to_owned));
-    Ok(About { name, description, settings, extensions: shape.extensions()? })
+    let (name, description) = (sent.string("name"), sent.string("description"));
+    Ok(About { name, description, settings, extensions: extensions(body)? })
 }
 
 /// A project after it was changed.
@@ -170,14 +119,9 @@ async fn create(
     received: Received,
 ) -> Result<(StatusCode, Json<Project>), Refused> {
     let body = value(received)?;
-    let shape = Shape::root(&body)?;
-    let project_id = shape.id("project_id")?.to_owned();
-    one_line(&shape, "project_id", Some(&project_id))?;
-    let owner = match shape.text_or_null("owner_id")? {
-        None => None,
-        Some(_) => Some(shape.word("owner_id", |text| text.parse().ok(), "an owner's name")?),
-    };
-    let command = CreateProject { authority, project_id, owner, about: about(&shape)? };
+    let sent = by(&NEW_PROJECT, &body)?;
+    let (project_id, owner) = (sent.needed("project_id"), sent.parsed("owner_id"));
+    let command = CreateProject { authority, project_id, owner, about: about(&body, &sent)? };
     let key = context.create_project(&command).await?;
     Ok((StatusCode::CREATED, shown(&context, &key).await?))
 }
@@ -226,7 +170,7 @@ async fn describe(
     received: Received,
 ) -> Result<Json<Project>, Refused> {
     let body = value(received)?;
-    let about = about(&Shape::root(&body)?)?;
+    let about = about(&body, &by(&ABOUT, &body)?)?;
     edit(&context, authority, &project_id, Edit::Describe(about)).await
 }
 
@@ -267,7 +211,7 @@ async fn share(
     received: Received,
 ) -> Result<Json<Member>, Refused> {
     let body = value(received)?;
-    let role = Shape::root(&body)?.word("role", Role::parse, "one of reader, writer, reviewer")?;
+    let role = by(&NEW_ROLE, &body)?.word("role", Role::parse);
     let member = entry(&member)?;
     let edit = Edit::Share(member.clone(), role);
     let Place { key, .. } = context.place(&authority.by, &project_id, None).await?;

@@ -6,45 +6,22 @@ use plenary_edge::{Auth, Operation};
 use plenary_kernel::Class;
 use plenary_retrieval::{Query, QueryFault};
 use prometheus_client::metrics::gauge::Gauge;
-use schemars::JsonSchema;
 
-use super::{Bearer, Path, doc, in_project, relevant::too_long};
+use super::{
+    Bearer, Path, doc, in_project,
+    queries::{DIGEST, ORIENT},
+    relevant::too_long,
+};
 use crate::{
     Context,
     bundles::Wanted,
-    limits::{SNIPPETS_DEFAULT, SNIPPETS_MAX, WINDOW_DAYS_DEFAULT, WINDOW_DAYS_MAX},
+    limits::{SNIPPETS_DEFAULT, WINDOW_DAYS_DEFAULT},
     malformed::Malformed,
     parameters::Parameters,
     refusals::Refused,
     schema::RELAY_VERSION,
     wire::{Capabilities, Conformance, Digest, Implementation, Orientation, SearchState},
 };
-
-/// The query of an orientation.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-struct OrientQuery {
-    /// How many days to look back on; 14 when absent.
-    #[schemars(range(min = 1, max = 36500))]
-    window_days: Option<u64>,
-}
-
-/// The query of a digest.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-struct DigestQuery {
-    /// The project; all that one may read when absent.
-    project: Option<String>,
-    /// What the snippets are to be about.
-    focus: Option<String>,
-    /// 0 to 200; 25 when absent.
-    snippets: Option<u64>,
-    /// How many days to look back on; 14 when absent.
-    #[schemars(range(min = 1, max = 36500))]
-    window_days: Option<u64>,
-    /// Archived projects too, where it is over all.
-    include_archived: Option<bool>,
-}
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let orient_doc = in_project(
@@ -54,13 +31,13 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         "What a new session begins with",
     )
     .tool("context")
-    .query::<OrientQuery>()
+    .parameters(&ORIENT)
     .reply::<Orientation>()
     .answers_page()
     .errors(Class::Malformed, &["invalid_parameter"]);
     let digest_doc = doc("context.orchestrate", Method::GET, "/v1/orchestrate", "A digest across packages")
         .tool("context")
-        .query::<DigestQuery>()
+        .parameters(&DIGEST)
         .reply::<Digest>()
         .answers_page()
         .errors(Class::Malformed, &["invalid_parameter"])
@@ -89,7 +66,7 @@ async fn orient(
     Path(project_id): Path<String>,
     parameters: Parameters,
 ) -> Result<Json<Orientation>, Refused> {
-    let window_days = parameters.number("window_days", WINDOW_DAYS_DEFAULT, 1, WINDOW_DAYS_MAX)?;
+    let window_days = parameters.read(&ORIENT)?.number("window_days").unwrap_or(WINDOW_DAYS_DEFAULT);
     let (id, project) = context.readable(&project_id, &authority.by).await?;
     Ok(Json(context.orient((&id, &project), &authority.by, window_days).await?))
 }
@@ -99,13 +76,14 @@ async fn orchestrate(
     Bearer(authority): Bearer,
     parameters: Parameters,
 ) -> Result<Json<Digest>, Refused> {
+    let sent = parameters.read(&DIGEST)?;
     let wanted = Wanted {
-        focus: focus(parameters.one("focus")?)?,
-        window_days: parameters.number("window_days", WINDOW_DAYS_DEFAULT, 1, WINDOW_DAYS_MAX)?,
-        snippets: parameters.count("snippets", SNIPPETS_DEFAULT, 0, SNIPPETS_MAX)?,
-        include_archived: parameters.switch("include_archived")?,
+        focus: focus(sent.get("focus"))?,
+        window_days: sent.number("window_days").unwrap_or(WINDOW_DAYS_DEFAULT),
+        snippets: sent.count("snippets").unwrap_or(SNIPPETS_DEFAULT),
+        include_archived: sent.flag("include_archived") == Some(true),
     };
-    let one = match parameters.one("project")? {
+    let one = match sent.get("project") {
         Some(project_id) => Some(context.readable(project_id, &authority.by).await?),
         None => None,
     };

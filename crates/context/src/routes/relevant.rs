@@ -4,15 +4,10 @@
 use axum::response::Response;
 use plenary_retrieval::{QUERY_OCTETS_MAX, Query, QueryFault};
 
-use super::{Bearer, list, packages::wanted_status};
+use super::{Bearer, list, queries::PACKAGES};
 use crate::{
-    Context,
-    limits::{LATEST_DEFAULT, LIST_MAX},
-    malformed::Malformed,
-    parameters::Parameters,
-    reading::Listing,
-    refusals::Refused,
-    search::Ranking,
+    Context, lifecycle::Status, limits::LATEST_DEFAULT, malformed::Malformed, parameters::Parameters,
+    reading::Listing, refusals::Refused, search::Ranking,
 };
 
 /// A query of more octets than one may have.
@@ -28,22 +23,21 @@ pub(super) async fn pull(
     parameters: &Parameters,
 ) -> Result<Response, Refused> {
     let (project, _) = context.readable(project_id, &authority.by).await?;
-    let query = Query::read(parameters.one("query")?.unwrap_or_default()).map_err(|fault| match fault {
+    let sent = parameters.read(&PACKAGES)?;
+    let query = Query::read(sent.get("query").unwrap_or_default()).map_err(|fault| match fault {
         QueryFault::Empty => Malformed::parameter("query", "given"),
         QueryFault::TooLong => too_long("query"),
     })?;
     for name in ["parent", "cursor"] {
-        if parameters.one(name)?.is_some() {
+        if sent.get(name).is_some() {
             return Err(Malformed::parameter(name, "left out where mode is relevant").into());
         }
     }
-    let wrong = || Malformed::parameter("ranking", "lexical, semantic or hybrid");
-    let ranking =
-        parameters.one("ranking")?.map(|word| Ranking::parse(word).ok_or_else(wrong)).transpose()?;
-    let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;
+    let ranking = sent.get("ranking").and_then(Ranking::parse);
+    let limit = sent.count("limit").unwrap_or(LATEST_DEFAULT);
     let listing = Listing {
-        status: wanted_status(parameters)?,
-        package_type: parameters.one("package_type")?,
+        status: sent.get("status").and_then(Status::parse),
+        package_type: sent.get("package_type"),
         ..Listing::default()
     };
     let _searching = context.under_way().search(&authority.by).await?;

@@ -4,57 +4,31 @@ use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_edge::{Operation, Received};
 use plenary_kernel::Class;
-use schemars::JsonSchema;
 
-use super::{Bearer, Path, in_project, value_or_empty, writing};
+use super::{
+    Bearer, Path,
+    bodies::{NEW_SESSION, SESSION_END},
+    by, in_project,
+    queries::SESSIONS,
+    value_or_empty, writing,
+};
 use crate::{
     Context,
     cursor::is_by_time,
     key,
     lifecycle::ActorType,
-    limits::LIST_MAX,
+    moment::Moment,
     naming::Place,
-    parameters::Parameters,
+    parameters::{Parameters, cursor},
     refusals::Refused,
     rejection::Rejection,
     session::{
         callsign::callsign,
         command::{EndSession, StartSession},
     },
-    shape::Shape,
+    shape::extensions,
     wire::{Session, Sessions},
 };
-
-/// A new session.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Shape` reads")]
-struct NewSession {
-    /// Who works in it; the token's bearer when absent.
-    actor_id: Option<String>,
-    /// What that is.
-    actor_type: Option<ActorType>,
-}
-
-/// The end of a session.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Shape` reads")]
-struct SessionEnd {
-    /// RFC 3339 UTC; now when absent.
-    ended_at: Option<String>,
-}
-
-/// The query of a list of sessions.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-struct SessionQuery {
-    /// Only with this callsign.
-    callsign: Option<String>,
-    /// 1 to 1000; 100 when absent.
-    #[schemars(range(min = 1, max = 1000))]
-    limit: Option<u64>,
-    /// The `next_cursor` of an earlier page.
-    cursor: Option<String>,
-}
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let (sessions, session) =
@@ -64,11 +38,11 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             .action("context", "context_sessions"),
     )
     .success(StatusCode::CREATED)
-    .optional_request::<NewSession>()
+    .optional_body(&NEW_SESSION)
     .reply::<Session>();
     let list_doc = in_project("context.sessions", Method::GET, sessions, "List sessions, newest first")
         .action("context", "context_sessions")
-        .query::<SessionQuery>()
+        .parameters(&SESSIONS)
         .reply::<Sessions>()
         .answers_page()
         .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
@@ -80,7 +54,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         in_project("context.end_session", Method::PATCH, session, "End a session")
             .action("context", "context_sessions"),
     )
-    .optional_request::<SessionEnd>()
+    .optional_body(&SESSION_END)
     .reply::<Session>()
     .errors(Class::NotFound, &["session_not_found"])
     .errors(Class::Conflict, &["session_ended"]);
@@ -99,19 +73,15 @@ async fn start(
     received: Received,
 ) -> Result<(StatusCode, Json<Session>), Refused> {
     let body = value_or_empty(received)?;
-    let shape = Shape::root(&body)?;
+    let sent = by(&NEW_SESSION, &body)?;
     let bits = u128::from(context.clock().stamp().ulid(0));
-    let actor_type = match shape.text_or_null("actor_type")? {
-        None => None,
-        Some(_) => Some(shape.word("actor_type", ActorType::parse, "one of human, agent, script")?),
-    };
     let command = StartSession {
         authority,
         session_id: format!("sess_{bits:032x}"),
         callsign: callsign(bits),
-        actor_id: shape.id_or_null("actor_id")?.map(str::to_owned),
-        actor_type,
-        extensions: shape.extensions()?,
+        actor_id: sent.string("actor_id"),
+        actor_type: sent.text("actor_type").and_then(|word| ActorType::parse(&word)),
+        extensions: extensions(&body)?,
         attribution: context.config().attribution,
     };
     let Place { key: project, .. } = context.place(&command.authority.by, &project_id, None).await?;
@@ -126,8 +96,9 @@ async fn list(
     Path(project_id): Path<String>,
     parameters: Parameters,
 ) -> Result<Json<Sessions>, Refused> {
-    let limit = parameters.count("limit", 100, 1, LIST_MAX)?;
-    let (callsign, cursor) = (parameters.one("callsign")?, parameters.cursor(is_by_time)?);
+    let sent = parameters.read(&SESSIONS)?;
+    let limit = sent.count("limit").unwrap_or(100);
+    let (callsign, cursor) = (sent.get("callsign"), cursor(&sent, is_by_time)?);
     let (project, _) = context.readable(&project_id, &authority.by).await?;
     Ok(Json(context.sessions(&project, callsign, cursor, limit).await?))
 }
@@ -149,11 +120,10 @@ async fn end(
     received: Received,
 ) -> Result<Json<Session>, Refused> {
     let body = value_or_empty(received)?;
-    let shape = Shape::root(&body)?;
-    let ended_at = shape.any("ended_at").map(|_| shape.moment("ended_at")).transpose()?;
+    let ended_at = by(&SESSION_END, &body)?.text("ended_at").and_then(|text| Moment::parse(&text));
     let Place { key: project, .. } = context.place(&authority.by, &project_id, None).await?;
     let session = key::part(&session_id);
-    let (extensions, attribution) = (shape.extensions()?, context.config().attribution);
+    let (extensions, attribution) = (extensions(&body)?, context.config().attribution);
     let command = EndSession { authority, ended_at, extensions, attribution };
     context.end_session((&project, &session), &command).await?;
     let session = context.session(&project, &session).await?;

@@ -11,13 +11,14 @@ use http::{HeaderValue, Method, StatusCode, header};
 use plenary_accounts::Actor;
 use plenary_edge::{Line, Lines, Operation};
 use plenary_kernel::{Class, Share};
-use schemars::JsonSchema;
 
-use super::{Bearer, Path, doc, in_project};
+use super::{
+    Bearer, Path, doc, in_project,
+    queries::{EXPORT, IMPORT},
+};
 use crate::{
     Context,
     limits::{EXPORT_PROJECTS_MAX, LINE_OCTETS_MAX},
-    malformed::Malformed,
     parameters::Parameters,
     refusals::Refused,
     rejection::Rejection,
@@ -26,26 +27,6 @@ use crate::{
 
 const NDJSON: &str = "application/x-ndjson";
 
-/// The query of an export.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-struct ExportQuery {
-    /// The `cursor` of the last record that came: go on behind it.
-    after: Option<String>,
-    /// The `since` of an earlier export's end: only what is new.
-    since: Option<String>,
-}
-
-/// The query of an import.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Parameters` reads")]
-struct ImportQuery {
-    /// `skip`, `overwrite` or `rename`; `skip` when absent.
-    conflict: Option<Mode>,
-    /// Tell what would come of it, and write nothing.
-    dry_run: Option<bool>,
-}
-
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let export_doc =
         in_project("context.export", Method::GET, "/v1/projects/{project_id}/export", "Export a project").no_tool("whole projects, line by line, for programs")
@@ -53,14 +34,14 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
                 "Lines `{record, data, content_hash?, reviews?, cursor}`, the last one `end` with the counts; an export \
                  without it was cut.",
             )
-            .query::<ExportQuery>()
+            .parameters(&EXPORT)
             .reply_type(NDJSON)
             .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
             .errors(Class::TooMany, &["too_many_exports"]);
     let all_doc = doc("context.export_all", Method::GET, "/v1/export", "Export every project one may read")
         .no_tool("whole projects, line by line, for programs")
         .answers_page()
-        .query::<ExportQuery>()
+        .parameters(&EXPORT)
         .reply_type(NDJSON)
         .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
         .errors(Class::TooMany, &["too_many_exports"])
@@ -72,7 +53,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             "The body is newline-delimited JSON of any length. Records that are there already are skipped, so that an \
              import can be repeated. For the operator, and for owners within their own projects and names.",
         )
-        .query::<ImportQuery>()
+        .parameters(&IMPORT)
         .request_type(NDJSON)
         .reply::<Report>()
         .errors(Class::Malformed, &["invalid_parameter"])
@@ -115,11 +96,12 @@ async fn stream(
     projects: Vec<(String, std::sync::Arc<crate::project::state::ProjectState>)>,
     parameters: &Parameters,
 ) -> Result<Response, Refused> {
-    let since = match parameters.one("since")? {
+    let sent = parameters.read(&EXPORT)?;
+    let since = match sent.get("since") {
         Some(text) => Some(Since::read(context.log(), text).await??),
         None => None,
     };
-    let after = parameters.one("after")?.map(Place::read).transpose()?;
+    let after = sent.get("after").map(Place::read).transpose()?;
     let exporter = Exporter::new(context, projects, since, after).await?;
     let pieces = try_unfold((exporter, share), |(mut exporter, share)| async move {
         let next = exporter.next().await.inspect_err(|fault| tracing::error!(%fault, "an export was cut"))?;
@@ -137,12 +119,9 @@ async fn import(
     parameters: Parameters,
     request: Request,
 ) -> Result<Json<Report>, Refused> {
-    let mode = match parameters.one("conflict")? {
-        None => Mode::Skip,
-        Some(word) => Mode::parse(word)
-            .ok_or_else(|| Malformed::parameter("conflict", "one of skip, overwrite, rename"))?,
-    };
-    let dry_run = parameters.switch("dry_run")?;
+    let sent = parameters.read(&IMPORT)?;
+    let mode = sent.get("conflict").and_then(Mode::parse).unwrap_or(Mode::Skip);
+    let dry_run = sent.flag("dry_run") == Some(true);
     if matches!(authority.by, Actor::Agent(_) | Actor::Seed) {
         return Err(Rejection::NotPermitted.into());
     }
