@@ -18,7 +18,7 @@ use http_body_util::{BodyExt as _, Limited};
 use plenary_edge::read_bytes;
 use plenary_engine::{KeyUse, Once};
 use plenary_kernel::{
-    Refusal,
+    ErrorCode, Refusal,
     json::{Nulls, canonical, digest},
     limits::BODY_OCTETS_MAX,
 };
@@ -58,14 +58,14 @@ pub fn once(router: Router, accounts: Accounts, room: AnsweredOnce) -> Router {
 /// The refusal of a key that another request has used.
 pub(crate) fn key_reused() -> Refusal {
     Refusal::conflict(
-        "idempotency_key_reused",
+        ErrorCode::IdempotencyKeyReused,
         "This Idempotency-Key was used by another request; use a new one.",
     )
 }
 
 fn invalid_key() -> Refusal {
     Refusal::malformed(
-        "invalid_idempotency_key",
+        ErrorCode::InvalidIdempotencyKey,
         format!("`Idempotency-Key` must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters."),
     )
 }

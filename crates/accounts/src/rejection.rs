@@ -1,7 +1,7 @@
 //! Every normal "no" of this room, and the code it has on the wire.
 //! Must not know: HTTP bodies.
 
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
 
 use crate::limits::{
     AGENTS_PER_OWNER_MAX, ALLOWLIST_ENTRIES_MAX, BLOCKS_MAX, CONTACTS_PENDING_MAX, ORG_MEMBERS_MAX,
@@ -64,48 +64,50 @@ impl From<Rejection> for Refusal {
             Rejection::Revoked => crate::answer::invalid_authorization(),
             Rejection::Forbidden => Self::new(
                 Class::Forbidden,
-                "forbidden",
+                ErrorCode::Forbidden,
                 "This agent may not configure itself; its owner can, or can set self_service.",
             ),
             Rejection::AgentExists => Self::conflict(
-                "agent_exists",
+                ErrorCode::AgentExists,
                 "The handle is taken, or belonged to a deleted agent; choose another.",
             ),
             Rejection::OwnerExists => {
-                Self::conflict("owner_exists", "The owner exists; rotate its token if it was lost.")
+                Self::conflict(ErrorCode::OwnerExists, "The owner exists; rotate its token if it was lost.")
             }
-            Rejection::TokenExists => Self::conflict("token_exists", "The token is in use; choose another."),
+            Rejection::TokenExists => {
+                Self::conflict(ErrorCode::TokenExists, "The token is in use; choose another.")
+            }
             Rejection::TooManyAgents => Self::conflict(
-                "too_many_agents",
+                ErrorCode::TooManyAgents,
                 format!("An owner makes at most {AGENTS_PER_OWNER_MAX} agents; ask the operator."),
             ),
             Rejection::AllowlistFull => Self::conflict(
-                "allowlist_full",
+                ErrorCode::AllowlistFull,
                 format!(
                     "An allowlist has at most {ALLOWLIST_ENTRIES_MAX} entries; remove some, or use @owner.*."
                 ),
             ),
             Rejection::BlocksFull => Self::conflict(
-                "blocks_full",
+                ErrorCode::BlocksFull,
                 format!("An agent blocks at most {BLOCKS_MAX} others; lift some blocks."),
             ),
             Rejection::BlocksItself => {
-                Self::malformed("invalid_block_target", "An agent can't block itself.")
+                Self::malformed(ErrorCode::InvalidBlockTarget, "An agent can't block itself.")
             }
             Rejection::MembersFull => Self::conflict(
-                "members_full",
+                ErrorCode::MembersFull,
                 format!("An organisation has at most {ORG_MEMBERS_MAX} members; remove some."),
             ),
             Rejection::AsksItself => {
-                Self::malformed("invalid_handle", "to: an agent can't be its own contact.")
+                Self::malformed(ErrorCode::InvalidHandle, "to: an agent can't be its own contact.")
             }
             Rejection::TooManyContacts => Self::new(
                 Class::TooMany,
-                "too_many_contacts",
+                ErrorCode::TooManyContacts,
                 format!("At most {CONTACTS_PENDING_MAX} requests wait for an answer; wait for some."),
             ),
             Rejection::ContactAnswered => {
-                Self::conflict("contact_answered", "The request was already answered the other way.")
+                Self::conflict(ErrorCode::ContactAnswered, "The request was already answered the other way.")
             }
             Rejection::KeyReused => crate::once::key_reused(),
         }

@@ -16,26 +16,36 @@ mod usage;
 
 use axum::extract::FromRef;
 use plenary_edge::{Auth, Operation, OperationDoc};
-use plenary_kernel::{AgentHandle, Class};
+use plenary_kernel::{AgentHandle, Class, ErrorCode};
 
 use crate::Accounts;
 
 /// Why models do not get what is under `/_admin`.
 const PROVISIONING: &str = "owners and operators provision; agents configure nothing";
-const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
-const BAD_PAGE: &[&str] = &["invalid_query", "invalid_limit", "invalid_cursor"];
-const BAD_ENTRIES: &[&str] = &["invalid_json", "invalid_body", "invalid_allowlist_entry"];
-const BAD_BLOCK: &[&str] = &["invalid_json", "invalid_body", "invalid_handle", "invalid_block_target"];
-const BAD_PROFILE: &[&str] =
-    &["invalid_display_name", "invalid_description", "invalid_card_body", "invalid_visibility"];
-const BAD_AGENT: &[&str] = &[
-    "invalid_json",
-    "invalid_body",
-    "invalid_handle",
-    "invalid_policy",
-    "invalid_allowlist_entry",
-    "invalid_self_service",
-    "invalid_token",
+const UNAUTHENTICATED: &[ErrorCode] = &[ErrorCode::MissingAuthorization, ErrorCode::InvalidAuthorization];
+const BAD_PAGE: &[ErrorCode] = &[ErrorCode::InvalidQuery, ErrorCode::InvalidLimit, ErrorCode::InvalidCursor];
+const BAD_ENTRIES: &[ErrorCode] =
+    &[ErrorCode::InvalidJson, ErrorCode::InvalidBody, ErrorCode::InvalidAllowlistEntry];
+const BAD_BLOCK: &[ErrorCode] = &[
+    ErrorCode::InvalidJson,
+    ErrorCode::InvalidBody,
+    ErrorCode::InvalidHandle,
+    ErrorCode::InvalidBlockTarget,
+];
+const BAD_PROFILE: &[ErrorCode] = &[
+    ErrorCode::InvalidDisplayName,
+    ErrorCode::InvalidDescription,
+    ErrorCode::InvalidCardBody,
+    ErrorCode::InvalidVisibility,
+];
+const BAD_AGENT: &[ErrorCode] = &[
+    ErrorCode::InvalidJson,
+    ErrorCode::InvalidBody,
+    ErrorCode::InvalidHandle,
+    ErrorCode::InvalidPolicy,
+    ErrorCode::InvalidAllowlistEntry,
+    ErrorCode::InvalidSelfService,
+    ErrorCode::InvalidToken,
 ];
 
 /// Every operation of the account surface, for a router whose state has the room.
@@ -66,5 +76,5 @@ fn of_agent(doc: OperationDoc) -> OperationDoc {
         .no_tool(PROVISIONING)
         .path_parameter::<AgentHandle>("handle", "The agent's handle")
         .errors(Class::Unauthenticated, UNAUTHENTICATED)
-        .errors(Class::NotFound, &["not_found"])
+        .errors(Class::NotFound, &[ErrorCode::NotFound])
 }

@@ -3,21 +3,11 @@
 //! Must not know: where the two states came from, or what is attempted.
 
 use plenary_kernel::{AgentHandle, AllowEntry};
+pub use plenary_wire::accounts::Policy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentState, Known};
-
-/// An agent's gate (ASP-6).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Policy {
-    /// Only who is on the agent's list, in both directions (ASP-8).
-    #[default]
-    Allowlist,
-    /// No gate of its own (ASP-11).
-    Open,
-}
 
 /// Whether the two may communicate, whoever begins: both live, neither blocks the other (ASP-13), and each one's
 /// gate admits the other (ASP-8 to ASP-10). An agent may always contact itself.

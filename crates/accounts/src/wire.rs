@@ -6,9 +6,13 @@ mod profiles;
 
 use std::collections::BTreeSet;
 
-use plenary_kernel::{AgentHandle, AllowEntry, ContactId, OwnerName, Refusal, SovereignHandle, TimestampMs};
+use plenary_kernel::{AgentHandle, AllowEntry, ErrorCode, OwnerName, Refusal};
+pub use plenary_wire::accounts::{
+    AgentMade, AgentPage, AgentView, BlockPage, BlockView, ContactMade, EntriesView, MemberView, Okay,
+    OrgMade, OrgView, OwnerMade, OwnerPage, OwnerView, PendingContact, PendingContacts, ReachableAgent,
+    ReachablePage, ReachedBy, TicketMade, TokenView, Unblocked, UsageView,
+};
 use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::{
     AgentState, Known, Policy, ProfileChange, Token,
@@ -17,6 +21,7 @@ use crate::{
     org::state::Role,
 };
 
+pub(crate) use profiles::listing;
 pub use profiles::{
     AgentDetail, FoundAgent, FoundAgents, FoundAll, Listing, OtherView, OwnView, ProfileView, Relationship,
     ViewerView,
@@ -127,7 +132,7 @@ impl AgentChanges {
         let OwnChanges { policy, profile } = OwnChanges::any(fields)?;
         if policy.is_none() && self_service.is_none() && profile.is_empty() {
             let text = "Name policy, self_service, display_name, description, card_body or visibility.";
-            return Err(Refusal::malformed("invalid_policy", text));
+            return Err(Refusal::malformed(ErrorCode::InvalidPolicy, text));
         }
         Ok(Self { policy, self_service, profile })
     }
@@ -138,7 +143,7 @@ impl OwnChanges {
         let changes = Self::any(fields)?;
         if changes.policy.is_none() && changes.profile.is_empty() {
             let text = "Name policy, display_name, description, card_body or visibility.";
-            return Err(Refusal::malformed("invalid_policy", text));
+            return Err(Refusal::malformed(ErrorCode::InvalidPolicy, text));
         }
         Ok(changes)
     }
@@ -173,99 +178,15 @@ impl NewContact {
     }
 }
 
-/// An owner that was made, with its token: shown this once.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct OwnerMade {
-    /// The name.
-    pub owner: OwnerName,
-    /// The token, `plw_…`.
-    pub token: String,
-}
-
-/// An owner in a list.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct OwnerView {
-    /// The name.
-    pub owner: OwnerName,
-    /// When it was made, in ms since the epoch.
-    pub created_at: u64,
-    /// Bytes of its events and contents.
-    pub stored_bytes: u64,
-    /// Its events.
-    pub stored_events: u64,
-}
-
-/// What an owner stores, and how much it may.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct UsageView {
-    /// The owner.
-    pub owner: OwnerName,
-    /// Bytes of its events and contents.
-    pub stored_bytes: u64,
-    /// Most bytes that it may store; absent where there is no bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stored_bytes_max: Option<u64>,
-    /// Its events.
-    pub stored_events: u64,
-    /// Most events that it may store; absent where there is no bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stored_events_max: Option<u64>,
-}
-
-/// A page of owners, by name.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct OwnerPage {
-    /// The owners.
-    pub owners: Vec<OwnerView>,
-    /// The `cursor` of the next page, when there is more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-}
-
-/// An agent that was made, with its token: shown this once.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct AgentMade {
-    /// The handle.
-    pub handle: AgentHandle,
-    /// The token, `pla_…` unless it was chosen.
-    pub token: String,
-    /// Its gate.
-    pub policy: Policy,
-    /// Its allowlist.
-    pub allowlist: BTreeSet<AllowEntry>,
-    /// Its profile.
-    #[serde(flatten)]
-    pub profile: ProfileView,
-}
-
-impl AgentMade {
-    pub(crate) fn new(known: Known, token: &Token) -> Self {
-        Self {
-            token: token.expose().to_owned(),
-            policy: known.state.policy(),
-            allowlist: known.state.allowlist().clone(),
-            profile: ProfileView::from(&known),
-            handle: known.handle,
-        }
+/// An agent that was made, or has a new token.
+pub(crate) fn agent_made(known: Known, token: &Token) -> AgentMade {
+    AgentMade {
+        token: token.expose().to_owned(),
+        policy: known.state.policy(),
+        allowlist: known.state.allowlist().clone(),
+        profile: ProfileView::from(&known),
+        handle: known.handle,
     }
-}
-
-/// An agent as its owner, the operator and itself see it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct AgentView {
-    /// The handle.
-    pub handle: AgentHandle,
-    /// Its gate.
-    pub policy: Policy,
-    /// Its allowlist.
-    pub allowlist: BTreeSet<AllowEntry>,
-    /// Whether it may configure itself.
-    pub self_service: bool,
-    /// When it was made, in ms since the epoch.
-    pub created_at: u64,
-    /// Its profile.
-    #[serde(flatten)]
-    pub profile: ProfileView,
 }
 
 impl From<&Known> for AgentView {
@@ -281,170 +202,8 @@ impl From<&Known> for AgentView {
     }
 }
 
-/// A page of agents, by handle.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct AgentPage {
-    /// The agents.
-    pub agents: Vec<AgentView>,
-    /// The `cursor` of the next page, when there is more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-}
-
-/// Why two agents may talk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReachedBy {
-    /// They have one owner, and trust each other.
-    SameOwner,
-    /// Somebody's allowlist names the other.
-    Allowlisted,
-    /// Both are open.
-    Open,
-}
-
-/// An agent that another can reach.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ReachableAgent {
-    /// The handle.
-    pub handle: AgentHandle,
-    /// Why they may talk.
-    pub trust: ReachedBy,
-}
-
-/// A page of reachable agents, by handle.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ReachablePage {
-    /// The agents.
-    pub agents: Vec<ReachableAgent>,
-    /// The `cursor` of the next page, when there is more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-}
-
-/// A new token: shown this once. The old one is dead.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct TokenView {
-    /// The token.
-    pub token: String,
-}
-
-/// An allowlist.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct EntriesView {
-    /// Every entry.
-    pub entries: BTreeSet<AllowEntry>,
-}
-
 impl From<&AgentState> for EntriesView {
     fn from(state: &AgentState) -> Self {
         Self { entries: state.allowlist().clone() }
     }
-}
-
-/// A block.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct BlockView {
-    /// The id of the blocked agent: its handle, which is never given again.
-    pub blocked_agent_id: AgentHandle,
-    /// Its handle.
-    pub blocked_handle: AgentHandle,
-    /// When it was blocked, in ms since the epoch.
-    pub created_at: u64,
-}
-
-/// A page of blocks, by handle.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct BlockPage {
-    /// The blocks.
-    pub blocks: Vec<BlockView>,
-    /// The `cursor` of the next page, or null.
-    pub next_cursor: Option<String>,
-}
-
-/// A block that was lifted, or was not there.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Unblocked {
-    /// Always true.
-    pub unblocked: bool,
-}
-
-/// An organisation that was made or known.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct OrgMade {
-    /// Its name.
-    pub org: OwnerName,
-}
-
-/// An organisation, with a page of its members, by handle.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct OrgView {
-    /// Its name.
-    pub org: OwnerName,
-    /// When it was made, in ms since the epoch.
-    pub created_at: u64,
-    /// The members.
-    pub members: Vec<MemberView>,
-    /// The `cursor` of the next page, when there is more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-}
-
-/// A member of an organisation.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MemberView {
-    /// The member.
-    pub handle: SovereignHandle,
-    /// Its roles.
-    pub roles: BTreeSet<Role>,
-}
-
-/// A contact request that waits for an answer.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct PendingContact {
-    /// The request.
-    pub request_id: ContactId,
-    /// Who asks.
-    pub from: AgentHandle,
-    /// Who is asked; there may be nobody of that handle.
-    pub to: AgentHandle,
-    /// What was said with it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// When it was asked, epoch milliseconds.
-    #[schemars(with = "u64")]
-    pub created_at: TimestampMs,
-}
-
-/// `GET /contacts`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct PendingContacts {
-    /// Those asked of the agent oldest first, those that it asked by handle.
-    pub contacts: Vec<PendingContact>,
-    /// Passed back as `cursor`; present when there may be more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-}
-
-/// A contact request that was taken, whether or not there is anybody to ask.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ContactMade {
-    /// The request.
-    pub request_id: ContactId,
-}
-
-/// It is done.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Okay {
-    /// Always true.
-    pub ok: bool,
-}
-
-/// A ticket in place of a token.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct TicketMade {
-    /// For `/connect?ticket=`, once.
-    pub ticket: String,
-    /// In how many seconds it is worthless.
-    pub expires_in: u64,
 }

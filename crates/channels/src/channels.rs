@@ -15,13 +15,12 @@ use crate::{
     NOTICED_REMEMBERED_MAX, TRIES_PER_LENGTH, WATCHERS_PER_OWNER_MAX,
     command::{Caller, ChannelMade, CreateChannel},
     decide::Rejection,
-    id::{ChannelId, LENGTH_MAX, LENGTH_MIN},
     key::LinkKey,
     liveness::{Cadence, Noticed, is_ahead, presence},
     misses::Misses,
     room::{Asked, ChannelRoom, Decides},
     state::ChannelState,
-    wire::Presence,
+    wire::{ChannelId, LENGTH_MAX, LENGTH_MIN, Presence},
 };
 
 /// Octets of recent events that are kept for whoever reads live.

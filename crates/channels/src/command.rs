@@ -7,7 +7,7 @@ use plenary_accounts::{Actor, Authority};
 use plenary_kernel::{Refusal, TimestampMs, Version};
 use serde::{Deserialize, Serialize};
 
-use crate::{id::ChannelId, key::LinkKey};
+use crate::{key::LinkKey, wire::ChannelId};
 
 /// Who asks; the token, trust and the key are checked again inside the append.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use crate::{
     Channels,
     access::{Access, People, access},
     command::{AdmitOwner, Caller, ChangeKey},
-    id::ChannelId,
     key::LinkKey,
     state::{ChannelState, owner_of},
+    wire::ChannelId,
 };
 
 /// A channel that the caller may use.

@@ -8,7 +8,6 @@ pub mod command;
 pub mod decide;
 mod entering;
 pub mod event;
-pub mod id;
 pub mod key;
 pub mod lint;
 mod listing;

@@ -7,9 +7,8 @@ use crate::{
     Channels, LISTED_LOOKED_AT_MAX,
     caller::Asking,
     entering::Seen,
-    id::ChannelId,
     room::{EVERYBODY, LISTED, OPEN},
-    wire::Channel,
+    wire::{self, Channel, ChannelId},
 };
 
 impl Channels {
@@ -36,7 +35,7 @@ impl Channels {
                 let id = row.key.rsplit('/').next().unwrap_or_default();
                 let id: ChannelId = id.parse().map_err(|_| corrupt())?;
                 let (state, _) = self.fresh(&id).await?;
-                let channel = Channel::of(&asking.base_url, &id, &state).ok_or_else(corrupt)?;
+                let channel = wire::existing_channel(&asking.base_url, &id, &state).ok_or_else(corrupt)?;
                 let may_use = self.access_of(&state, &caller, &mut seen).await?.is_some();
                 // It may have been closed meanwhile.
                 if may_use && (include_closed || channel.closed_at.is_none()) {

@@ -5,7 +5,11 @@ use plenary_kernel::Version;
 use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
 use plenary_room::{Followed, Looked};
 
-use crate::{Channels, command::Caller, id::ChannelId, wire::Event};
+use crate::{
+    Channels,
+    command::Caller,
+    wire::{self, ChannelId},
+};
 
 /// Most events that are taken from the shared tail at a time.
 const TAIL_PAGE: usize = 128;
@@ -74,7 +78,7 @@ impl Live {
     /// Passes one event, and tells it if it is wanted.
     fn pass(&mut self, stored: &StoredEvent, looked: &mut Looked) -> Result<(), Fault> {
         self.at = Start { version: stored.version, id: stored.position.0 };
-        let Some(event) = Event::of(&self.id, stored)? else { return Ok(()) };
+        let Some(event) = wire::event(&self.id, stored)? else { return Ok(()) };
         if self.kind.as_ref().is_none_or(|kind| *kind == event.kind) {
             let json = serde_json::to_string(&event).expect("strings, numbers and JSON can be written");
             looked.tell(event.id, None, &json);

@@ -12,9 +12,8 @@ use serde_json::Value;
 use crate::{
     Channels,
     event::ChannelEvent,
-    id::ChannelId,
     room::{ChannelRoom, MENTIONED},
-    wire::Event,
+    wire::{self, ChannelId},
 };
 
 /// How many agents one event may name; who stands behind them is not told.
@@ -160,7 +159,7 @@ impl Channels {
         let before = Version(at.0.saturating_sub(1));
         let Some(stored) = self.log().read_stream(stream, before, 1).await?.pop() else { return Ok(None) };
         let Some(from) = self.named_by(me, &stored)? else { return Ok(None) };
-        let Some(event) = Event::of(&channel, &stored)? else { return Ok(None) };
+        let Some(event) = wire::event(&channel, &stored)? else { return Ok(None) };
         let (state, _) = self.fresh(&channel).await?;
         let title = state.created.as_ref().map(|created| created.title.clone()).unwrap_or_default();
         let payload = serde_json::from_str(event.payload.get()).unwrap_or_default();

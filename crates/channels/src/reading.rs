@@ -7,10 +7,9 @@ use plenary_log::{Fault, Order, PageSize, StreamName};
 
 use crate::{
     Channels, PAGE_OCTETS_MAX, SCAN_OCTETS_MAX,
-    id::ChannelId,
     room::{ChannelRoom, KINDS, kind_prefix, run_key},
     state::{RUN, run_of},
-    wire::Event,
+    wire::{self, ChannelId, Event},
 };
 
 /// Which events are asked for.
@@ -124,7 +123,7 @@ impl Channels {
         let Some(before) = version.0.checked_sub(1) else { return Ok(None) };
         let stream = ChannelRoom::stream(id.as_str());
         match self.log().read_stream(&stream, Version(before), 1).await?.first() {
-            Some(stored) if stored.version == version => Event::of(id, stored),
+            Some(stored) if stored.version == version => wire::event(id, stored),
             _ => Ok(None),
         }
     }
@@ -212,7 +211,7 @@ impl Channels {
                 }
                 window.last = stored.position.0;
                 window.octets += stored.payload.len() + stored.envelope.len();
-                let event = Event::of(id, stored)?;
+                let event = wire::event(id, stored)?;
                 window.events.extend(event.filter(|event| kind.is_none_or(|kind| event.kind == kind)));
             }
         }

@@ -12,9 +12,10 @@ use axum::{
     extract::rejection::QueryRejection,
     response::{IntoResponse, Response},
 };
-use http::{HeaderValue, Method, header};
+use http::{HeaderValue, header};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, ErrorCode};
+use plenary_wire::Operation as Definition;
 use schemars::JsonSchema;
 
 use crate::{
@@ -22,10 +23,9 @@ use crate::{
     access::Access,
     caller::Asking,
     entering::Found,
-    id::ChannelId,
     refusals::{self, Refused},
     request,
-    wire::ErrorBody,
+    wire::{ChannelId, ErrorBody},
 };
 
 /// What the routes work with.
@@ -53,20 +53,26 @@ pub fn operations() -> Vec<Operation<Surface>> {
 }
 
 /// An operation of this room, with what all of them have in common.
-fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
-    OperationDoc::new(id, method, path, summary)
+fn doc<Q, R: JsonSchema + 'static, P>(
+    definition: &Definition<Q, R, P>,
+    summary: &'static str,
+) -> OperationDoc {
+    OperationDoc::of(definition, summary)
         .auth(Auth::Any)
         .error_body::<ErrorBody<'static>>()
-        .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+        .errors(Class::Unauthenticated, &[ErrorCode::MissingAuthorization, ErrorCode::InvalidAuthorization])
 }
 
 /// One that is about a channel.
-fn of_channel(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
-    doc(id, method, path, summary)
+fn of_channel<Q, R: JsonSchema + 'static, P>(
+    definition: &Definition<Q, R, P>,
+    summary: &'static str,
+) -> OperationDoc {
+    doc(definition, summary)
         .path_parameter::<ChannelId>("id", "The channel; its case does not matter.")
         .query::<KeyQuery>()
-        .errors(Class::NotFound, &["no_such_channel"])
-        .errors(Class::TooMany, &["too_many_misses"])
+        .errors(Class::NotFound, &[ErrorCode::NoSuchChannel])
+        .errors(Class::TooMany, &[ErrorCode::TooManyMisses])
 }
 
 /// The query of every operation on a channel.

@@ -5,58 +5,39 @@ use plenary_accounts::Actor;
 use plenary_engine::stored::corrupt;
 use plenary_kernel::TimestampMs;
 use plenary_log::{Fault, StoredEvent};
+pub use plenary_wire::channels::{
+    AgentPresence, Channel, ChannelId, Event, LENGTH_MAX, LENGTH_MIN, Presence, Problem, Verdict,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::{
     event::{ChannelEvent, EventAppended},
-    id::ChannelId,
     key::LinkKey,
     state::{ChannelState, Created},
 };
 
-/// A channel.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Channel {
-    /// Four characters, in upper case.
-    pub id: ChannelId,
-    /// What it is about; may be empty.
-    pub title: String,
-    /// By whom it was created, in its own words.
-    pub created_by: String,
-    /// RFC 3339, UTC.
-    pub created_at: String,
-    /// RFC 3339, UTC; null while it is open.
-    pub closed_at: Option<String>,
-    /// Where it is, with the key that lets in whoever gets this link.
-    pub url: String,
+/// The channel as it is; `None` when there is none.
+pub(crate) fn existing_channel(base_url: &str, id: &ChannelId, state: &ChannelState) -> Option<Channel> {
+    let created = state.created.as_ref()?;
+    Some(channel(base_url, id, created, state.key.as_ref(), state.closed_at))
 }
 
-impl Channel {
-    /// The channel as it is; `None` when there is none.
-    pub(crate) fn of(base_url: &str, id: &ChannelId, state: &ChannelState) -> Option<Self> {
-        state
-            .created
-            .as_ref()
-            .map(|created| Self::new(base_url, id, created, state.key.as_ref(), state.closed_at))
-    }
-
-    pub(crate) fn new(
-        base_url: &str,
-        id: &ChannelId,
-        created: &Created,
-        key: Option<&LinkKey>,
-        closed_at: Option<TimestampMs>,
-    ) -> Self {
-        Self {
-            id: id.clone(),
-            title: created.title.clone(),
-            created_by: created.by.clone(),
-            created_at: created.at.rfc3339(),
-            closed_at: closed_at.map(TimestampMs::rfc3339),
-            url: link(base_url, id, key),
-        }
+/// A channel that was created so.
+pub(crate) fn channel(
+    base_url: &str,
+    id: &ChannelId,
+    created: &Created,
+    key: Option<&LinkKey>,
+    closed_at: Option<TimestampMs>,
+) -> Channel {
+    Channel {
+        id: id.clone(),
+        title: created.title.clone(),
+        created_by: created.by.clone(),
+        created_at: created.at.rfc3339(),
+        closed_at: closed_at.map(TimestampMs::rfc3339),
+        url: link(base_url, id, key),
     }
 }
 
@@ -71,78 +52,20 @@ pub(crate) fn link(base_url: &str, id: &ChannelId, key: Option<&LinkKey>) -> Str
     key.map_or(url.clone(), |key| format!("{url}?key={}", key.expose()))
 }
 
-/// An event of a channel (CH-10).
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Event {
-    /// Rises over all channels of the server.
-    pub id: u64,
-    /// Its channel.
-    pub channel_id: ChannelId,
-    /// A free string; `spec`, `state`, `status`, `comms` and `log` mean something.
-    pub kind: String,
-    /// By whom, in its own words.
-    pub author: String,
-    /// Who that is by its token; null where none was needed.
-    pub via: Option<String>,
-    /// The object as it was sent.
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
-    pub payload: Box<RawValue>,
-    /// RFC 3339, UTC.
-    pub created_at: String,
-}
-
-impl Event {
-    /// A stored event as peers see it; `None` for one that the protocol does not call an event.
-    pub(crate) fn of(channel: &ChannelId, stored: &StoredEvent) -> Result<Option<Self>, Fault> {
-        let ChannelEvent::EventAppended(event) = ChannelEvent::decode(stored)? else { return Ok(None) };
-        let EventAppended { kind, author, via, payload, .. } = event;
-        let payload =
-            serde_json::from_slice(&payload).map_err(|error| corrupt(stored, &error.to_string()))?;
-        Ok(Some(Self {
-            id: stored.position.0,
-            channel_id: channel.clone(),
-            kind,
-            author,
-            via: via.as_ref().map(Actor::to_string),
-            payload,
-            created_at: stored.at.rfc3339(),
-        }))
-    }
-}
-
-/// `GET /agent-channel/{id}/presence`: who was heard, the latest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Presence {
-    /// How often an agent that holds work posts a `status`, in seconds.
-    pub cadence_seconds: u64,
-    /// Everyone who ever posted one.
-    pub agents: Vec<AgentPresence>,
-}
-
-/// When one agent was last heard.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct AgentPresence {
-    /// The author of its statuses.
-    pub agent: String,
-    /// Whose token the last one came with.
-    pub via: Option<String>,
-    /// RFC 3339, UTC.
-    pub last_status_at: String,
-    /// How long ago that was, in whole seconds.
-    pub silent_seconds: u64,
-    /// Silent for more than five cadences (CH-2).
-    pub presumed_dead: bool,
-}
-
-/// `POST /agent-channel/{id}/event?validate=1`: what is wrong with an event that was not stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Verdict {
-    /// Whether nothing is wrong.
-    pub valid: bool,
-    /// Always false.
-    pub stored: bool,
-    /// Everything that is wrong.
-    pub problems: Vec<Problem>,
+/// A stored event as peers see it; `None` for one that the protocol does not call an event.
+pub(crate) fn event(channel: &ChannelId, stored: &StoredEvent) -> Result<Option<Event>, Fault> {
+    let ChannelEvent::EventAppended(event) = ChannelEvent::decode(stored)? else { return Ok(None) };
+    let EventAppended { kind, author, via, payload, .. } = event;
+    let payload = serde_json::from_slice(&payload).map_err(|error| corrupt(stored, &error.to_string()))?;
+    Ok(Some(Event {
+        id: stored.position.0,
+        channel_id: channel.clone(),
+        kind,
+        author,
+        via: via.as_ref().map(Actor::to_string),
+        payload,
+        created_at: stored.at.rfc3339(),
+    }))
 }
 
 /// `POST /agent-channel/{id}/event`: the event, or with `?validate=1` the verdict.
@@ -154,15 +77,6 @@ pub(crate) enum EventOrVerdict {
     Event(Event),
     /// What is wrong with an event that was not stored.
     Verdict(Verdict),
-}
-
-/// One thing that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Problem {
-    /// The member it is in: `concepts[2].status`.
-    pub field: String,
-    /// What is wrong, and what to do.
-    pub problem: String,
 }
 
 /// What every refusal of this room looks like.

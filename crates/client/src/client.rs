@@ -1,6 +1,5 @@
 //! The client itself: which server, which token, and the one way every operation goes.
-//! Must not know: any operation; those stand in `accounts`, `attach`, `sessions`, `frames`, `channels`, `context`, `runs`,
-//! `transfer`, `me`, `mcp`, `contacts`, `health`, `inbox`, `live`.
+//! Must not know: any operation; the plain ones are data in `plenary_wire`, the others stand in the modules beside it.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -10,6 +9,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_kernel::AgentHandle;
+use plenary_wire::Operation;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -146,10 +146,6 @@ impl Client {
         Self { channel_key: Some(key.into()), ..self.clone() }
     }
 
-    pub(crate) fn channel_key(&self) -> Option<&str> {
-        self.channel_key.as_deref()
-    }
-
     /// The same client, naming in every request the agent its token must belong to: the server answers 401
     /// where it does not (wire.md D.1).
     #[must_use]
@@ -261,7 +257,66 @@ impl Client {
         self.shared.http.upload(self.base(), request).await
     }
 
-    async fn call<T: DeserializeOwned>(
+    /// Carries out an operation: `path` has a value for each parameter of its path, in order; a query or body that it has
+    /// none of is `()`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for every status but 2xx, and whatever else keeps a reply away.
+    pub async fn call<B, T, Q>(
+        &self,
+        operation: &Operation<B, T, Q>,
+        path: &[&(dyn fmt::Display + Sync)],
+        query: &Q,
+        body: &B,
+    ) -> Result<Reply<T>>
+    where
+        B: Serialize + Sync,
+        T: DeserializeOwned,
+        Q: Serialize + Sync,
+    {
+        Reply::read(self.call_for_raw(operation, path, query, body).await?)
+    }
+
+    /// The same, with the success as it came: for replies that are no JSON, and for their headers.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn call_for_raw<B: Serialize + Sync, T, Q: Serialize + Sync>(
+        &self,
+        operation: &Operation<B, T, Q>,
+        path: &[&(dyn fmt::Display + Sync)],
+        query: &Q,
+        body: &B,
+    ) -> Result<RawReply> {
+        let path = self.path(operation, path, query);
+        let body = Some(json(body)?).filter(|body| &body[..] != b"null");
+        if operation.is_repeated {
+            return self.post_once(&path, body, &IdempotencyKey::random()).await;
+        }
+        self.raw(operation.method.into(), &path, body).await?.into_success()
+    }
+
+    /// The path of an operation with its parameters, its query, and the key of a channel's link.
+    pub(crate) fn path<B, T, Q: Serialize>(
+        &self,
+        operation: &Operation<B, T, Q>,
+        values: &[&(dyn fmt::Display + Sync)],
+        query: &Q,
+    ) -> String {
+        let mut path = filled(operation.path, values);
+        let query =
+            serde_urlencoded::to_string(query).expect("a query has named members, each text or a number");
+        let key = self.channel_key.as_deref().filter(|_| operation.id.starts_with("channel."));
+        let parts =
+            [query.replace('+', "%20"), key.map(|key| format!("key={}", segment(key))).unwrap_or_default()];
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            path.push(if path.contains('?') { '&' } else { '?' });
+            path.push_str(part);
+        }
+        path
+    }
+
+    async fn ask<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
@@ -271,16 +326,16 @@ impl Client {
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<Reply<T>> {
-        self.call(Method::GET, path, None).await
+        self.ask(Method::GET, path, None).await
     }
 
     pub(crate) async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<Reply<T>> {
-        self.call(Method::DELETE, path, None).await
+        self.ask(Method::DELETE, path, None).await
     }
 
     /// A POST without a body, as `join`, `leave` and `end` are (ASP-65).
     pub(crate) async fn post_empty<T: DeserializeOwned>(&self, path: &str) -> Result<Reply<T>> {
-        self.call(Method::POST, path, None).await
+        self.ask(Method::POST, path, None).await
     }
 
     pub(crate) async fn post<B: Serialize + Sync, T: DeserializeOwned>(
@@ -288,7 +343,7 @@ impl Client {
         path: &str,
         body: &B,
     ) -> Result<Reply<T>> {
-        self.call(Method::POST, path, Some(json(body)?)).await
+        self.ask(Method::POST, path, Some(json(body)?)).await
     }
 
     pub(crate) async fn patch<B: Serialize + Sync, T: DeserializeOwned>(
@@ -296,7 +351,7 @@ impl Client {
         path: &str,
         body: &B,
     ) -> Result<Reply<T>> {
-        self.call(Method::PATCH, path, Some(json(body)?)).await
+        self.ask(Method::PATCH, path, Some(json(body)?)).await
     }
 
     pub(crate) async fn put<B: Serialize + Sync, T: DeserializeOwned>(
@@ -304,17 +359,7 @@ impl Client {
         path: &str,
         body: &B,
     ) -> Result<Reply<T>> {
-        self.call(Method::PUT, path, Some(json(body)?)).await
-    }
-
-    /// A POST that is repeated on transient failures: `body` must carry an idempotency key (ASP-35).
-    pub(crate) async fn post_keyed<B: Serialize + Sync, T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &B,
-    ) -> Result<Reply<T>> {
-        let body = json(body)?;
-        self.retry().run(|| self.call(Method::POST, path, Some(body.clone()))).await
+        self.ask(Method::PUT, path, Some(json(body)?)).await
     }
 
     /// A POST with an `Idempotency-Key` header, repeated on transient failures.
@@ -347,22 +392,45 @@ pub(crate) fn json<B: Serialize>(body: &B) -> Result<Bytes> {
     serde_json::to_vec(body).map(Bytes::from).map_err(|e| Error::Invalid(format!("not JSON: {e}")))
 }
 
+/// A path in axum's syntax, with these values for its parameters.
+fn filled(template: &str, values: &[&(dyn fmt::Display + Sync)]) -> String {
+    let mut values = values.iter();
+    let mut value = || values.next().expect("there is a value for each parameter of the path").to_string();
+    let parts = template.split('/').map(|part| match part.starts_with('{') {
+        true => segment(&value()),
+        false => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
 /// One segment of a path, percent-encoded.
 pub(crate) fn segment(text: &str) -> String {
     utf8_percent_encode(text, SEGMENT).to_string()
 }
 
-/// A list's path, at the page that a `next_cursor` names.
-pub(crate) fn page(path: &str, cursor: Option<&str>) -> String {
-    match cursor {
-        None => path.to_owned(),
-        Some(cursor) => format!("{path}?cursor={}", segment(cursor)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use plenary_wire::channels;
+
     use super::*;
+
+    #[test]
+    fn a_path_takes_its_values_in_order() {
+        assert_eq!(filled("/a/{b}/c/{d}", &[&"x/y", &7]), "/a/x%2Fy/c/7");
+        assert_eq!(filled("/a", &[]), "/a");
+    }
+
+    #[test]
+    fn a_query_has_what_was_said_and_a_channels_key_goes_to_channels_alone() {
+        let client = Client::new("http://h".parse().unwrap()).unwrap().with_channel_key("0a");
+        let query =
+            channels::EventsQuery { kind: Some("a b&+".into()), limit: Some(3), ..Default::default() };
+        let path = client.path(&channels::EVENTS, &[&"VHGC"], &query);
+        assert_eq!(path, "/agent-channel/VHGC/events?kind=a%20b%26%2B&limit=3&key=0a");
+        assert_eq!(client.path(&channels::CLOSE, &[&"V"], &()), "/agent-channel/V/close?key=0a");
+        const OTHER: Operation = Operation::get("other", "/other");
+        assert_eq!(client.path(&OTHER, &[], &()), "/other");
+    }
 
     #[test]
     fn a_segment_never_leaves_its_place_in_the_path() {

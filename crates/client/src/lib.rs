@@ -3,12 +3,10 @@
 //! command line and by tests.
 //! Must not know: the server's crates, terminals, files but for a CA bundle and backups, where identities come from.
 
-pub mod accounts;
 pub mod attach;
 mod base_url;
 pub mod channels;
 mod client;
-pub mod contacts;
 pub mod context;
 mod error;
 mod event;
@@ -19,7 +17,6 @@ pub mod health;
 pub mod inbox;
 pub mod live;
 pub mod mcp;
-pub mod me;
 mod net;
 mod reply;
 mod retry;

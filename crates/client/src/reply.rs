@@ -38,7 +38,10 @@ impl<T> Deref for Reply<T> {
 
 impl<T: DeserializeOwned> Reply<T> {
     /// Reads a 2xx answer; an empty body stands for JSON `null`.
-    pub(crate) fn read(raw: RawReply) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`] when it is no such JSON.
+    pub fn read(raw: RawReply) -> Result<Self> {
         let text: &[u8] = if raw.body.is_empty() { b"null" } else { &raw.body };
         let value = serde_json::from_slice(text).map_err(|e| {
             Error::Unreadable(format!("HTTP {} with a body that is not what was expected ({e})", raw.status))

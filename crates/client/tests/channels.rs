@@ -10,9 +10,10 @@ use std::{
 
 use plenary_client::{
     Error,
-    channels::{ChannelSubscription, NewEvent, Signal},
+    channels::{ChannelSubscription, Signal},
     frames::StreamOptions,
 };
+use plenary_wire::channels::{APPEND, NewEvent, PRESENCE};
 use serde_json::value::RawValue;
 use support::{canned, json, raw};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -104,7 +105,7 @@ async fn silence_opens_the_stream_again_behind_what_was_passed() {
 async fn ch_30_a_refusal_says_its_detail_and_code() {
     let refusal = r#"{"detail":"no such channel","code":"no_such_channel"}"#;
     let server = canned(move |_| json("404 Not Found", refusal)).await;
-    let Err(Error::Refused(refused)) = server.client.channel_presence("ZZZZ").await else {
+    let Err(Error::Refused(refused)) = server.client.call(&PRESENCE, &[&"ZZZZ"], &(), &()).await else {
         panic!("refused")
     };
     assert_eq!(
@@ -125,9 +126,9 @@ async fn a_write_is_tried_again_under_the_same_key() {
             .await;
     let payload = RawValue::from_string(r#"{"a": 1.10}"#.to_owned()).unwrap();
     let event = NewEvent { kind: "comms".into(), author: Some("a".into()), payload };
-    let appended = server.client.append_event("VHGC", &event).await.unwrap();
+    let appended = server.client.call(&APPEND, &[&"VHGC"], &(), &event).await.unwrap();
     assert_eq!((appended.id, appended.payload.get()), (9, r#"{"a": 1.10}"#));
-    assert!(appended.value.json().contains(r#""payload":{"a": 1.10}"#), "{}", appended.value.json());
+    assert!(appended.json().contains(r#""payload":{"a": 1.10}"#), "{}", appended.json());
     let seen = server.seen();
     assert_eq!((seen.len(), &seen[0].body), (2, &seen[1].body));
     assert_eq!(seen[1].body, r#"{"kind":"comms","author":"a","payload":{"a": 1.10}}"#);

@@ -5,11 +5,12 @@ mod support;
 
 use std::time::Duration;
 
-use plenary_client::{
-    Client, Error, FaultKind, IdempotencyKey, Retry, Token,
-    sessions::{CreateSession, SendMessage, SessionsQuery},
-};
+use plenary_client::{Client, Error, FaultKind, Retry, Token};
 use plenary_kernel::SessionId;
+use plenary_wire::{
+    accounts::{AGENT_DELETE, ME_GET},
+    sessions::{self, CreateSession, SendMessage, SessionsQuery},
+};
 use support::{canned, json};
 use tokio::net::TcpListener;
 
@@ -21,14 +22,17 @@ fn session() -> SessionId {
 async fn a_refusal_carries_status_code_and_message() {
     let body = r#"{"error":{"code":"not_joined","message":"Join first."}}"#;
     let server = canned(move |_| json("409 Conflict", body)).await;
-    let Err(Error::Refused(refused)) = server.client.join_session(&session()).await else { panic!() };
+    let Err(Error::Refused(refused)) = server.client.call(&sessions::JOIN, &[&session()], &(), &()).await
+    else {
+        panic!()
+    };
     assert_eq!((refused.status, &*refused.code, &*refused.message), (409, "not_joined", "Join first."));
 }
 
 #[tokio::test]
 async fn a_refusal_in_a_foreign_form_is_still_a_refusal() {
     let server = canned(|_| json("502 Bad Gateway", "<html>proxy</html>")).await;
-    let Err(Error::Refused(refused)) = server.client.me().await else { panic!() };
+    let Err(Error::Refused(refused)) = server.client.call(&ME_GET, &[], &(), &()).await else { panic!() };
     assert_eq!((refused.status, &*refused.code), (502, "http_502"));
     assert!(
         refused.message.contains("web page") && !refused.message.contains("<html>"),
@@ -46,7 +50,7 @@ async fn a_success_that_is_not_ours_is_unreadable() {
 #[tokio::test]
 async fn no_content_is_a_success_with_empty_json() {
     let server = canned(|_| b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()).await;
-    let reply = server.client.delete_agent(&"@nick.a".parse().unwrap()).await.unwrap();
+    let reply = server.client.call(&AGENT_DELETE, &[&"@nick.a"], &(), &()).await.unwrap();
     assert_eq!((reply.status, reply.json()), (204, ""));
     assert!(server.seen()[0].head.starts_with("DELETE /_admin/agents/@nick.a HTTP/1.1"));
 }
@@ -56,7 +60,7 @@ async fn the_token_and_the_expected_agent_go_into_headers_only() {
     let server = canned(|_| json("200 OK", r#"{"sessions":[]}"#)).await;
     let client =
         server.client.with_token(Token::new("pla_secret").unwrap()).expecting("@nick.a".parse().unwrap());
-    client.sessions(&SessionsQuery::default()).await.unwrap();
+    client.call(&sessions::LIST, &[], &SessionsQuery::default(), &()).await.unwrap();
     let head = server.seen()[0].head.to_ascii_lowercase();
     assert!(head.contains("authorization: bearer pla_secret"), "{head}");
     assert!(head.contains("x-asp-agent: @nick.a"), "{head}");
@@ -119,11 +123,12 @@ async fn asp_35_a_send_is_repeated_under_its_one_key() {
     .await;
     let retry = Retry { first_wait: Duration::from_millis(1), ..Retry::default() };
     let client = Client::builder(server.client.base().clone()).retry(retry).build().unwrap();
-    let sent = client.send(&session(), &SendMessage::new("hi")).await.unwrap();
+    let sent = client.call(&sessions::SEND, &[&session()], &(), &SendMessage::new("hi")).await.unwrap();
     assert_eq!(sent.sequence, 4);
-    let bodies: Vec<String> = server.seen().into_iter().map(|seen| seen.body).collect();
-    assert_eq!(bodies.len(), 3);
-    assert!(bodies[0].contains("idempotency_key") && bodies.iter().all(|body| *body == bodies[0]));
+    let key = |head: &str| head.lines().find(|line| line.starts_with("idempotency-key: ")).map(str::to_owned);
+    let sent: Vec<_> = server.seen().into_iter().map(|seen| (key(&seen.head), seen.body)).collect();
+    assert_eq!(sent.len(), 3);
+    assert!(sent[0].0.is_some() && sent.iter().all(|again| *again == sent[0]), "{sent:?}");
 }
 
 #[tokio::test]
@@ -131,17 +136,16 @@ async fn repetition_is_bounded_and_never_without_a_key_or_after_a_refusal() {
     let retry = Retry { attempts: 3, first_wait: Duration::from_millis(1), ..Retry::default() };
     let down = canned(|_| json("503 Service Unavailable", "{}")).await;
     let client = Client::builder(down.client.base().clone()).retry(retry).build().unwrap();
-    assert!(client.send(&session(), &SendMessage::new("hi")).await.is_err());
+    assert!(client.call(&sessions::SEND, &[&session()], &(), &SendMessage::new("hi")).await.is_err());
     assert_eq!(down.seen().len(), 3);
-    let keyless = CreateSession::default();
-    assert!(client.create_session(&keyless).await.is_err());
+    assert!(client.call(&sessions::JOIN, &[&session()], &(), &()).await.is_err());
     assert_eq!(down.seen().len(), 4);
 
     let refusing =
         canned(|_| json("409 Conflict", r#"{"error":{"code":"session_ended","message":""}}"#)).await;
     let client = Client::builder(refusing.client.base().clone()).retry(retry).build().unwrap();
-    let keyed = CreateSession { idempotency_key: Some(IdempotencyKey::new("k")), ..CreateSession::default() };
-    assert!(client.create_session(&keyed).await.is_err());
+    let keyed = CreateSession { idempotency_key: Some("k".into()), ..CreateSession::default() };
+    assert!(client.call(&sessions::CREATE, &[], &(), &keyed).await.is_err());
     assert_eq!(refusing.seen().len(), 1);
 }
 
@@ -154,7 +158,8 @@ async fn a_replayed_answer_says_so() {
         format!("{head}\r\n\r\n{body}").into()
     })
     .await;
-    let sent = server.client.send(&session(), &SendMessage::new("hi")).await.unwrap();
+    let sent =
+        server.client.call(&sessions::SEND, &[&session()], &(), &SendMessage::new("hi")).await.unwrap();
     assert!(sent.replayed);
     assert_eq!(sent.json(), r#"{"message_id":"msg_01","sequence":4}"#);
 }

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use plenary_edge::refused;
 use plenary_engine::quota_refusal;
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
 use plenary_log::Fault;
 use plenary_room::fault_refusal;
 
@@ -30,8 +30,8 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    fn new(class: Class, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { class, code, message: message.into(), field: None, capability: None }
+    fn new(class: Class, code: impl Into<&'static str>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { class, code: code.into(), message: message.into(), field: None, capability: None }
     }
 
     /// The stable code.
@@ -54,7 +54,7 @@ impl IntoResponse for Refused {
                 message: &message,
                 field: field.as_deref(),
                 capability,
-                kind: capability.map(|_| "not_implemented"),
+                kind: capability.map(|_| ErrorCode::NotImplemented.as_str()),
             },
         };
         let Ok(json) = serde_json::to_vec(&body) else {
@@ -83,19 +83,19 @@ impl From<Rejection> for Refused {
             Rejection::Malformed(malformed) => malformed.into(),
             Rejection::InvalidTransition { from, to } => {
                 let text = format!("A package does not go from {} to {}.", from.as_str(), to.as_str());
-                Self::new(Class::Malformed, "invalid_transition", text)
+                Self::new(Class::Malformed, ErrorCode::InvalidTransition, text)
             }
             Rejection::InvalidValidFrom(expected) => {
                 let text = format!("`valid_from` must be {expected}.");
-                at("valid_from", Self::new(Class::Malformed, "invalid_valid_from", text))
+                at("valid_from", Self::new(Class::Malformed, ErrorCode::InvalidValidFrom, text))
             }
             Rejection::NotThatActor(field) => {
                 let text = format!("`{field}` must be an id of the agent or owner whose token is sent.");
-                at(field, Self::new(Class::Forbidden, "unauthorized", text))
+                at(field, Self::new(Class::Forbidden, ErrorCode::Unauthorized, text))
             }
             Rejection::Blob(BlobRejection::TooLarge(octets_max)) => {
                 let text = format!("The body is over {octets_max} bytes.");
-                Self::new(Class::TooLarge, "body_too_large", text)
+                Self::new(Class::TooLarge, ErrorCode::BodyTooLarge, text)
             }
             Rejection::Blob(rejection) => {
                 let (class, code, text) = of_blob(rejection);
@@ -109,7 +109,7 @@ impl From<Rejection> for Refused {
             }
             Rejection::NotImplemented(capability) => {
                 let text = format!("This server has no {capability}.");
-                lacks(capability, Self::new(Class::NotImplemented, "not_implemented", text))
+                lacks(capability, Self::new(Class::NotImplemented, ErrorCode::NotImplemented, text))
             }
             Rejection::Revoked
             | Rejection::ProjectNotFound
@@ -141,34 +141,42 @@ impl From<Rejection> for Refused {
 }
 
 /// What is said of a refusal that needs no more words than its own.
-fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
+fn plain(rejection: &Rejection) -> (Class, ErrorCode, &'static str) {
     match rejection {
-        Rejection::Revoked => (Class::Unauthenticated, "invalid_authorization", "The token was revoked."),
-        Rejection::ProjectNotFound => (Class::NotFound, "project_not_found", "There is no such project."),
-        Rejection::PackageNotFound => (Class::NotFound, "package_not_found", "There is no such package."),
-        Rejection::SessionNotFound => (Class::NotFound, "session_not_found", "There is no such session."),
+        Rejection::Revoked => {
+            (Class::Unauthenticated, ErrorCode::InvalidAuthorization, "The token was revoked.")
+        }
+        Rejection::ProjectNotFound => {
+            (Class::NotFound, ErrorCode::ProjectNotFound, "There is no such project.")
+        }
+        Rejection::PackageNotFound => {
+            (Class::NotFound, ErrorCode::PackageNotFound, "There is no such package.")
+        }
+        Rejection::SessionNotFound => {
+            (Class::NotFound, ErrorCode::SessionNotFound, "There is no such session.")
+        }
         Rejection::NotPermitted => {
-            (Class::Forbidden, "unauthorized", "The token may not do this in the project.")
+            (Class::Forbidden, ErrorCode::Unauthorized, "The token may not do this in the project.")
         }
         Rejection::ProjectArchived => (
             Class::Forbidden,
-            "project_archived",
+            ErrorCode::ProjectArchived,
             "The project is archived and takes no writes until it is unarchived.",
         ),
         Rejection::TooManyStreams => (
             Class::TooMany,
-            "too_many_streams",
+            ErrorCode::TooManyStreams,
             "The token has as many live streams as it may have; close one first.",
         ),
         Rejection::Busy => {
-            (Class::Unavailable, "overloaded", "Too much is under way; nothing was done. Retry.")
+            (Class::Unavailable, ErrorCode::Overloaded, "Too much is under way; nothing was done. Retry.")
         }
         Rejection::Stopping => {
-            (Class::Unavailable, "stopping", "The server is going down; connect again in a moment.")
+            (Class::Unavailable, ErrorCode::Stopping, "The server is going down; connect again in a moment.")
         }
         Rejection::Damaged => (
             Class::Internal,
-            "content_damaged",
+            ErrorCode::ContentDamaged,
             "The stored package is not what was deposited; it is quarantined.",
         ),
         Rejection::AmbiguousPackageId
@@ -192,70 +200,77 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         | Rejection::InvalidValidFrom(_)
         | Rejection::Blob(_)
         | Rejection::OverQuota { .. }
-        | Rejection::NotImplemented(_) => (Class::Internal, "internal", "The server can't answer this."),
+        | Rejection::NotImplemented(_) => {
+            (Class::Internal, ErrorCode::Internal, "The server can't answer this.")
+        }
     }
 }
 
 /// Code and text of a conflict with what is there.
 #[expect(clippy::wildcard_enum_match_arm, reason = "nothing but conflicts comes here")]
-fn conflict(rejection: &Rejection) -> (&'static str, &'static str) {
+fn conflict(rejection: &Rejection) -> (ErrorCode, &'static str) {
     match rejection {
         Rejection::AmbiguousPackageId => {
-            ("ambiguous_package_id", "Several projects have a package of this id; add ?project=.")
+            (ErrorCode::AmbiguousPackageId, "Several projects have a package of this id; add ?project=.")
         }
         Rejection::AmbiguousProjectId => (
-            "ambiguous_project_id",
+            ErrorCode::AmbiguousProjectId,
             "Several projects have this id; name the one that is meant as OWNER:ID, as in the list of projects.",
         ),
-        Rejection::ProjectExists => ("project_exists", "The project id is taken; use another."),
-        Rejection::ProjectFull => ("project_full", "The project has as many members as it may have."),
+        Rejection::ProjectExists => (ErrorCode::ProjectExists, "The project id is taken; use another."),
+        Rejection::ProjectFull => (ErrorCode::ProjectFull, "The project has as many members as it may have."),
         Rejection::DuplicatePackageId => (
-            "duplicate_package_id",
+            ErrorCode::DuplicatePackageId,
             "The package id is taken by other content; deposit a new package with parent_package_id.",
         ),
         Rejection::DuplicateFactId => (
-            "duplicate_fact_id",
+            ErrorCode::DuplicateFactId,
             "The fact id is taken by another fact of the project; give this one an id of its own.",
         ),
-        Rejection::TooManySteps => {
-            ("too_many_steps", "The package has gone as many steps as it may; it can only be completed.")
-        }
-        Rejection::SessionEnded => ("session_ended", "The session has ended already."),
-        Rejection::SessionExists => ("session_exists", "The session id is taken."),
-        Rejection::KeyReused => {
-            ("idempotency_key_reused", "This Idempotency-Key was used by another request; use a new one.")
-        }
-        Rejection::TooManyProjects => {
-            ("too_many_projects", "There are more projects than one export takes; export them one by one.")
-        }
+        Rejection::TooManySteps => (
+            ErrorCode::TooManySteps,
+            "The package has gone as many steps as it may; it can only be completed.",
+        ),
+        Rejection::SessionEnded => (ErrorCode::SessionEnded, "The session has ended already."),
+        Rejection::SessionExists => (ErrorCode::SessionExists, "The session id is taken."),
+        Rejection::KeyReused => (
+            ErrorCode::IdempotencyKeyReused,
+            "This Idempotency-Key was used by another request; use a new one.",
+        ),
+        Rejection::TooManyProjects => (
+            ErrorCode::TooManyProjects,
+            "There are more projects than one export takes; export them one by one.",
+        ),
         _ => (
-            "too_many_renames",
+            ErrorCode::TooManyRenames,
             "The import has renamed as many packages as one may; import the rest by itself.",
         ),
     }
 }
 
 /// What is said of a refusal about the content of a deliverable.
-fn of_blob(rejection: BlobRejection) -> (Class, &'static str, &'static str) {
+fn of_blob(rejection: BlobRejection) -> (Class, ErrorCode, &'static str) {
     match rejection {
         BlobRejection::NotFound => {
-            (Class::NotFound, "blob_not_found", "The project has no content of this SHA-256.")
+            (Class::NotFound, ErrorCode::BlobNotFound, "The project has no content of this SHA-256.")
         }
-        BlobRejection::TooManyPuts => {
-            (Class::Unavailable, "too_many_puts", "Too many contents are being put; nothing was kept. Retry.")
-        }
+        BlobRejection::TooManyPuts => (
+            Class::Unavailable,
+            ErrorCode::TooManyPuts,
+            "Too many contents are being put; nothing was kept. Retry.",
+        ),
         BlobRejection::Damaged => (
             Class::Internal,
-            "content_damaged",
+            ErrorCode::ContentDamaged,
             "The stored content is not what its SHA-256 says; putting it again mends it.",
         ),
         BlobRejection::Unavailable => {
-            (Class::Unavailable, "unavailable", "Where contents are kept can't be reached. Retry.")
+            (Class::Unavailable, ErrorCode::Unavailable, "Where contents are kept can't be reached. Retry.")
         }
         BlobRejection::Full => {
-            (Class::StorageFull, "storage_full", "Where contents are kept is full; nothing was kept.")
+            (Class::StorageFull, ErrorCode::StorageFull, "Where contents are kept is full; nothing was kept.")
         }
-        BlobRejection::TooLarge(_) => (Class::TooLarge, "body_too_large", "The body is too large."),
+        BlobRejection::TooLarge(_) => (Class::TooLarge, ErrorCode::BodyTooLarge, "The body is too large."),
     }
 }
 

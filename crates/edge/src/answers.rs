@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use hyper::body::Body as _;
 use parking_lot::{Mutex, MutexGuard};
-use plenary_kernel::{Class, Refusal, Share, Shares, SharesFull};
+use plenary_kernel::{Class, ErrorCode, Refusal, Share, Shares, SharesFull};
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
@@ -406,12 +406,12 @@ fn overloaded(full: SharesFull) -> Refusal {
     match full {
         SharesFull::Key => Refusal::new(
             Class::TooMany,
-            "overloaded",
+            ErrorCode::Overloaded,
             "Too much of what you asked for has not been read yet. Read or close the open answers, then try again.",
         ),
         SharesFull::Total => Refusal::new(
             Class::Unavailable,
-            "overloaded",
+            ErrorCode::Overloaded,
             "The server has no room for a large answer now. Try again in a moment.",
         ),
     }

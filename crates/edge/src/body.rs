@@ -12,7 +12,7 @@ use futures_util::{Stream, TryStreamExt};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
-use plenary_kernel::{Class, Refusal, json, limits::BODY_OCTETS_MAX};
+use plenary_kernel::{Class, ErrorCode, Refusal, json, limits::BODY_OCTETS_MAX};
 use serde::de::DeserializeOwned;
 
 use crate::{guard::Fault, strict::Strict};
@@ -32,9 +32,10 @@ impl StrictJson {
         }
         match json::check(&bytes) {
             Ok(()) => Ok(Self(bytes)),
-            Err(fault) => {
-                Err(Refusal::malformed("invalid_json", format!("The body is not acceptable JSON: {fault}.")))
-            }
+            Err(fault) => Err(Refusal::malformed(
+                ErrorCode::InvalidJson,
+                format!("The body is not acceptable JSON: {fault}."),
+            )),
         }
     }
 
@@ -56,10 +57,11 @@ impl StrictJson {
     /// 400 `invalid_json` when there is no body, 400 `invalid_body` when it is not a `T`.
     pub fn parse<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, Refusal> {
         if self.is_empty() {
-            return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object."));
+            return Err(Refusal::malformed(ErrorCode::InvalidJson, "The body is empty; send a JSON object."));
         }
-        serde_json::from_slice(&self.0)
-            .map_err(|fault| Refusal::malformed("invalid_body", format!("The body does not fit: {fault}.")))
+        serde_json::from_slice(&self.0).map_err(|fault| {
+            Refusal::malformed(ErrorCode::InvalidBody, format!("The body does not fit: {fault}."))
+        })
     }
 
     /// Reads the body as `T`, an absent one as `{}`: for routes whose body may be left out.
@@ -138,19 +140,19 @@ pub(crate) fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
     }
     Err(Refusal::new(
         Class::UnsupportedMedia,
-        "unsupported_content_encoding",
+        ErrorCode::UnsupportedContentEncoding,
         "Compressed bodies are not accepted; send it as it is.",
     ))
 }
 
 fn too_large(octets_max: impl std::fmt::Display) -> Refusal {
-    Refusal::new(Class::TooLarge, "body_too_large", format!("The body is over {octets_max} bytes."))
+    Refusal::new(Class::TooLarge, ErrorCode::BodyTooLarge, format!("The body is over {octets_max} bytes."))
 }
 
 pub(crate) fn broken(error: &axum::Error) -> Refusal {
     match Fault::within(error) {
         Some(fault) => fault.refusal(),
-        None => Refusal::malformed("incomplete_body", "The body ended before its announced length."),
+        None => Refusal::malformed(ErrorCode::IncompleteBody, "The body ended before its announced length."),
     }
 }
 

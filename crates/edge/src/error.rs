@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, StatusCode, header};
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -56,7 +56,7 @@ pub fn shared_answer(content_type: &'static str, body: Bytes) -> Response {
 pub(crate) fn bug_response() -> Response {
     tracing::error!("a handler panicked; the request was answered with 500");
     let message = "Something broke on our side; please report it.";
-    refusal_response(&Refusal::new(Class::Internal, "internal", message))
+    refusal_response(&Refusal::new(Class::Internal, ErrorCode::Internal, message))
 }
 
 /// The refusal in the house form.

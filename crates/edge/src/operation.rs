@@ -1,14 +1,14 @@
 //! One definition per public operation, from which its route and its description derive.
 //! Must not know: which operations there are.
 
-use std::sync::Arc;
+use std::{any::TypeId, sync::Arc};
 
 use axum::{
     handler::Handler,
     routing::{MethodFilter, MethodRouter, on},
 };
 use http::{Method, StatusCode};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, ErrorCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ pub(crate) struct ErrorDoc {
     /// Its class, which has the status.
     pub(crate) class: Class,
     /// Its code.
-    pub(crate) code: &'static str,
+    pub(crate) code: ErrorCode,
 }
 
 /// A parameter in the path.
@@ -141,6 +141,16 @@ impl OperationDoc {
         }
     }
 
+    /// The same, with the id, method, path and reply of a definition that clients share.
+    #[must_use]
+    pub fn of<Q, R: JsonSchema + 'static, P>(
+        definition: &plenary_wire::Operation<Q, R, P>,
+        summary: &'static str,
+    ) -> Self {
+        let doc = Self::new(definition.id, definition.method.into(), definition.path, summary);
+        if TypeId::of::<R>() == TypeId::of::<()>() { doc } else { doc.reply::<R>() }
+    }
+
     /// What there is to know beyond the summary.
     #[must_use]
     pub fn description(mut self, description: &'static str) -> Self {
@@ -188,7 +198,7 @@ impl OperationDoc {
     pub fn request<T: JsonSchema>(mut self) -> Self {
         self.request = Some(|generator| generator.subschema_for::<T>());
         self.request_required = true;
-        self.errors(Class::Malformed, &["unknown_member"])
+        self.errors(Class::Malformed, &[ErrorCode::UnknownMember])
     }
 
     /// The body it takes, or none.
@@ -265,13 +275,14 @@ impl OperationDoc {
 
     fn reserving(mut self, bytes: usize) -> Self {
         self.reserves = bytes;
-        self.errors(Class::TooMany, &["overloaded"]).errors(Class::Unavailable, &["overloaded"])
+        self.errors(Class::TooMany, &[ErrorCode::Overloaded])
+            .errors(Class::Unavailable, &[ErrorCode::Overloaded])
     }
 
     /// Refusals of one class that it may answer with, by their codes.
     #[must_use]
-    pub fn errors(mut self, class: Class, codes: &[&'static str]) -> Self {
-        self.errors.extend(codes.iter().map(|code| ErrorDoc { class, code }));
+    pub fn errors(mut self, class: Class, codes: &[ErrorCode]) -> Self {
+        self.errors.extend(codes.iter().map(|&code| ErrorDoc { class, code }));
         self
     }
 
@@ -330,8 +341,10 @@ impl OperationDoc {
     /// what it cannot read.
     pub(crate) fn documented_errors(&self) -> Vec<ErrorDoc> {
         let mut errors = self.errors.clone();
-        let of_the_key =
-            [(Class::Malformed, "invalid_idempotency_key"), (Class::Conflict, "idempotency_key_reused")];
+        let of_the_key = [
+            (Class::Malformed, ErrorCode::InvalidIdempotencyKey),
+            (Class::Conflict, ErrorCode::IdempotencyKeyReused),
+        ];
         for (class, code) in of_the_key.into_iter().filter(|_| self.takes_key) {
             if !errors.iter().any(|error| error.code == code) {
                 errors.push(ErrorDoc { class, code });

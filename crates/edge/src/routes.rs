@@ -9,7 +9,7 @@ use axum::{
     routing::{MethodFilter, any},
 };
 use http::Method;
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
 
 use crate::{
     error::refusal_response,
@@ -130,5 +130,5 @@ async fn method_not_allowed() -> Response {
 
 fn wrong_method() -> Refusal {
     let text = "This path does not take that method; see the Allow header.";
-    Refusal::new(Class::MethodNotAllowed, "method_not_allowed", text)
+    Refusal::new(Class::MethodNotAllowed, ErrorCode::MethodNotAllowed, text)
 }

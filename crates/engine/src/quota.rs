@@ -1,7 +1,7 @@
 //! How much an owner may store: a command that would exceed that is refused before its batch is submitted.
 //! Must not know: which commands store anything.
 
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
 use plenary_log::{Batch, Exceeded, Fault, Log, Outcome, Pledge};
 
 /// What a batch was counted for while it is under way.
@@ -42,5 +42,5 @@ pub fn refusal(exceeded: Exceeded) -> Refusal {
         "Your owner stores {used} of {max} {what} that the rule {rule} allows, and this would exceed it. \
          Reading, leaving and ending still work. The operator can raise `{rule}` under [quota] in plenary.toml."
     );
-    Refusal::new(Class::Forbidden, "quota_exceeded", text)
+    Refusal::new(Class::Forbidden, ErrorCode::QuotaExceeded, text)
 }

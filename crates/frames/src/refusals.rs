@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use plenary_edge::refused;
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
 use plenary_log::Fault;
 use plenary_room::fault_refusal;
 
@@ -27,8 +27,8 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    fn new(class: Class, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { class, code, field: None, message: message.into(), retry_after_s: None }
+    fn new(class: Class, code: impl Into<&'static str>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { class, code: code.into(), field: None, message: message.into(), retry_after_s: None }
     }
 }
 
@@ -67,17 +67,17 @@ impl From<Malformed> for Refused {
 
 impl From<Rejection> for Refused {
     fn from(rejection: Rejection) -> Self {
-        let unauthorised = |text| Self::new(Class::Forbidden, "scope-unauthorised", text);
+        let unauthorised = |text| Self::new(Class::Forbidden, ErrorCode::ScopeUnauthorised, text);
         let too_many = |text, seconds| Self {
             retry_after_s: Some(seconds),
-            ..Self::new(Class::TooMany, "rate-limited", text)
+            ..Self::new(Class::TooMany, ErrorCode::RateLimited, text)
         };
         match rejection {
             Rejection::SenderIdentityMismatch { field } => {
                 let message = format!("`{field}` must be the principal of the agent whose token is sent.");
                 Self {
                     field: Some(field),
-                    ..Self::new(Class::Forbidden, "sender-identity-mismatch", message)
+                    ..Self::new(Class::Forbidden, ErrorCode::SenderIdentityMismatch, message)
                 }
             }
             Rejection::ScopeUnauthorised => {
@@ -88,7 +88,7 @@ impl From<Rejection> for Refused {
             }
             Rejection::ScopeUnimplemented => Self::new(
                 Class::NotImplemented,
-                "scope-unimplemented",
+                ErrorCode::ScopeUnimplemented,
                 "Accord scopes are not implemented here; the frame was not delivered.",
             ),
             Rejection::RateLimited { retry_after } => {
@@ -98,7 +98,7 @@ impl From<Rejection> for Refused {
             Rejection::TooManyStreams => too_many("Too many streams are open; close one.", 1),
             Rejection::ShuttingDown => Self {
                 retry_after_s: Some(1),
-                ..Self::new(Class::Unavailable, "unavailable", "The server restarts; connect again.")
+                ..Self::new(Class::Unavailable, ErrorCode::Unavailable, "The server restarts; connect again.")
             },
         }
     }
@@ -109,8 +109,8 @@ impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
         let Refusal { class, code, message } = refusal;
         match class {
-            Class::Unauthenticated => Self::new(class, "unauthenticated", message),
-            Class::Malformed | Class::TooLarge => Self::new(class, "field-invalid", message),
+            Class::Unauthenticated => Self::new(class, ErrorCode::Unauthenticated, message),
+            Class::Malformed | Class::TooLarge => Self::new(class, ErrorCode::FieldInvalid, message),
             Class::TooMany | Class::Unavailable => {
                 Self { retry_after_s: Some(1), ..Self::new(class, code, message) }
             }

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
 use plenary_accounts::{Accounts, AgentCaller, Credentials, Principal, Who, identify};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes};
 use plenary_hub::SubscribeError;
-use plenary_kernel::{Class, SovereignHandle};
+use plenary_kernel::{Class, ErrorCode, SovereignHandle};
 use plenary_room::sse;
 use schemars::JsonSchema;
 
@@ -87,13 +87,13 @@ struct StreamQuery {
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, path, summary)
         .error_body::<FrameError<'_>>()
-        .errors(Class::Unauthenticated, &["unauthenticated"])
+        .errors(Class::Unauthenticated, &[ErrorCode::Unauthenticated])
 }
 
 fn of_handle(id: &'static str, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, Method::GET, path, summary)
         .path_parameter::<SovereignHandle>("handle", "The principal")
-        .errors(Class::Malformed, &["field-invalid"])
+        .errors(Class::Malformed, &[ErrorCode::FieldInvalid])
 }
 
 /// The operations of this room.
@@ -112,18 +112,18 @@ pub fn operations() -> Vec<Operation<Frames>> {
         .errors(
             Class::Malformed,
             &[
-                "field-invalid",
-                "field-missing",
-                "field-unknown",
-                "envelope-version-unsupported",
-                "kind-unknown",
-                "payload-kind-mismatch",
+                ErrorCode::FieldInvalid,
+                ErrorCode::FieldMissing,
+                ErrorCode::FieldUnknown,
+                ErrorCode::EnvelopeVersionUnsupported,
+                ErrorCode::KindUnknown,
+                ErrorCode::PayloadKindMismatch,
             ],
         )
-        .errors(Class::Forbidden, &["sender-identity-mismatch", "scope-unauthorised"])
-        .errors(Class::TooLarge, &["field-invalid"])
-        .errors(Class::TooMany, &["rate-limited"])
-        .errors(Class::NotImplemented, &["scope-unimplemented"]);
+        .errors(Class::Forbidden, &[ErrorCode::SenderIdentityMismatch, ErrorCode::ScopeUnauthorised])
+        .errors(Class::TooLarge, &[ErrorCode::FieldInvalid])
+        .errors(Class::TooMany, &[ErrorCode::RateLimited])
+        .errors(Class::NotImplemented, &[ErrorCode::ScopeUnimplemented]);
     let stream_doc = of_handle("frame.stream", "/handles/{handle}/stream", "Receive the frames for a handle")
         .no_tool("agent_subscribe gives the URL of it")
         .description(
@@ -132,16 +132,16 @@ pub fn operations() -> Vec<Operation<Frames>> {
         )
         .query::<StreamQuery>()
         .reply_type("text/event-stream")
-        .errors(Class::Malformed, &["filter-axis-unknown", "filter-value-invalid"])
-        .errors(Class::Forbidden, &["scope-unauthorised"])
-        .errors(Class::TooMany, &["rate-limited"]);
+        .errors(Class::Malformed, &[ErrorCode::FilterAxisUnknown, ErrorCode::FilterValueInvalid])
+        .errors(Class::Forbidden, &[ErrorCode::ScopeUnauthorised])
+        .errors(Class::TooMany, &[ErrorCode::RateLimited]);
     let roster_doc =
         of_handle("frame.roster", "/handles/{handle}/roster", "Show who is subscribed to a handle's stream")
             .no_tool("agent_roster reads it")
             .description("For the handle's own agents, their owner, and the operator.")
             .auth(Auth::Any)
             .reply::<Roster>()
-            .errors(Class::Forbidden, &["scope-unauthorised"]);
+            .errors(Class::Forbidden, &[ErrorCode::ScopeUnauthorised]);
     let retention_doc =
         of_handle("frame.retention", "/handles/{handle}/retention", "Show how long frames are retained")
             .no_tool("lock goes by it")

@@ -3,28 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+pub use plenary_wire::inbox::State;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     cursor::{Cursor, Place},
     kind::{Kind, Kinds},
 };
-
-/// What is known to have become of a message with one of its recipients; each includes those before it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// It is on the log.
-    #[default]
-    Accepted,
-    /// The recipient's stack has it.
-    Delivered,
-    /// It was put before the model.
-    Seen,
-    /// The recipient said so, or answered.
-    Acknowledged,
-}
 
 /// A place for each kind; none is before everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! One exhaustive mapping from what went wrong to what the client is told, in the house form.
 
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
 use plenary_room::House;
 
 use crate::{LIMIT_MAX, WAIT_SECONDS_MAX, WAITS_PER_AGENT_MAX};
@@ -37,34 +37,37 @@ impl From<Rejection> for Refused {
     fn from(rejection: Rejection) -> Self {
         Self::new(match rejection {
             Rejection::InvalidLimit => Refusal::malformed(
-                "invalid_limit",
+                ErrorCode::InvalidLimit,
                 format!("`limit` must be an integer from 1 to {LIMIT_MAX}."),
             ),
             Rejection::InvalidTimeout => Refusal::malformed(
-                "invalid_timeout",
+                ErrorCode::InvalidTimeout,
                 format!("`timeout_s` must be an integer from 0 to {WAIT_SECONDS_MAX}."),
             ),
             Rejection::InvalidKinds(name) => {
-                Refusal::malformed("invalid_kinds", format!("`{name}` is not a kind of news."))
+                Refusal::malformed(ErrorCode::InvalidKinds, format!("`{name}` is not a kind of news."))
             }
-            Rejection::InvalidCursor => {
-                Refusal::malformed("invalid_cursor", "The cursor was never given; read again without it.")
+            Rejection::InvalidCursor => Refusal::malformed(
+                ErrorCode::InvalidCursor,
+                "The cursor was never given; read again without it.",
+            ),
+            Rejection::InvalidQuery => {
+                Refusal::malformed(ErrorCode::InvalidQuery, "The query can't be read.")
             }
-            Rejection::InvalidQuery => Refusal::malformed("invalid_query", "The query can't be read."),
             Rejection::InvalidBody(refusal) => refusal,
             Rejection::NotFound => Refusal::not_found(),
             Rejection::TooManyWaits => Refusal::new(
                 Class::TooMany,
-                "too_many_waits",
+                ErrorCode::TooManyWaits,
                 format!("{WAITS_PER_AGENT_MAX} waits of this agent are open; let one end first."),
             ),
             Rejection::Revoked => Refusal::new(
                 Class::Unauthenticated,
-                "invalid_authorization",
+                ErrorCode::InvalidAuthorization,
                 "The token is not valid any more.",
             ),
             Rejection::Stopping => {
-                Refusal::new(Class::Unavailable, "stopping", "The server restarts; ask again.")
+                Refusal::new(Class::Unavailable, ErrorCode::Stopping, "The server restarts; ask again.")
             }
         })
     }

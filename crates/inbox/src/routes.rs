@@ -10,10 +10,10 @@ use axum::{
         rejection::{PathRejection, QueryRejection},
     },
 };
-use http::Method;
 use plenary_accounts::{Accounts, AgentCaller};
 use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault};
-use plenary_kernel::{AgentHandle, Class, SessionId};
+use plenary_kernel::{AgentHandle, Class, ErrorCode, SessionId};
+use plenary_wire::inbox::{ACK, AckRequest, AckState, Acked, MESSAGE_STATUS, MessageStatus, READ, WAIT};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -24,10 +24,10 @@ use crate::{
     marks::State,
     reading::Ask,
     refusals::{Refused, Rejection},
-    wire::{AckRequest, AckState, Acked, MessageStatus, Page},
+    wire::Page,
 };
 
-const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
+const UNAUTHENTICATED: &[ErrorCode] = &[ErrorCode::MissingAuthorization, ErrorCode::InvalidAuthorization];
 
 impl FromRef<Inbox> for Accounts {
     fn from_ref(inbox: &Inbox) -> Self {
@@ -49,7 +49,7 @@ const THE_INBOX: &str = "the tool inbox reads, waits and acknowledges";
 /// The operations of the inbox.
 #[must_use]
 pub fn operations() -> Vec<Operation<Inbox>> {
-    let read_doc = OperationDoc::new("inbox.read", Method::GET, "/inbox", "Read what is new for you")
+    let read_doc = OperationDoc::of(&READ, "Read what is new for you")
         .no_tool(THE_INBOX)
         .description(
             "Oldest first. Without `after`: what is unread. Reading changes nothing but that what is given counts \
@@ -57,44 +57,39 @@ pub fn operations() -> Vec<Operation<Inbox>> {
         )
         .query::<ReadQuery>()
         .reply::<Page>()
-        .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_kinds", "invalid_cursor"])
+        .errors(Class::Malformed, &[ErrorCode::InvalidQuery, ErrorCode::InvalidLimit, ErrorCode::InvalidKinds, ErrorCode::InvalidCursor])
         .errors(Class::Unauthenticated, UNAUTHENTICATED);
-    let wait_doc =
-        OperationDoc::new("inbox.wait", Method::GET, "/inbox/wait", "Wait for what is new for you")
-            .no_tool(THE_INBOX)
-            .description("Answers as soon as there is an item, or at the deadline with none and `timed_out`.")
-            .query::<WaitQuery>()
-            .reply::<Page>()
-            .errors(
-                Class::Malformed,
-                &["invalid_query", "invalid_limit", "invalid_kinds", "invalid_cursor", "invalid_timeout"],
-            )
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
-            .errors(Class::TooMany, &["too_many_waits"])
-            .errors(Class::Unavailable, &["stopping"]);
-    let ack_doc =
-        OperationDoc::new("inbox.ack", Method::POST, "/inbox/ack", "Acknowledge what you have read")
-            .no_tool(THE_INBOX)
-            .description(
-                "Everything up to the cursor. Marks rise only; a cursor behind them changes nothing.",
-            )
-            .request::<AckRequest>()
-            .reply::<Acked>()
-            .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_cursor"])
-            .errors(Class::Unauthenticated, UNAUTHENTICATED);
-    let status_doc = OperationDoc::new(
-        "message.status",
-        Method::GET,
-        "/sessions/{id}/messages/{sequence}/status",
-        "See what has become of a message",
-    )
-    .tool("sessions")
-    .description("For its session's participants. No state is claimed that is not known to be true.")
-    .path_parameter::<SessionId>("id", "The session.")
-    .path_parameter::<u64>("sequence", "The message's place in it.")
-    .reply::<MessageStatus>()
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
-    .errors(Class::NotFound, &["not_found"]);
+    let wait_doc = OperationDoc::of(&WAIT, "Wait for what is new for you")
+        .no_tool(THE_INBOX)
+        .description("Answers as soon as there is an item, or at the deadline with none and `timed_out`.")
+        .query::<WaitQuery>()
+        .reply::<Page>()
+        .errors(
+            Class::Malformed,
+            &[
+                ErrorCode::InvalidQuery,
+                ErrorCode::InvalidLimit,
+                ErrorCode::InvalidKinds,
+                ErrorCode::InvalidCursor,
+                ErrorCode::InvalidTimeout,
+            ],
+        )
+        .errors(Class::Unauthenticated, UNAUTHENTICATED)
+        .errors(Class::TooMany, &[ErrorCode::TooManyWaits])
+        .errors(Class::Unavailable, &[ErrorCode::Stopping]);
+    let ack_doc = OperationDoc::of(&ACK, "Acknowledge what you have read")
+        .no_tool(THE_INBOX)
+        .description("Everything up to the cursor. Marks rise only; a cursor behind them changes nothing.")
+        .request::<AckRequest>()
+        .errors(Class::Malformed, &[ErrorCode::InvalidJson, ErrorCode::InvalidBody, ErrorCode::InvalidCursor])
+        .errors(Class::Unauthenticated, UNAUTHENTICATED);
+    let status_doc = OperationDoc::of(&MESSAGE_STATUS, "See what has become of a message")
+        .tool("sessions")
+        .description("For its session's participants. No state is claimed that is not known to be true.")
+        .path_parameter::<SessionId>("id", "The session.")
+        .path_parameter::<u64>("sequence", "The message's place in it.")
+        .errors(Class::Unauthenticated, UNAUTHENTICATED)
+        .errors(Class::NotFound, &[ErrorCode::NotFound]);
     vec![
         Operation::new(read_doc, read),
         Operation::new(wait_doc, wait),

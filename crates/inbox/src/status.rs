@@ -5,14 +5,9 @@
 use plenary_kernel::{AgentHandle, SessionId};
 use plenary_log::Fault;
 use plenary_sessions::receipts::Recipient;
+use plenary_wire::inbox::{MessageStatus, RecipientStatus};
 
-use crate::{
-    Inbox,
-    cursor::Place,
-    kind::Kind,
-    marks::State,
-    wire::{MessageStatus, RecipientStatus},
-};
+use crate::{Inbox, cursor::Place, kind::Kind, marks::State};
 
 impl Inbox {
     /// The states of a message; `None` when it is not there for the caller.

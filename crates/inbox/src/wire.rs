@@ -1,13 +1,14 @@
-//! What clients get: items, pages, marks.
+//! What clients get: items and pages of them.
 //! Must not know: where news come from.
 
 use plenary_accounts::TrustTier;
-use plenary_kernel::{AgentHandle, SessionId};
+use plenary_kernel::AgentHandle;
 use plenary_room::Reference;
+use plenary_wire::inbox::InboxPage;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::{kind::Kind, marks::State};
+use crate::kind::Kind;
 
 /// One piece of news.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -56,91 +57,4 @@ pub enum System {
 }
 
 /// `GET /inbox` and `GET /inbox/wait`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "InboxPage")]
-pub struct Page {
-    /// Oldest first.
-    pub items: Vec<Item>,
-    /// How many are unread, of the kinds that were asked for.
-    pub unread: u64,
-    /// Whether there are more unread ones than were counted.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub unread_at_least: bool,
-    /// How many of the unread are invitations by strangers, who are not on the agent's allowlist; they come last.
-    #[serde(skip_serializing_if = "is_none")]
-    pub from_strangers: u64,
-    /// Behind the last item: `after` of the next read, and what to acknowledge.
-    pub cursor: String,
-    /// Whether there are more behind the cursor now.
-    pub more: bool,
-    /// Whether a wait ended without anything new.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub timed_out: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_none(count: &u64) -> bool {
-    *count == 0
-}
-
-/// How far an acknowledgement goes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum AckState {
-    /// It was put before the model.
-    Seen,
-    /// It was taken note of.
-    #[default]
-    Acknowledged,
-}
-
-/// What `POST /inbox/ack` takes.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "AckInbox")]
-pub struct AckRequest {
-    /// The `cursor` of a page: everything up to it.
-    pub cursor: String,
-    /// `acknowledged` unless said otherwise.
-    #[serde(default)]
-    pub state: AckState,
-}
-
-/// The answer to `POST /inbox/ack`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "InboxMarks")]
-pub struct Acked {
-    /// How many are unread now.
-    pub unread: u64,
-    /// Whether there are more unread ones than were counted.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub unread_at_least: bool,
-    /// A cursor up to which everything was seen.
-    pub seen: String,
-    /// A cursor up to which everything was acknowledged.
-    pub acknowledged: String,
-}
-
-/// `GET /sessions/{id}/messages/{sequence}/status`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MessageStatus {
-    /// The session.
-    pub session_id: SessionId,
-    /// The message's place in it.
-    pub sequence: u64,
-    /// When it was written, RFC 3339.
-    pub accepted_at: String,
-    /// Whoever else takes part.
-    pub recipients: Vec<RecipientStatus>,
-}
-
-/// What is known to have become of a message with one recipient.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct RecipientStatus {
-    /// Who.
-    pub agent: AgentHandle,
-    /// Each state includes those before it: `accepted`, `delivered`, `seen`, `acknowledged`.
-    pub state: State,
-    /// When it answered, RFC 3339; absent where it is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
-}
+pub type Page = InboxPage<Item>;

@@ -2,6 +2,7 @@
 //! Must not know: I/O, the machine's clock, randomness, async, any protocol.
 
 mod clock;
+mod error_code;
 mod handle;
 mod id;
 pub mod inbox;
@@ -16,6 +17,7 @@ mod stamp;
 pub mod text;
 
 pub use clock::Clock;
+pub use error_code::ErrorCode;
 pub use handle::{AgentHandle, AllowEntry, Malformed, OwnerName, SovereignHandle};
 pub use id::{ContactId, EventId, MessageId, SessionId};
 pub use place::{Position, Version};

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::ErrorCode;
+
 /// What kind of "no" it is; each class has one HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
@@ -79,23 +81,27 @@ pub struct Refusal {
 
 impl Refusal {
     /// A refusal of this class.
-    pub fn new(class: Class, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { class, code, message: message.into() }
+    pub fn new(class: Class, code: impl Into<&'static str>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { class, code: code.into(), message: message.into() }
     }
 
     /// The one 404 (ASP-18, ASP-19): the same whatever the reason.
     #[must_use]
     pub const fn not_found() -> Self {
-        Self { class: Class::NotFound, code: "not_found", message: Cow::Borrowed("Not found.") }
+        Self {
+            class: Class::NotFound,
+            code: ErrorCode::NotFound.as_str(),
+            message: Cow::Borrowed("Not found."),
+        }
     }
 
     /// A malformed request.
-    pub fn malformed(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn malformed(code: impl Into<&'static str>, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::Malformed, code, message)
     }
 
     /// A conflict with the present state.
-    pub fn conflict(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn conflict(code: impl Into<&'static str>, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::Conflict, code, message)
     }
 }

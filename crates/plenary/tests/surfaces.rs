@@ -7,6 +7,7 @@ mod stage;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plenary_wire::ErrorCode;
 use serde_json::Value;
 use stage::{Home, Served};
 
@@ -145,6 +146,47 @@ const WITHOUT: &[(&str, &str)] = &[
     ("server.ready", "for load balancers"),
     ("usage.get", "`status`, which shows it with the rest"),
 ];
+
+/// Codes that no operation lists: the HTTP layer and the store answer with them wherever they must.
+const OF_NO_OPERATION: &[ErrorCode] = &[
+    ErrorCode::Corrupt,
+    ErrorCode::DuplicateFactId,
+    ErrorCode::IncompleteBody,
+    ErrorCode::Internal,
+    ErrorCode::MethodNotAllowed,
+    ErrorCode::OutcomeUnknown,
+    ErrorCode::QuotaExceeded,
+    ErrorCode::SessionExists,
+    ErrorCode::StorageFull,
+    ErrorCode::Unavailable,
+    ErrorCode::UnsupportedContentEncoding,
+];
+
+#[test]
+fn every_documented_code_is_known_and_every_known_code_is_documented() {
+    let home = Home::new("codes");
+    let served = Served::start(&home, "127.0.0.1:0");
+    let documented = codes(&description(&served.url));
+    let known: BTreeSet<String> = ErrorCode::ALL.iter().map(ToString::to_string).collect();
+    let unlisted: BTreeSet<String> = OF_NO_OPERATION.iter().map(ToString::to_string).collect();
+    assert_eq!(documented.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new());
+    assert_eq!(known.difference(&documented).cloned().collect::<BTreeSet<_>>(), unlisted);
+}
+
+/// Every code that the description lists anywhere.
+fn codes(description: &Value) -> BTreeSet<String> {
+    match description {
+        Value::Object(members) => members
+            .iter()
+            .flat_map(|(name, value)| match value.as_array().filter(|_| name == "x-plenary-codes") {
+                Some(listed) => listed.iter().filter_map(|code| code.as_str().map(str::to_owned)).collect(),
+                None => codes(value),
+            })
+            .collect(),
+        Value::Array(values) => values.iter().flat_map(codes).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => BTreeSet::new(),
+    }
+}
 
 #[test]
 fn every_operation_has_its_command() {

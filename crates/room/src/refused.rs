@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, header};
 use plenary_edge::refusal_response;
 use plenary_engine::{ExecuteError, quota_refusal};
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
 use plenary_log::Fault;
 
 /// How a room writes its refusals. A value has what the room says of one besides its code and its text.
@@ -24,7 +24,7 @@ pub trait Form: Default {
     #[must_use]
     fn key_reused() -> Refusal {
         let text = "This idempotency key was used by another request; use a new one.";
-        Refusal::conflict("idempotency_key_reused", text)
+        Refusal::conflict(ErrorCode::IdempotencyKeyReused, text)
     }
 }
 
@@ -120,27 +120,29 @@ pub fn fault_refusal(fault: &Fault) -> Refusal {
             tracing::warn!(%fault, "a request was refused");
             Refusal::new(
                 Class::Unavailable,
-                "unavailable",
+                ErrorCode::Unavailable,
                 "The store can't be reached; nothing was done. Retry.",
             )
         }
         Fault::OutcomeUnknown(_) => {
             tracing::warn!(%fault, "a request has no outcome");
             let text = "The outcome is unknown; retry with the same idempotency key.";
-            Refusal::new(Class::Unavailable, "outcome_unknown", text)
+            Refusal::new(Class::Unavailable, ErrorCode::OutcomeUnknown, text)
         }
-        Fault::Overloaded => {
-            Refusal::new(Class::Unavailable, "overloaded", "Too much is waiting; nothing was done. Retry.")
-        }
+        Fault::Overloaded => Refusal::new(
+            Class::Unavailable,
+            ErrorCode::Overloaded,
+            "Too much is waiting; nothing was done. Retry.",
+        ),
         Fault::Full(_) => {
             tracing::error!(%fault, "a request was refused");
-            Refusal::new(Class::StorageFull, "storage_full", "The store is full; nothing was done.")
+            Refusal::new(Class::StorageFull, ErrorCode::StorageFull, "The store is full; nothing was done.")
         }
         Fault::Corrupt(_) => {
             tracing::error!(%fault, "a request was refused");
             Refusal::new(
                 Class::Internal,
-                "corrupt",
+                ErrorCode::Corrupt,
                 "What is stored of this is damaged; nothing was done. The server's log names the place.",
             )
         }

@@ -24,7 +24,7 @@ use crate::{
     runs::stream,
     state::{RunState, ThreadState},
     switch::{SwitchEvent, SwitchRoom},
-    wire::AgentDescriptor,
+    wire::{self, AgentDescriptor},
 };
 
 /// Why a run is not begun.
@@ -202,7 +202,7 @@ impl Runs {
 
     /// An agent as it is described.
     pub(crate) async fn described(&self, agent: &Agent) -> Result<AgentDescriptor, Refused> {
-        Ok(AgentDescriptor::of(agent, self.stopped(agent.name()).await?.is_some()))
+        Ok(wire::descriptor(agent, self.stopped(agent.name()).await?.is_some()))
     }
 }
 

@@ -15,7 +15,10 @@ mod enlisted;
 mod enlisting;
 pub mod event;
 mod finding;
-pub mod id;
+pub mod id {
+    //! Ids of runs and threads.
+    pub use plenary_wire::runs::{RunId, ThreadId};
+}
 mod inside;
 pub mod limits;
 mod live;

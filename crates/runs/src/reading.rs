@@ -19,7 +19,7 @@ use crate::{
     runner::FinishReason,
     runs::stream,
     state::{RunState, RunStatus},
-    wire::{RunReport, Source, ThreadReport, WireEvent},
+    wire::{self, RunReport, Source, ThreadReport, WireEvent},
 };
 
 /// What a thread takes on the wire beside its runs, at most.
@@ -165,7 +165,7 @@ impl Runs {
 
     /// What is known of a run.
     pub(crate) async fn report(&self, found: &Found, run: &RunState) -> Result<RunReport, Fault> {
-        let mut report = RunReport::of(&found.source, run);
+        let mut report = wire::run_report(&found.source, run);
         let stream = stream(found.source.thread);
         if run.status == RunStatus::Waiting
             && let ThreadEvent::EventEmitted(event) = self.event_at(&stream, run.waits).await?
@@ -221,7 +221,7 @@ impl Runs {
         for row in rows.iter().take(limit) {
             let id = row.key.rsplit('/').next().and_then(|id| id.parse().ok());
             let id = id.ok_or_else(|| Fault::Corrupt(format!("{} in {index}", row.key)))?;
-            let report = ThreadReport::of(id, &*self.fresh(id).await?);
+            let report = wire::thread_report(id, &*self.fresh(id).await?);
             bytes += report.as_ref().map_or(0, |report| THREAD_BYTES + report.runs.len() * RUN_ID_BYTES);
             if bytes > PAGE_OCTETS_MAX && !threads.is_empty() {
                 return Ok((threads, true));

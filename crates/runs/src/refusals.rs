@@ -3,7 +3,7 @@
 
 use axum::response::{IntoResponse as _, Response};
 use plenary_edge::refused;
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
 use plenary_log::Fault;
 use plenary_room::{CannotWatch, Form, fault_refusal};
 
@@ -34,7 +34,7 @@ impl Form for RunForm {
 
     fn key_reused() -> Refusal {
         let text = "This Idempotency-Key was used by another request; use a new one.";
-        Refusal::conflict("idempotency_key_reused", text)
+        Refusal::conflict(ErrorCode::IdempotencyKeyReused, text)
     }
 }
 
@@ -45,44 +45,48 @@ pub fn refused_response(refusal: Refusal) -> Response {
 }
 
 pub(crate) fn agent_not_found() -> Refused {
-    Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent; GET / lists them.").into()
+    Refusal::new(Class::NotFound, ErrorCode::AgentNotFound, "There is no such agent; GET / lists them.")
+        .into()
 }
 
 pub(crate) fn run_not_found() -> Refused {
-    Refusal::new(Class::NotFound, "run_not_found", "This agent has no such run.").into()
+    Refusal::new(Class::NotFound, ErrorCode::RunNotFound, "This agent has no such run.").into()
 }
 
 pub(crate) fn thread_not_found() -> Refused {
-    Refusal::new(Class::NotFound, "thread_not_found", "This agent has no such thread.").into()
+    Refusal::new(Class::NotFound, ErrorCode::ThreadNotFound, "This agent has no such thread.").into()
 }
 
 pub(crate) fn artifact_not_found() -> Refused {
-    Refusal::new(Class::NotFound, "artifact_not_found", "There is no such artifact.").into()
+    Refusal::new(Class::NotFound, ErrorCode::ArtifactNotFound, "There is no such artifact.").into()
 }
 
 /// What is kept can't be got, or is not what was made.
 pub(crate) fn damaged(fault: &plenary_blobs::Fault) -> Refused {
     tracing::error!(%fault, "an artifact can't be given out");
-    Refusal::new(Class::Internal, "internal", "The server can't answer this.").into()
+    Refusal::new(Class::Internal, ErrorCode::Internal, "The server can't answer this.").into()
 }
 
 /// 422: not of the shape that is asked for.
-pub(crate) fn shape(code: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> Refused {
+pub(crate) fn shape(
+    code: impl Into<&'static str>,
+    detail: impl Into<std::borrow::Cow<'static, str>>,
+) -> Refused {
     Refusal::new(Class::Unprocessable, code, detail).into()
 }
 
 pub(crate) fn stopping() -> Refused {
-    Refusal::new(Class::Unavailable, "stopping", "The server stops; try again later.").into()
+    Refusal::new(Class::Unavailable, ErrorCode::Stopping, "The server stops; try again later.").into()
 }
 
 pub(crate) fn agent_stopped() -> Refused {
     let text = "The agent is stopped and takes no runs until its owner or the operator starts it.";
-    Refusal::conflict("agent_stopped", text).into()
+    Refusal::conflict(ErrorCode::AgentStopped, text).into()
 }
 
 pub(crate) fn too_many_readers() -> Refused {
     let text = "The run has as many polling readers as it may; use ?since= instead.";
-    Refusal::new(Class::TooMany, "too_many_readers", text).into()
+    Refusal::new(Class::TooMany, ErrorCode::TooManyReaders, text).into()
 }
 
 /// Why a run is not followed.
@@ -91,14 +95,15 @@ pub(crate) fn not_followed(why: CannotWatch) -> Refused {
         CannotWatch::TooMany => {
             let text =
                 "Your owner follows as many runs as one owner may; end a stream, or wait less at a time.";
-            Refusal::new(Class::TooMany, "too_many_streams", text).into()
+            Refusal::new(Class::TooMany, ErrorCode::TooManyStreams, text).into()
         }
         CannotWatch::Stopping => stopping(),
     }
 }
 
 fn unauthenticated() -> Refused {
-    Refusal::new(Class::Unauthenticated, "invalid_authorization", "The token is not valid any more.").into()
+    Refusal::new(Class::Unauthenticated, ErrorCode::InvalidAuthorization, "The token is not valid any more.")
+        .into()
 }
 
 impl From<Rejection> for Refused {
@@ -112,27 +117,28 @@ impl From<Rejection> for Refused {
             Rejection::IdTaken => fault_refusal(&Fault::Overloaded).into(),
             Rejection::ThreadFull => {
                 let text = format!("The thread has {RUNS_PER_THREAD_MAX} runs; begin a new one.");
-                Refusal::conflict("thread_full", text).into()
+                Refusal::conflict(ErrorCode::ThreadFull, text).into()
             }
             Rejection::TooManyQueued => {
                 let text = format!("{QUEUED_RUNS_MAX} runs of the thread wait already; try again later.");
-                Refusal::new(Class::TooMany, "too_many_queued_runs", text).into()
+                Refusal::new(Class::TooMany, ErrorCode::TooManyQueuedRuns, text).into()
             }
             Rejection::TooManyRuns => {
                 let text = "The server carries out as many runs as it may; try again later.";
-                Refusal::new(Class::TooMany, "too_many_runs", text).into()
+                Refusal::new(Class::TooMany, ErrorCode::TooManyRuns, text).into()
             }
             Rejection::TooManyRunsOfOwner => {
                 let text = "As many runs of your owner go on as one owner may have; wait until one ends, or cancel one.";
-                Refusal::new(Class::TooMany, "too_many_runs_of_owner", text).into()
+                Refusal::new(Class::TooMany, ErrorCode::TooManyRunsOfOwner, text).into()
             }
             Rejection::TooManyQueuedOfOwner => {
                 let text =
                     "As many runs of your owner wait for their turn as one owner may have; try again later.";
-                Refusal::new(Class::TooMany, "too_many_queued_runs_of_owner", text).into()
+                Refusal::new(Class::TooMany, ErrorCode::TooManyQueuedRunsOfOwner, text).into()
             }
             Rejection::RunNotActive => {
-                Refusal::conflict("run_not_active", "The run is over, or does not wait for input.").into()
+                Refusal::conflict(ErrorCode::RunNotActive, "The run is over, or does not wait for input.")
+                    .into()
             }
         }
     }
@@ -150,26 +156,26 @@ impl From<NotEnlisted> for Refusal {
             NotEnlisted::Unauthenticated => unauthenticated().refusal,
             NotEnlisted::Forbidden => {
                 let text = "An agent enlists itself; it, its owner and the operator let it go.";
-                Refusal::new(Class::Forbidden, "forbidden", text)
+                Refusal::new(Class::Forbidden, ErrorCode::Forbidden, text)
             }
             NotEnlisted::TooLong => {
                 let text = format!(
                     "An agent's purpose has at most {PURPOSE_CHARS_MAX} characters, and it tells of at most \
                      {AGENT_TOOLS_MAX} tools of at most {TOOL_CHARS_MAX} characters each."
                 );
-                Refusal::new(Class::Unprocessable, "introduction_too_long", text)
+                Refusal::new(Class::Unprocessable, ErrorCode::IntroductionTooLong, text)
             }
             NotEnlisted::Hidden => {
                 let text = "An agent's purpose and the names of its tools are one line each, without control, \
                             direction or invisible characters.";
-                Refusal::new(Class::Unprocessable, "invalid_introduction", text)
+                Refusal::new(Class::Unprocessable, ErrorCode::InvalidIntroduction, text)
             }
             NotEnlisted::TooMany => {
                 let text = format!(
                     "The server has {AGENTS_MAX} agents, as many as it may, or the owner has \
                      {ENLISTED_PER_OWNER_MAX} that came by themselves."
                 );
-                Refusal::new(Class::TooMany, "too_many_agents", text)
+                Refusal::new(Class::TooMany, ErrorCode::TooManyAgents, text)
             }
         }
     }
@@ -181,7 +187,7 @@ impl From<NotConfigured> for Refused {
             NotConfigured::Unauthenticated => unauthenticated(),
             NotConfigured::Forbidden => {
                 let text = "Only the agent's owner and the operator configure it.";
-                Refusal::new(Class::Forbidden, "forbidden", text).into()
+                Refusal::new(Class::Forbidden, ErrorCode::Forbidden, text).into()
             }
             NotConfigured::TooLarge => {
                 let text = format!("The arguments together would have more than {ARGS_OCTETS_MAX} octets.");
@@ -197,7 +203,7 @@ impl From<NotSwitched> for Refused {
             NotSwitched::Unauthenticated => unauthenticated(),
             NotSwitched::Forbidden => {
                 let text = "Only the agent's owner and the operator stop and start it.";
-                Refusal::new(Class::Forbidden, "forbidden", text).into()
+                Refusal::new(Class::Forbidden, ErrorCode::Forbidden, text).into()
             }
         }
     }

@@ -5,56 +5,10 @@ use std::sync::Arc;
 
 use plenary_accounts::Actor;
 use plenary_kernel::{TimestampMs, Version};
-use schemars::JsonSchema;
+pub use plenary_wire::runs::RunStatus;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    event::ThreadEvent,
-    id::RunId,
-    runner::{EventKind, FinishReason},
-};
-
-/// Where a run stands (wire.md 4.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RunStatus {
-    /// Another run of its thread is going on.
-    Queued,
-    /// It is going on.
-    Running,
-    /// It waits for its caller.
-    Waiting,
-    /// It ended with success.
-    Completed,
-    /// It ended with an error.
-    Error,
-    /// It ended because it was told to.
-    Canceled,
-}
-
-impl RunStatus {
-    /// Whether it is going on, or waits for its caller.
-    #[must_use]
-    pub const fn is_active(self) -> bool {
-        matches!(self, Self::Running | Self::Waiting)
-    }
-
-    /// Whether it is over.
-    #[must_use]
-    pub const fn is_over(self) -> bool {
-        matches!(self, Self::Completed | Self::Error | Self::Canceled)
-    }
-}
-
-impl From<FinishReason> for RunStatus {
-    fn from(reason: FinishReason) -> Self {
-        match reason {
-            FinishReason::Success => Self::Completed,
-            FinishReason::Error => Self::Error,
-            FinishReason::Canceled => Self::Canceled,
-        }
-    }
-}
+use crate::{event::ThreadEvent, id::RunId, runner::EventKind};
 
 /// A thread. The default is an id that no thread has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

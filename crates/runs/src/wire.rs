@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use plenary_kernel::{AgentHandle, TimestampMs};
+use plenary_kernel::TimestampMs;
+pub use plenary_wire::runs::{AgentDescriptor, Described, Dismissal, Listed, RunReport, ThreadReport};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::{
     deltas::Shown,
@@ -16,81 +17,36 @@ use crate::{
     members::{Members, quoted},
     registry::Agent,
     runner::{AgentOperation, EventKind, FinishReason, Role},
-    state::{RunState, RunStatus, ThreadState},
+    state::{RunState, ThreadState},
 };
-
-/// An agent and its path, as `GET /` lists them.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Listed(pub String, pub String);
-
-/// `GET /agent/{name}/describe` (SC-20).
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct AgentDescriptor {
-    /// Its name.
-    pub name: String,
-    /// What it is for.
-    pub purpose: String,
-    /// The endpoints below its path.
-    pub endpoints: Vec<&'static str>,
-    /// Its operations; each agent has `chat`.
-    pub operations: Vec<AgentOperation>,
-    /// The tools that it uses, for information.
-    pub tools: Vec<String>,
-    /// Its address: `@owner.name`, under which it takes part in sessions.
-    pub handle: AgentHandle,
-    /// Whether it is stopped: it takes no runs until it is started.
-    pub stopped: bool,
-    /// Of an agent that attaches itself: how many instances of it are attached to the process that was asked. Without
-    /// any, its runs wait for one for a while.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub instances: Option<usize>,
-}
-
-/// An agent in the list of all of them: `GET /agent`.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Described {
-    /// Where its endpoints are.
-    pub path: String,
-    /// What it is.
-    #[serde(flatten)]
-    pub descriptor: AgentDescriptor,
-}
 
 /// What stands below an agent's path.
 const ENDPOINTS: [&str; 7] =
     ["/describe", "/configure", "/run", "/get_events", "/stream_request", "/runs", "/threads"];
 
-impl AgentDescriptor {
-    pub(crate) fn of(agent: &Agent, stopped: bool) -> Self {
-        let card = agent.runner.card();
-        let text = |name: &str| {
-            Some(json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}))
-        };
-        let chat = AgentOperation {
-            name: "chat".into(),
-            description: "send a chat request".into(),
-            input_schema: text("input"),
-            output_schema: text("output"),
-        };
-        let others = card.operations.into_iter().filter(|operation| operation.name != "chat");
-        Self {
-            name: agent.name().to_owned(),
-            purpose: card.purpose,
-            endpoints: ENDPOINTS.to_vec(),
-            operations: std::iter::once(chat).chain(others).collect(),
-            tools: card.tools,
-            handle: agent.handle.clone(),
-            stopped,
-            instances: card.instances,
-        }
+/// What is said of an agent.
+pub(crate) fn descriptor(agent: &Agent, stopped: bool) -> AgentDescriptor {
+    let card = agent.runner.card();
+    let text = |name: &str| {
+        Some(json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}))
+    };
+    let chat = AgentOperation {
+        name: "chat".into(),
+        description: "send a chat request".into(),
+        input_schema: text("input"),
+        output_schema: text("output"),
+    };
+    let others = card.operations.into_iter().filter(|operation| operation.name != "chat");
+    AgentDescriptor {
+        name: agent.name().to_owned(),
+        purpose: card.purpose,
+        endpoints: ENDPOINTS.map(str::to_owned).to_vec(),
+        operations: std::iter::once(chat).chain(others).collect(),
+        tools: card.tools,
+        handle: agent.handle.clone(),
+        stopped,
+        instances: card.instances,
     }
-}
-
-/// An agent was let go.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Dismissal {
-    /// That it was.
-    pub dismissed: bool,
 }
 
 /// An event of a run (SC-22), with the members of its type beside these.
@@ -287,91 +243,35 @@ impl<'a> TextDelta<'a> {
     }
 }
 
-/// `GET /agent/{name}/runs/{run_id}` (SC-40).
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct RunReport {
-    /// Which run.
-    pub run_id: RunId,
-    /// Of which thread.
-    pub thread_id: ThreadId,
-    /// The agent's name.
-    #[schemars(with = "String")]
-    pub agent: Arc<str>,
-    /// Where it stands.
-    pub status: RunStatus,
-    /// How it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub finish_reason: Option<FinishReason>,
-    /// Its result.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<String>,
-    /// What went wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// Of one that waits: what is asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request_keys: Option<Map<String, Value>>,
-    /// When it was asked for, RFC 3339, UTC.
-    pub created_at: String,
-    /// When it last changed.
-    pub updated_at: String,
-    /// The id of its last event; 0 while it is queued.
-    pub last_event_id: u64,
-}
-
-impl RunReport {
-    pub(crate) fn of(source: &Source, run: &RunState) -> Self {
-        Self {
-            run_id: run.id,
-            thread_id: source.thread,
-            agent: source.agent.clone(),
-            status: run.status,
-            finish_reason: None,
-            result: None,
-            error: None,
-            request_keys: None,
-            created_at: run.created.rfc3339(),
-            updated_at: run.updated.rfc3339(),
-            last_event_id: run.last_event_id,
-        }
+/// Where a run stands.
+pub(crate) fn run_report(source: &Source, run: &RunState) -> RunReport {
+    RunReport {
+        run_id: run.id,
+        thread_id: source.thread,
+        agent: source.agent.clone(),
+        status: run.status,
+        finish_reason: None,
+        result: None,
+        error: None,
+        request_keys: None,
+        created_at: run.created.rfc3339(),
+        updated_at: run.updated.rfc3339(),
+        last_event_id: run.last_event_id,
     }
 }
 
-/// A thread, as `GET /agent/{name}/threads` lists them (SC-41).
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ThreadReport {
-    /// Which.
-    pub thread_id: ThreadId,
-    /// The same.
-    pub id: ThreadId,
-    /// The agent's name.
-    #[schemars(with = "String")]
-    pub agent: Arc<str>,
-    /// When it was opened, RFC 3339, UTC.
-    pub created_at: String,
-    /// When it last changed.
-    pub updated_at: String,
-    /// Its runs, oldest first.
-    pub runs: Vec<RunId>,
-    /// What its first request says, in short.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-}
-
-impl ThreadReport {
-    /// The thread as it is; `None` when there is none.
-    pub(crate) fn of(id: ThreadId, state: &ThreadState) -> Option<Self> {
-        let opened = state.opened.as_ref()?;
-        Some(Self {
-            thread_id: id,
-            id,
-            agent: opened.agent.clone(),
-            created_at: TimestampMs::rfc3339(opened.at),
-            updated_at: state.updated.rfc3339(),
-            runs: state.runs.iter().map(|run| run.id).collect(),
-            title: opened.title.clone(),
-        })
-    }
+/// The thread as it is; `None` when there is none.
+pub(crate) fn thread_report(id: ThreadId, state: &ThreadState) -> Option<ThreadReport> {
+    let opened = state.opened.as_ref()?;
+    Some(ThreadReport {
+        thread_id: id,
+        id,
+        agent: opened.agent.clone(),
+        created_at: TimestampMs::rfc3339(opened.at),
+        updated_at: state.updated.rfc3339(),
+        runs: state.runs.iter().map(|run| run.id).collect(),
+        title: opened.title.clone(),
+    })
 }
 
 /// What every refusal of this room looks like (wire.md D.3).

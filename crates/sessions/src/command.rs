@@ -4,8 +4,7 @@
 use bytes::Bytes;
 use plenary_accounts::TokenDigest;
 use plenary_kernel::{AgentHandle, Refusal, Version};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub use plenary_wire::sessions::{Acknowledged, Invited, MessageAccepted, SessionOpened};
 
 use crate::event::Origin;
 
@@ -121,37 +120,4 @@ pub struct EvictAgent {
     pub agent: AgentHandle,
     /// Who blocked it; it must be present. `None`: the agent was deleted.
     pub blocker: Option<AgentHandle>,
-}
-
-/// The answer to `POST /sessions`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SessionOpened {
-    /// The new session.
-    pub session_id: plenary_kernel::SessionId,
-    /// The sequence of the initial message; absent without one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sequence: Option<u64>,
-}
-
-/// The answer to `POST …/messages`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MessageAccepted {
-    /// The message.
-    pub message_id: plenary_kernel::MessageId,
-    /// Its place in the session.
-    pub sequence: u64,
-}
-
-/// The answer to `POST …/invite`: those newly invited.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Invited {
-    /// Newly invited, reachable ones.
-    pub invited: Vec<AgentHandle>,
-}
-
-/// The answer to what has nothing else to say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ok {
-    /// Always true.
-    pub ok: bool,
 }

@@ -10,9 +10,9 @@ use plenary_kernel::{AgentHandle, MessageId, Refusal, SessionId, Stamp, Version}
 use crate::{
     PARTICIPANTS_MAX,
     command::{
-        Caller, CreateBody, CreateSession, Draft, EndSession, EvictAgent, ExpireGrace, InviteAgents, Invited,
-        JoinSession, LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect, Ok as Done, ReopenSession,
-        SendMessage, SessionOpened,
+        Acknowledged as Done, Caller, CreateBody, CreateSession, Draft, EndSession, EvictAgent, ExpireGrace,
+        InviteAgents, Invited, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect,
+        ReopenSession, SendMessage, SessionOpened,
     },
     event::{
         AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, SessionCreated, SessionEnded,

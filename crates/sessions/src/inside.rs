@@ -13,7 +13,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     Sessions,
-    command::{Caller, CreateBody, Draft, JoinSession, MessageAccepted, Ok as Okay, ReopenBody, SendMessage},
+    command::{
+        Acknowledged, Caller, CreateBody, Draft, JoinSession, MessageAccepted, ReopenBody, SendMessage,
+    },
     decide::Rejection,
     event::Origin,
     room::SessionRoom,
@@ -97,7 +99,11 @@ impl Sessions {
     ///
     /// # Errors
     /// What anybody is refused with, or that the store fails.
-    pub async fn join(&self, id: &SessionId, acting: &Acting) -> Result<Done<Okay>, ExecuteError<Rejection>> {
+    pub async fn join(
+        &self,
+        id: &SessionId,
+        acting: &Acting,
+    ) -> Result<Done<Acknowledged>, ExecuteError<Rejection>> {
         self.ask(id, JoinSession(caller(acting)), None).await
     }
 

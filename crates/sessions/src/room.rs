@@ -11,9 +11,9 @@ use plenary_log::{Fault, IndexOp, Log, NewEvent, Order, StoredEvent};
 
 use crate::{
     command::{
-        Caller, CreateSession, EndSession, EvictAgent, ExpireGrace, InviteAgents, Invited, JoinSession,
-        LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect, Ok as Done, ReopenSession, SendMessage,
-        SessionOpened,
+        Acknowledged as Done, Caller, CreateSession, EndSession, EvictAgent, ExpireGrace, InviteAgents,
+        Invited, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect, ReopenSession,
+        SendMessage, SessionOpened,
     },
     decide::{self, People, Rejection},
     event::SessionEvent,

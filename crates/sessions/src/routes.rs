@@ -5,18 +5,19 @@ use axum::{
     extract::{FromRef, Path, State},
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use plenary_accounts::{Accounts, Acting, AgentCaller};
 use plenary_edge::{Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
 use plenary_engine::{Done, KeyUse};
-use plenary_kernel::{Class, Refusal, SessionId};
+use plenary_kernel::{Class, ErrorCode, Refusal, SessionId};
+use plenary_wire::sessions;
 use serde::Serialize;
 
 use crate::{
     Sessions,
     command::{
-        Caller, CreateSession, EndSession, InviteAgents, Invited, JoinSession, LeaveSession, MessageAccepted,
-        Ok as Okay, ReopenSession, SendMessage, SessionOpened,
+        Caller, CreateSession, EndSession, InviteAgents, JoinSession, LeaveSession, ReopenSession,
+        SendMessage,
     },
     refusals::Refused,
     request::{CreateRequest, Fields, InviteRequest, MessageRequest, ReopenRequest, digest},
@@ -50,97 +51,97 @@ pub fn operations() -> Vec<Operation<Sessions>> {
         .collect()
 }
 
-fn of_session(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
-    OperationDoc::new(id, method, path, summary)
-        .path_parameter::<SessionId>("id", "The session.")
-        .errors(Class::NotFound, &["not_found"])
+fn of_session(doc: OperationDoc) -> OperationDoc {
+    doc.path_parameter::<SessionId>("id", "The session.").errors(Class::NotFound, &[ErrorCode::NotFound])
 }
 
 fn beginning() -> Vec<Operation<Sessions>> {
-    let create_doc = OperationDoc::new("session.create", Method::POST, "/sessions", "Create a session")
+    let create_doc = OperationDoc::of(&sessions::CREATE, "Create a session")
         .tool("sessions")
         .description(
             "The creator is joined, every invitee is invited. One unreachable invitee refuses the whole with 404.",
         )
         .optional_request::<CreateRequest>()
-        .reply::<SessionOpened>()
         .success(StatusCode::CREATED)
         .errors(
             Class::Malformed,
             &[
-                "invalid_json",
-                "invalid_body",
-                "invalid_invite",
-                "invalid_topic",
-                "invalid_initial_message",
-                "invalid_metadata",
-                "invalid_end_after_send",
-                "end_after_send_requires_initial_message",
-                "invalid_idempotency_key",
+                ErrorCode::InvalidJson,
+                ErrorCode::InvalidBody,
+                ErrorCode::InvalidInvite,
+                ErrorCode::InvalidTopic,
+                ErrorCode::InvalidInitialMessage,
+                ErrorCode::InvalidMetadata,
+                ErrorCode::InvalidEndAfterSend,
+                ErrorCode::EndAfterSendRequiresInitialMessage,
+                ErrorCode::InvalidIdempotencyKey,
             ],
         )
-        .errors(Class::NotFound, &["not_found"])
-        .errors(Class::Conflict, &["idempotency_key_reused"])
-        .errors(Class::TooMany, &["too_many_invitations"]);
-    let reopen_doc =
-        of_session("session.reopen", Method::POST, "/sessions/{id}/reopen", "Reopen an ended session")
-            .action("sessions", "session")
-            .optional_request::<ReopenRequest>()
-            .reply::<Okay>()
-            .errors(
-                Class::Malformed,
-                &["invalid_json", "invalid_body", "invalid_invite", "invalid_initial_message"],
-            )
-            .errors(Class::Conflict, &["session_active", "not_reopenable", "session_full"]);
+        .errors(Class::NotFound, &[ErrorCode::NotFound])
+        .errors(Class::Conflict, &[ErrorCode::IdempotencyKeyReused])
+        .errors(Class::TooMany, &[ErrorCode::TooManyInvitations]);
+    let reopen_doc = of_session(OperationDoc::of(&sessions::REOPEN, "Reopen an ended session"))
+        .action("sessions", "session")
+        .optional_request::<ReopenRequest>()
+        .errors(
+            Class::Malformed,
+            &[
+                ErrorCode::InvalidJson,
+                ErrorCode::InvalidBody,
+                ErrorCode::InvalidInvite,
+                ErrorCode::InvalidInitialMessage,
+            ],
+        )
+        .errors(
+            Class::Conflict,
+            &[ErrorCode::SessionActive, ErrorCode::NotReopenable, ErrorCode::SessionFull],
+        );
     vec![Operation::new(create_doc, create), Operation::new(reopen_doc, reopen)]
 }
 
 fn taking_part() -> Vec<Operation<Sessions>> {
-    let join_doc =
-        of_session("session.join", Method::POST, "/sessions/{id}/join", "Join a session you are invited to")
-            .action("sessions", "session")
-            .reply::<Okay>()
-            .errors(Class::Conflict, &["not_joined", "session_ended"]);
-    let invite_doc = of_session("session.invite", Method::POST, "/sessions/{id}/invite", "Invite agents")
+    let join_doc = of_session(OperationDoc::of(&sessions::JOIN, "Join a session you are invited to"))
+        .action("sessions", "session")
+        .errors(Class::Conflict, &[ErrorCode::NotJoined, ErrorCode::SessionEnded]);
+    let invite_doc = of_session(OperationDoc::of(&sessions::INVITE, "Invite agents"))
         .action("sessions", "session")
         .description("Each invitee on its own; 404 when trust denies some and nobody is invited.")
         .request::<InviteRequest>()
-        .reply::<Invited>()
-        .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_invite"])
-        .errors(Class::Conflict, &["not_joined", "session_ended", "session_full"])
-        .errors(Class::TooMany, &["too_many_invitations"]);
-    let send_doc = of_session("session.send", Method::POST, "/sessions/{id}/messages", "Send a message")
+        .errors(Class::Malformed, &[ErrorCode::InvalidJson, ErrorCode::InvalidBody, ErrorCode::InvalidInvite])
+        .errors(Class::Conflict, &[ErrorCode::NotJoined, ErrorCode::SessionEnded, ErrorCode::SessionFull])
+        .errors(Class::TooMany, &[ErrorCode::TooManyInvitations]);
+    let send_doc = of_session(OperationDoc::of(&sessions::SEND, "Send a message"))
         .tool("sessions")
         .request::<MessageRequest>()
-        .reply::<MessageAccepted>()
         .success(StatusCode::CREATED)
         .errors(
             Class::Malformed,
             &[
-                "invalid_json",
-                "invalid_body",
-                "invalid_content",
-                "invalid_metadata",
-                "invalid_idempotency_key",
+                ErrorCode::InvalidJson,
+                ErrorCode::InvalidBody,
+                ErrorCode::InvalidContent,
+                ErrorCode::InvalidMetadata,
+                ErrorCode::InvalidIdempotencyKey,
             ],
         )
-        .errors(Class::Conflict, &["not_joined", "session_ended", "idempotency_key_reused"]);
+        .errors(
+            Class::Conflict,
+            &[ErrorCode::NotJoined, ErrorCode::SessionEnded, ErrorCode::IdempotencyKeyReused],
+        );
     vec![Operation::new(join_doc, join), Operation::new(invite_doc, invite), Operation::new(send_doc, send)]
 }
 
 fn ending() -> Vec<Operation<Sessions>> {
-    let doc = |id, path, summary| {
-        of_session(id, Method::POST, path, summary)
-            .reply::<Okay>()
-            .errors(Class::Conflict, &["not_joined", "session_ended"])
+    let doc = |doc: OperationDoc| {
+        of_session(doc).errors(Class::Conflict, &[ErrorCode::NotJoined, ErrorCode::SessionEnded])
     };
     vec![
         Operation::new(
-            doc("session.leave", "/sessions/{id}/leave", "Leave a session").action("sessions", "session"),
+            doc(OperationDoc::of(&sessions::LEAVE, "Leave a session")).action("sessions", "session"),
             leave,
         ),
         Operation::new(
-            doc("session.end", "/sessions/{id}/end", "End a session").action("sessions", "session"),
+            doc(OperationDoc::of(&sessions::END, "End a session")).action("sessions", "session"),
             end,
         ),
     ]
@@ -149,7 +150,9 @@ fn ending() -> Vec<Operation<Sessions>> {
 /// No body at all is no JSON.
 fn required(body: StrictJson) -> Result<StrictJson, Refused> {
     if body.is_empty() {
-        return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
+        return Err(
+            Refusal::malformed(ErrorCode::InvalidJson, "The body is empty; send a JSON object.").into()
+        );
     }
     Ok(body)
 }
@@ -174,7 +177,7 @@ fn key(
         Ok(header) => header,
         Err(_) => {
             return Err(Refusal::malformed(
-                "invalid_idempotency_key",
+                ErrorCode::InvalidIdempotencyKey,
                 "`Idempotency-Key` must be visible ASCII.",
             ));
         }

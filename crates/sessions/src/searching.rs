@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 
 use plenary_engine::Room as _;
 use plenary_kernel::{
-    AgentHandle, Class, Refusal, SessionId, Share, SharesFull, Version, limits::PAGE_BYTES_MAX,
+    AgentHandle, Class, ErrorCode, Refusal, SessionId, Share, SharesFull, Version, limits::PAGE_BYTES_MAX,
 };
 use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName};
 use schemars::JsonSchema;
@@ -244,10 +244,10 @@ impl Sessions {
                     "The owner has as many under way as it may have (searches_per_owner_max, {most}); try again when \
                      one has ended."
                 );
-                Refusal::new(Class::TooMany, "too_many_searches", text)
+                Refusal::new(Class::TooMany, ErrorCode::TooManySearches, text)
             }
             SharesFull::Total => {
-                Refusal::new(Class::Unavailable, "overloaded", "Too much is under way; nothing was done. Retry.")
+                Refusal::new(Class::Unavailable, ErrorCode::Overloaded, "Too much is under way; nothing was done. Retry.")
             }
         })
     }

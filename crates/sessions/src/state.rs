@@ -4,32 +4,10 @@
 use std::collections::BTreeMap;
 
 use plenary_kernel::{AgentHandle, TimestampMs, Version};
+pub use plenary_wire::sessions::{Phase, Standing};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{AgentInvited, AgentLeft, SessionEnded, SessionEvent, SessionReopened};
-
-/// Where a participant stands (ASP: C.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Standing {
-    /// Added, not yet joined.
-    Invited,
-    /// In the session.
-    Joined,
-    /// Was there, and is not any more.
-    Left,
-}
-
-/// Whether a session is going on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Phase {
-    /// Going on.
-    #[default]
-    Active,
-    /// Ended; may be reopened.
-    Ended,
-}
 
 /// How a participant stood from one version on, as it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use plenary_engine::Room as _;
 use plenary_kernel::{
-    AgentHandle, Refusal, SessionId, TimestampMs, Version,
+    AgentHandle, Refusal, SessionId, Version,
     limits::{PAGE_BYTES_MAX, PAGE_EVENTS_MAX},
 };
 use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName};
-use schemars::JsonSchema;
-use serde::Serialize;
+use plenary_wire::sessions::{EventPage, ParticipantView, SessionList, SessionView};
 use serde_json::value::RawValue;
 
 use crate::{
@@ -17,7 +16,7 @@ use crate::{
     event::{SessionEvent, sequence, version},
     reads::Run,
     room::SessionRoom,
-    state::{Participant, Phase, Seen, SessionState, Standing},
+    state::{Participant, Seen, SessionState},
     wire::{self, Form},
 };
 
@@ -25,69 +24,6 @@ use crate::{
 const SESSION_BYTES: usize = 256;
 /// What a participant takes on the wire beside its handle, at most.
 const PARTICIPANT_BYTES: usize = 96;
-
-/// A session, as its current and former participants see it (ASP-70).
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Session")]
-pub struct SessionView {
-    /// The session.
-    pub id: SessionId,
-    /// `active` or `ended`.
-    #[schemars(with = "String")]
-    pub state: Phase,
-    /// What it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub topic: Option<String>,
-    /// Everyone who ever took part.
-    pub participants: Vec<ParticipantView>,
-    /// Epoch milliseconds.
-    #[schemars(with = "u64")]
-    pub created_at: TimestampMs,
-    /// Epoch milliseconds; only of an ended session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<u64>")]
-    pub ended_at: Option<TimestampMs>,
-}
-
-/// A participant of a session.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Participant")]
-pub struct ParticipantView {
-    /// Who.
-    pub handle: AgentHandle,
-    /// `invited`, `joined` or `left`.
-    #[schemars(with = "String")]
-    pub status: Standing,
-    /// When it last joined, epoch milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<u64>")]
-    pub joined_at: Option<TimestampMs>,
-    /// When it left, epoch milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<u64>")]
-    pub left_at: Option<TimestampMs>,
-}
-
-/// `GET /sessions`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct SessionList {
-    /// Newest first.
-    pub sessions: Vec<SessionView>,
-    /// Passed back as `before`; present when there are more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-}
-
-/// `GET /sessions/{id}/events`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct EventPage {
-    /// Events that the caller may see, by rising sequence.
-    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
-    pub events: Vec<Box<RawValue>>,
-    /// Passed back as `after_sequence`; present when the caller may see more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-}
 
 /// The view of a state, in which the viewer's own standing is the present one: by it its requests are answered. When it
 /// left is never said to be later than the end that it knows of.

@@ -13,8 +13,19 @@ use super::{
 pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs"];
 
 /// What a protocol room may build on.
-const BELOW_PROTOCOLS: &[&str] =
-    &["kernel", "log", "retrieval", "engine", "hub", "blobs", "telemetry", "edge", "room", "accounts"];
+const BELOW_PROTOCOLS: &[&str] = &[
+    "kernel",
+    "wire",
+    "log",
+    "retrieval",
+    "engine",
+    "hub",
+    "blobs",
+    "telemetry",
+    "edge",
+    "room",
+    "accounts",
+];
 
 /// The concrete backends: named by the binary, and by tests and benches.
 const BACKENDS: &[&str] =
@@ -29,6 +40,7 @@ const PROGRAMS: &[&str] = &["plenary", "xtask", "bench", "blackbox"];
 /// What every other crate may build on.
 const ARROWS: &[(&str, &[&str])] = &[
     ("kernel", &[]),
+    ("wire", &["kernel"]),
     ("log", &["kernel"]),
     ("log-sqlite", &["kernel", "log"]),
     ("log-postgres", &["kernel", "log", "outward"]),
@@ -43,16 +55,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("outward", &[]),
     ("blobs", &["outward"]),
     ("telemetry", &["kernel", "outward"]),
-    ("edge", &["kernel", "telemetry"]),
+    ("edge", &["kernel", "wire", "telemetry"]),
     ("room", &["kernel", "log", "engine", "hub", "edge"]),
-    ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge", "room"]),
-    ("client", &["kernel", "outward"]),
+    ("accounts", &["kernel", "wire", "log", "engine", "hub", "telemetry", "edge", "room"]),
+    ("client", &["kernel", "wire", "outward"]),
     // Between a room and the programs that it runs: another kind of agent is another file here.
     ("hosts", &["kernel", "log", "hub", "edge", "room", "accounts", "outward", "runs"]),
     // It asks the rooms through the router, as every client does; the engine has the clock.
     ("mcp", &["kernel", "engine", "edge", "accounts", "outward"]),
     // What is new for an agent, out of every room.
-    ("inbox", &["kernel", "log", "hub", "edge", "room", "accounts", "sessions", "frames"]),
+    ("inbox", &["kernel", "wire", "log", "hub", "edge", "room", "accounts", "sessions", "frames"]),
     // Between two rooms: agents that the server runs take part in sessions.
     ("participation", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "sessions", "runs"]),
     // It holds the server to the documents, so it must not share the server's own idea of them.

@@ -33,6 +33,7 @@ const PROTOCOLS: &[Protocol] = &[
         last: 106,
         places: &[
             "crates/kernel/",
+            "crates/wire/",
             "crates/room/",
             "crates/accounts/",
             "crates/sessions/",
@@ -44,7 +45,7 @@ const PROTOCOLS: &[Protocol] = &[
         name: "Agent Channel Protocol v2",
         prefix: "CH",
         last: 37,
-        places: &["crates/channels/", "crates/plenary/", "tests/blackbox/"],
+        places: &["crates/wire/", "crates/channels/", "crates/plenary/", "tests/blackbox/"],
         complete: true,
     },
     Protocol {
@@ -66,7 +67,7 @@ const PROTOCOLS: &[Protocol] = &[
         name: "Agent Protocol",
         prefix: "SC",
         last: 48,
-        places: &["crates/runs/", "tests/blackbox/"],
+        places: &["crates/wire/", "crates/runs/", "tests/blackbox/"],
         complete: true,
     },
 ];

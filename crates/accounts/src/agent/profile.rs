@@ -1,19 +1,9 @@
 //! What an agent says of itself, and who may read it. Pure.
 //! Must not know: who asks; `viewer.rs` decides that.
 
+pub use plenary_wire::accounts::Visibility;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Who may read an agent's profile.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Visibility {
-    /// Only agents that may contact it, its owner and the operator.
-    #[default]
-    Private,
-    /// Every token, but for agents with a block between them and it.
-    Public,
-}
 
 /// An agent's profile; what is empty is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,43 +1,13 @@
 //! An organisation: the fold of its stream. Pure.
 //! Must not know: what a role is good for; each protocol decides that.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    str::FromStr,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use plenary_kernel::{Malformed, OwnerName, SovereignHandle, TimestampMs};
-use schemars::JsonSchema;
+use plenary_kernel::{SovereignHandle, TimestampMs};
+pub use plenary_wire::accounts::Role;
 use serde::{Deserialize, Serialize};
 
 use super::event::OrgEvent;
-
-/// A role in an organisation, of the owner grammar (wire.md D.5).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Role(OwnerName);
-
-impl Role {
-    /// The text of the role.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        self.0.as_str()
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl FromStr for Role {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
-        text.parse().map(Self).map_err(|malformed: Malformed| Malformed { what: "role", ..malformed })
-    }
-}
 
 /// An organisation. The default is a name that no organisation has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

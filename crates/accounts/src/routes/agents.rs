@@ -5,10 +5,13 @@ use axum::{
     Json,
     extract::{FromRef, State},
 };
-use http::{Method, StatusCode};
+use http::StatusCode;
 use plenary_edge::{Auth, Operation, OperationDoc, Received};
-use plenary_kernel::{AgentHandle, Class, Refusal};
+use plenary_kernel::{AgentHandle, Class, ErrorCode, Refusal};
 use plenary_log::Order;
+use plenary_wire::accounts::{
+    AGENT_CREATE, AGENT_DELETE, AGENT_GET, AGENT_LIST, AGENT_ROTATE_TOKEN, AGENT_UPDATE,
+};
 
 use super::request::{OnePath, PageQuery, PageSent, one, page};
 use crate::{
@@ -21,7 +24,7 @@ use crate::{
     fields::Fields,
     index::AGENTS,
     limits::{LIST_CARD_BYTES_MAX, LIST_ENTRIES_MAX, LIST_PAGE_MAX},
-    wire::{AgentChanges, AgentMade, AgentPage, AgentView, NewAgent},
+    wire::{AgentChanges, AgentMade, AgentPage, AgentView, NewAgent, agent_made},
 };
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -29,64 +32,65 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let one = |id, method, path, summary| super::of_agent(OperationDoc::new(id, method, path, summary));
-    let all = |id, method, summary| {
-        OperationDoc::new(id, method, "/_admin/agents", summary)
-            .auth(Auth::Owner)
+    let one = |doc: OperationDoc| super::of_agent(doc);
+    let all = |doc: OperationDoc| {
+        doc.auth(Auth::Owner)
             .no_tool(super::PROVISIONING)
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-            .errors(Class::NotFound, &["not_found"])
+            .errors(Class::NotFound, &[ErrorCode::NotFound])
     };
-    const ONE: &str = "/_admin/agents/{handle}";
     vec![
         Operation::new(
-            all("agent.create", Method::POST, "Makes an agent, and shows its token once")
+            all(OperationDoc::of(&AGENT_CREATE, "Makes an agent, and shows its token once"))
                 .success(StatusCode::CREATED)
                 .request::<NewAgent>()
-                .reply::<AgentMade>()
                 .errors(Class::Malformed, super::BAD_AGENT)
                 .errors(Class::Malformed, super::BAD_PROFILE)
-                .errors(Class::Conflict, &["agent_exists", "token_exists", "too_many_agents"]),
+                .errors(
+                    Class::Conflict,
+                    &[ErrorCode::AgentExists, ErrorCode::TokenExists, ErrorCode::TooManyAgents],
+                ),
             create,
         ),
         Operation::new(
-            all("agent.list", Method::GET, "Lists agents by handle: the operator's all, an owner's its own")
-                .query::<PageQuery>()
-                .reply::<AgentPage>()
-                .answers_page()
-                .errors(Class::Malformed, super::BAD_PAGE),
+            all(OperationDoc::of(
+                &AGENT_LIST,
+                "Lists agents by handle: the operator's all, an owner's its own",
+            ))
+            .query::<PageQuery>()
+            .answers_page()
+            .errors(Class::Malformed, super::BAD_PAGE),
             list,
         ),
-        Operation::new(one("agent.get", Method::GET, ONE, "Shows an agent").reply::<AgentView>(), get),
+        Operation::new(one(OperationDoc::of(&AGENT_GET, "Shows an agent")), get),
         Operation::new(
-            one(
-                "agent.update",
-                Method::PATCH,
-                ONE,
+            one(OperationDoc::of(
+                &AGENT_UPDATE,
                 "Sets an agent's policy, its leave to configure itself, or its profile",
-            )
+            ))
             .request::<AgentChanges>()
-            .reply::<AgentView>()
             .errors(
                 Class::Malformed,
-                &["invalid_json", "invalid_body", "invalid_policy", "invalid_self_service"],
+                &[
+                    ErrorCode::InvalidJson,
+                    ErrorCode::InvalidBody,
+                    ErrorCode::InvalidPolicy,
+                    ErrorCode::InvalidSelfService,
+                ],
             )
             .errors(Class::Malformed, super::BAD_PROFILE),
             update,
         ),
         Operation::new(
-            one("agent.delete", Method::DELETE, ONE, "Deletes an agent; the handle stays taken")
+            one(OperationDoc::of(&AGENT_DELETE, "Deletes an agent; the handle stays taken"))
                 .success(StatusCode::NO_CONTENT),
             delete,
         ),
         Operation::new(
-            one(
-                "agent.rotate_token",
-                Method::POST,
-                "/_admin/agents/{handle}/rotate-token",
+            one(OperationDoc::of(
+                &AGENT_ROTATE_TOKEN,
                 "Gives an agent a new token; the old one is dead at once, and its connections close",
-            )
-            .reply::<AgentMade>()
+            ))
             .answers_page(),
             rotate_token,
         ),
@@ -146,7 +150,7 @@ async fn create(
         profile: new.profile,
     };
     let known = accounts.register_agent(command).await?;
-    Ok((StatusCode::CREATED, Json(AgentMade::new(known, &token))))
+    Ok((StatusCode::CREATED, Json(agent_made(known, &token))))
 }
 
 async fn list(
@@ -225,5 +229,5 @@ async fn rotate_token(
     let known = visible(&accounts, &principal, &one(path)?).await?;
     let token = Token::random(TokenKind::Agent);
     let known = edit(&accounts, principal, known.handle, AgentEdit::RotateToken(token.digest())).await?;
-    Ok(Json(AgentMade::new(known, &token)))
+    Ok(Json(agent_made(known, &token)))
 }

@@ -5,9 +5,9 @@ use axum::{
     Json,
     extract::{FromRef, Query, State, rejection::QueryRejection},
 };
-use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc, Received};
-use plenary_kernel::{AgentHandle, Class, ContactId, Refusal, Version};
+use plenary_kernel::{AgentHandle, Class, ContactId, ErrorCode, Refusal, Version};
+use plenary_wire::accounts::{AUTH_TICKET, CONTACT_ACCEPT, CONTACT_DECLINE, CONTACT_LIST, CONTACT_REQUEST};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -29,53 +29,54 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let answer = |id, path, summary| {
-        OperationDoc::new(id, Method::POST, path, summary)
-            .auth(Auth::Any)
+    let answer = |doc: OperationDoc| {
+        doc.auth(Auth::Any)
             .path_parameter::<ContactId>("id", "The request")
-            .reply::<Okay>()
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-            .errors(Class::NotFound, &["not_found"])
+            .errors(Class::NotFound, &[ErrorCode::NotFound])
     };
     vec![
         Operation::new(
-            OperationDoc::new("contact.request", Method::POST, "/contacts", "Asks another agent for contact")
+            OperationDoc::of(&CONTACT_REQUEST, "Asks another agent for contact")
                 .action("sessions", "contact")
                 .description("The answer is the same whether or not there is anybody to ask.")
                 .auth(Auth::Agent)
                 .request::<NewContact>()
-                .reply::<ContactMade>()
                 .errors(
                     Class::Malformed,
-                    &["invalid_json", "invalid_body", "invalid_handle", "invalid_message"],
+                    &[
+                        ErrorCode::InvalidJson,
+                        ErrorCode::InvalidBody,
+                        ErrorCode::InvalidHandle,
+                        ErrorCode::InvalidMessage,
+                    ],
                 )
                 .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-                .errors(Class::TooMany, &["too_many_contacts"]),
+                .errors(Class::TooMany, &[ErrorCode::TooManyContacts]),
             request,
         ),
         Operation::new(list_doc(), list),
         Operation::new(
-            answer("contact.accept", "/contacts/{id}/accept", "Lists each of the two agents with the other")
+            answer(OperationDoc::of(&CONTACT_ACCEPT, "Lists each of the two agents with the other"))
                 .action("sessions", "contact")
                 .description("By the asked agent's owner, or by itself where it has self_service.")
-                .errors(Class::Forbidden, &["forbidden"])
-                .errors(Class::Conflict, &["contact_answered", "allowlist_full"]),
+                .errors(Class::Forbidden, &[ErrorCode::Forbidden])
+                .errors(Class::Conflict, &[ErrorCode::ContactAnswered, ErrorCode::AllowlistFull]),
             accept,
         ),
         Operation::new(
-            answer("contact.decline", "/contacts/{id}/decline", "Declines a request")
+            answer(OperationDoc::of(&CONTACT_DECLINE, "Declines a request"))
                 .action("sessions", "contact")
                 .description("By the asked agent or its owner.")
-                .errors(Class::Conflict, &["contact_answered"]),
+                .errors(Class::Conflict, &[ErrorCode::ContactAnswered]),
             decline,
         ),
         Operation::new(
-            OperationDoc::new("auth.ticket", Method::POST, "/auth/ticket", "Trades the token for a ticket")
+            OperationDoc::of(&AUTH_TICKET, "Trades the token for a ticket")
                 .no_tool("agent_subscribe trades the token in")
                 .without_key()
                 .description("For browsers, which can't send a header with a WebSocket: single use, 30 s.")
                 .auth(Auth::Agent)
-                .reply::<TicketMade>()
                 .errors(Class::Unauthenticated, super::UNAUTHENTICATED),
             ticket,
         ),
@@ -83,7 +84,7 @@ where
 }
 
 fn list_doc() -> OperationDoc {
-    OperationDoc::new("contact.list", Method::GET, "/contacts", "Lists contact requests that wait")
+    OperationDoc::of(&CONTACT_LIST, "Lists contact requests that wait")
                 .action("sessions", "contact")
                 .description(
                     "Those that the agent was asked, or with `direction=outgoing` those that it asked. An owner's token \
@@ -91,12 +92,11 @@ fn list_doc() -> OperationDoc {
                 )
                 .auth(Auth::Any)
                 .query::<ListQuery>()
-                .reply::<PendingContacts>()
                 .errors(
                     Class::Malformed,
-                    &["invalid_query", "invalid_direction", "invalid_limit", "invalid_cursor", "invalid_agent"],
+                    &[ErrorCode::InvalidQuery, ErrorCode::InvalidDirection, ErrorCode::InvalidLimit, ErrorCode::InvalidCursor, ErrorCode::InvalidAgent],
                 )
-                .errors(Class::NotFound, &["not_found"])
+                .errors(Class::NotFound, &[ErrorCode::NotFound])
                 .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
 }
 
@@ -121,7 +121,8 @@ async fn subject(
     named: Option<&str>,
 ) -> Result<AgentHandle, Refused> {
     let named = named.map(str::parse::<AgentHandle>).transpose();
-    let named = named.map_err(|wrong| Refusal::malformed("invalid_agent", format!("`agent`: {wrong}.")))?;
+    let named =
+        named.map_err(|wrong| Refusal::malformed(ErrorCode::InvalidAgent, format!("`agent`: {wrong}.")))?;
     match (&principal.who, named) {
         (Who::Agent(me), None) => Ok(me.clone()),
         (Who::Agent(me), Some(named)) if named == *me => Ok(named),
@@ -131,7 +132,7 @@ async fn subject(
         }
         (Who::Owner(_) | Who::Operator, None) => {
             let text = "Say of which agent: `agent=@owner.name`.";
-            Err(Refusal::malformed("invalid_agent", text).into())
+            Err(Refusal::malformed(ErrorCode::InvalidAgent, text).into())
         }
     }
 }
@@ -141,14 +142,18 @@ async fn list(
     Caller(principal): Caller,
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<PendingContacts>, Refused> {
-    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
+    let Query(query) =
+        query.map_err(|_| Refusal::malformed(ErrorCode::InvalidQuery, "The query can't be read."))?;
     let me = subject(&accounts, &principal, query.agent.as_deref()).await?;
     let limit = query.limit.as_deref().map_or(Some(CONTACTS_PAGE_MAX), |text| text.parse().ok());
     let limit = limit.filter(|limit| (1..=CONTACTS_PAGE_MAX).contains(limit)).ok_or_else(|| {
-        Refusal::malformed("invalid_limit", format!("limit must be a number from 1 to {CONTACTS_PAGE_MAX}."))
+        Refusal::malformed(
+            ErrorCode::InvalidLimit,
+            format!("limit must be a number from 1 to {CONTACTS_PAGE_MAX}."),
+        )
     })?;
     let wrong_cursor =
-        || Refusal::malformed("invalid_cursor", "cursor must be a `next_cursor` of this list.");
+        || Refusal::malformed(ErrorCode::InvalidCursor, "cursor must be a `next_cursor` of this list.");
     let cursor = query.cursor.as_deref();
     let (waiting, next_cursor) = match query.direction.as_deref() {
         None | Some("incoming") => {
@@ -165,7 +170,7 @@ async fn list(
         }
         Some(_) => {
             let text = "direction must be incoming or outgoing.";
-            return Err(Refusal::malformed("invalid_direction", text).into());
+            return Err(Refusal::malformed(ErrorCode::InvalidDirection, text).into());
         }
     };
     let shown = |Waiting { request, from, to, message, at }| PendingContact {

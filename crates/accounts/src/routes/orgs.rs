@@ -5,9 +5,10 @@ use axum::{
     Json,
     extract::{FromRef, State},
 };
-use http::{Method, StatusCode};
+use http::StatusCode;
 use plenary_edge::{Auth, Operation, OperationDoc, Received};
-use plenary_kernel::{Class, OwnerName, Refusal, SovereignHandle};
+use plenary_kernel::{Class, ErrorCode, OwnerName, Refusal, SovereignHandle};
+use plenary_wire::accounts::{ORG_GET, ORG_PUT, ORG_REMOVE_MEMBER, ORG_SET_MEMBER};
 
 use super::request::{OnePath, PageQuery, PageSent, TwoPath, one, page, two};
 use crate::{
@@ -24,51 +25,50 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let doc = |id, method, path, summary| {
-        OperationDoc::new(id, method, path, summary)
-            .auth(Auth::Owner)
+    let doc = |doc: OperationDoc| {
+        doc.auth(Auth::Owner)
             .no_tool(super::PROVISIONING)
             .path_parameter::<OwnerName>("org", "The organisation: an owner's name")
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-            .errors(Class::NotFound, &["not_found"])
+            .errors(Class::NotFound, &[ErrorCode::NotFound])
     };
-    const ORG: &str = "/_admin/orgs/{org}";
-    const MEMBER: &str = "/_admin/orgs/{org}/members/{handle}";
     vec![
         Operation::new(
-            doc("org.put", Method::PUT, ORG, "Makes an organisation, and its owner when that is new")
+            doc(OperationDoc::of(&ORG_PUT, "Makes an organisation, and its owner when that is new"))
                 .description("200 instead of 201 when the organisation is known already.")
                 .success(StatusCode::CREATED)
                 .or_status(StatusCode::OK)
-                .reply::<OrgMade>()
-                .errors(Class::Malformed, &["invalid_json", "invalid_body"]),
+                .errors(Class::Malformed, &[ErrorCode::InvalidJson, ErrorCode::InvalidBody]),
             put,
         ),
         Operation::new(
-            doc("org.get", Method::GET, ORG, "Shows an organisation and its members")
+            doc(OperationDoc::of(&ORG_GET, "Shows an organisation and its members"))
                 .query::<PageQuery>()
-                .reply::<OrgView>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_PAGE),
             get,
         ),
         Operation::new(
-            doc("org.set_member", Method::PUT, MEMBER, "Takes a member in, or sets its roles")
+            doc(OperationDoc::of(&ORG_SET_MEMBER, "Takes a member in, or sets its roles"))
                 .path_parameter::<SovereignHandle>("handle", "The member")
                 .optional_request::<NewMember>()
-                .reply::<MemberView>()
                 .errors(
                     Class::Malformed,
-                    &["invalid_json", "invalid_body", "invalid_handle", "invalid_roles"],
+                    &[
+                        ErrorCode::InvalidJson,
+                        ErrorCode::InvalidBody,
+                        ErrorCode::InvalidHandle,
+                        ErrorCode::InvalidRoles,
+                    ],
                 )
-                .errors(Class::Conflict, &["members_full"]),
+                .errors(Class::Conflict, &[ErrorCode::MembersFull]),
             set_member,
         ),
         Operation::new(
-            doc("org.remove_member", Method::DELETE, MEMBER, "Takes a member out")
+            doc(OperationDoc::of(&ORG_REMOVE_MEMBER, "Takes a member out"))
                 .path_parameter::<SovereignHandle>("handle", "The member")
                 .success(StatusCode::NO_CONTENT)
-                .errors(Class::Malformed, &["invalid_handle"]),
+                .errors(Class::Malformed, &[ErrorCode::InvalidHandle]),
             remove_member,
         ),
     ]

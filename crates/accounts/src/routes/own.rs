@@ -6,9 +6,12 @@ use axum::{
     Json,
     extract::{FromRef, Path, State, rejection::PathRejection},
 };
-use http::{Method, StatusCode};
+use http::StatusCode;
 use plenary_edge::{Auth, Operation, OperationDoc, Received};
-use plenary_kernel::{AgentHandle, AllowEntry, Class, Malformed, Refusal};
+use plenary_kernel::{AgentHandle, AllowEntry, Class, ErrorCode, Malformed, Refusal};
+use plenary_wire::accounts::{
+    ME_ALLOW, ME_ALLOWLIST, ME_BLOCK, ME_BLOCKS, ME_DISALLOW, ME_GET, ME_UNBLOCK, ME_UPDATE,
+};
 
 use super::{
     request::{OnePath, PageQuery, PageSent},
@@ -20,8 +23,8 @@ use crate::{
     answer::Refused,
     fields::Fields,
     wire::{
-        AgentView, BlockPage, BlockView, EntriesView, Listing, NewBlock, NewEntries, OwnChanges, OwnView,
-        Unblocked,
+        AgentView, BlockPage, BlockView, EntriesView, NewBlock, NewEntries, OwnChanges, OwnView, Unblocked,
+        listing,
     },
 };
 
@@ -33,20 +36,16 @@ where
     settings().into_iter().chain(blocking()).collect()
 }
 
-fn read(id: &'static str, path: &'static str, summary: &'static str) -> OperationDoc {
-    OperationDoc::new(id, Method::GET, path, summary)
-        .action("sessions", "me")
-        .auth(Auth::Agent)
-        .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+fn read(doc: OperationDoc) -> OperationDoc {
+    doc.action("sessions", "me").auth(Auth::Agent).errors(Class::Unauthenticated, super::UNAUTHENTICATED)
 }
 
-fn write(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
-    OperationDoc::new(id, method, path, summary)
-        .action("sessions", "me")
+fn write(doc: OperationDoc) -> OperationDoc {
+    doc.action("sessions", "me")
         .description("Only where the agent's owner has set self_service.")
         .auth(Auth::Agent)
         .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-        .errors(Class::Forbidden, &["forbidden"])
+        .errors(Class::Forbidden, &[ErrorCode::Forbidden])
 }
 
 fn settings<S>() -> Vec<Operation<S>>
@@ -54,44 +53,35 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    const ME: &str = "/agents/me";
-    const LIST: &str = "/agents/me/allowlist";
     vec![
-        Operation::new(read("me.get", ME, "Shows the agent to itself").reply::<OwnView>(), get),
+        Operation::new(read(OperationDoc::of(&ME_GET, "Shows the agent to itself")), get),
         Operation::new(
-            write("me.update", Method::PATCH, ME, "Sets the agent's own policy and profile")
+            write(OperationDoc::of(&ME_UPDATE, "Sets the agent's own policy and profile"))
                 .request::<OwnChanges>()
-                .reply::<OwnView>()
-                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy"])
+                .errors(
+                    Class::Malformed,
+                    &[ErrorCode::InvalidJson, ErrorCode::InvalidBody, ErrorCode::InvalidPolicy],
+                )
                 .errors(Class::Malformed, super::BAD_PROFILE),
             update,
         ),
         Operation::new(
-            read("me.allowlist", LIST, "Shows the agent's own allowlist")
-                .reply::<EntriesView>()
-                .answers_page(),
+            read(OperationDoc::of(&ME_ALLOWLIST, "Shows the agent's own allowlist")).answers_page(),
             allowlist,
         ),
         Operation::new(
-            write("me.allow", Method::POST, LIST, "Puts entries on the agent's own allowlist")
+            write(OperationDoc::of(&ME_ALLOW, "Puts entries on the agent's own allowlist"))
                 .request::<NewEntries>()
-                .reply::<EntriesView>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_ENTRIES)
-                .errors(Class::Conflict, &["allowlist_full"]),
+                .errors(Class::Conflict, &[ErrorCode::AllowlistFull]),
             allow,
         ),
         Operation::new(
-            write(
-                "me.disallow",
-                Method::DELETE,
-                "/agents/me/allowlist/{entry}",
-                "Takes an entry off the agent's own allowlist",
-            )
-            .path_parameter::<AllowEntry>("entry", "The entry")
-            .reply::<EntriesView>()
-            .answers_page()
-            .errors(Class::Malformed, &["invalid_allowlist_entry"]),
+            write(OperationDoc::of(&ME_DISALLOW, "Takes an entry off the agent's own allowlist"))
+                .path_parameter::<AllowEntry>("entry", "The entry")
+                .answers_page()
+                .errors(Class::Malformed, &[ErrorCode::InvalidAllowlistEntry]),
             disallow,
         ),
     ]
@@ -102,29 +92,25 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    const BLOCKS: &str = "/agents/me/blocks";
     vec![
         Operation::new(
-            read("me.blocks", BLOCKS, "Lists whom the agent blocks, by handle")
+            read(OperationDoc::of(&ME_BLOCKS, "Lists whom the agent blocks, by handle"))
                 .query::<PageQuery>()
-                .reply::<BlockPage>()
                 .errors(Class::Malformed, super::BAD_PAGE),
             blocks,
         ),
         Operation::new(
-            write("me.block", Method::POST, BLOCKS, "Blocks another agent")
+            write(OperationDoc::of(&ME_BLOCK, "Blocks another agent"))
                 .success(StatusCode::CREATED)
                 .request::<NewBlock>()
-                .reply::<BlockView>()
                 .errors(Class::Malformed, super::BAD_BLOCK)
-                .errors(Class::Conflict, &["blocks_full"]),
+                .errors(Class::Conflict, &[ErrorCode::BlocksFull]),
             block,
         ),
         Operation::new(
-            write("me.unblock", Method::DELETE, "/agents/me/blocks/{blocked}", "Lifts a block")
+            write(OperationDoc::of(&ME_UNBLOCK, "Lifts a block"))
                 .path_parameter::<AgentHandle>("blocked", "The blocked agent's handle")
-                .reply::<Unblocked>()
-                .errors(Class::Malformed, &["invalid_handle"]),
+                .errors(Class::Malformed, &[ErrorCode::InvalidHandle]),
             unblock,
         ),
     ]
@@ -154,7 +140,7 @@ fn last<T: std::str::FromStr<Err = Malformed>>(
 }
 
 fn seen(accounts: &Accounts, known: &Known) -> OwnView {
-    OwnView { agent: AgentView::from(known), listing: Listing::new(known, accounts.is_online(&known.handle)) }
+    OwnView { agent: AgentView::from(known), listing: listing(known, accounts.is_online(&known.handle)) }
 }
 
 async fn get(State(accounts): State<Accounts>, caller: AgentCaller) -> Result<Json<OwnView>, Refused> {

@@ -5,10 +5,11 @@ use axum::{
     Json,
     extract::{FromRef, State},
 };
-use http::{Method, StatusCode};
+use http::StatusCode;
 use plenary_edge::{Auth, Operation, OperationDoc, Received};
-use plenary_kernel::{Class, OwnerName, Refusal};
+use plenary_kernel::{Class, ErrorCode, OwnerName, Refusal};
 use plenary_log::Order;
+use plenary_wire::accounts::{OWNER_CREATE, OWNER_LIST, OWNER_ROTATE_TOKEN};
 
 use super::request::{OnePath, PageQuery, PageSent, one, page};
 use crate::{
@@ -26,43 +27,39 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let doc = |id, method, path, summary| {
-        OperationDoc::new(id, method, path, summary).auth(Auth::Operator).no_tool(super::PROVISIONING)
-    };
+    let doc = |doc: OperationDoc| doc.auth(Auth::Operator).no_tool(super::PROVISIONING);
     vec![
         Operation::new(
-            doc("owner.create", Method::POST, "/_admin/owners", "Makes an owner, and shows its token once")
+            doc(OperationDoc::of(&OWNER_CREATE, "Makes an owner, and shows its token once"))
                 .success(StatusCode::CREATED)
                 .request::<NewOwner>()
-                .reply::<OwnerMade>()
-                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_owner"])
+                .errors(
+                    Class::Malformed,
+                    &[ErrorCode::InvalidJson, ErrorCode::InvalidBody, ErrorCode::InvalidOwner],
+                )
                 .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-                .errors(Class::NotFound, &["not_found"])
-                .errors(Class::Conflict, &["owner_exists"]),
+                .errors(Class::NotFound, &[ErrorCode::NotFound])
+                .errors(Class::Conflict, &[ErrorCode::OwnerExists]),
             create,
         ),
         Operation::new(
-            doc("owner.list", Method::GET, "/_admin/owners", "Lists owners by name")
+            doc(OperationDoc::of(&OWNER_LIST, "Lists owners by name"))
                 .query::<PageQuery>()
-                .reply::<OwnerPage>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_PAGE)
                 .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-                .errors(Class::NotFound, &["not_found"]),
+                .errors(Class::NotFound, &[ErrorCode::NotFound]),
             list,
         ),
         Operation::new(
-            doc(
-                "owner.rotate_token",
-                Method::POST,
-                "/_admin/owners/{owner}/rotate-token",
+            doc(OperationDoc::of(
+                &OWNER_ROTATE_TOKEN,
                 "Gives an owner a new token; the old one is dead at once",
-            )
+            ))
             .auth(Auth::Owner)
             .path_parameter::<OwnerName>("owner", "The owner")
-            .reply::<TokenView>()
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-            .errors(Class::NotFound, &["not_found"]),
+            .errors(Class::NotFound, &[ErrorCode::NotFound]),
             rotate_token,
         ),
     ]

@@ -6,16 +6,17 @@ use axum::{
     extract::{FromRef, Path, State},
     response::IntoResponse,
 };
-use http::{Method, header};
+use http::header;
 use plenary_edge::{Auth, Operation, OperationDoc};
-use plenary_kernel::{Class, OwnerName, Refusal};
+use plenary_kernel::{Class, ErrorCode, OwnerName, Refusal};
+use plenary_wire::accounts::{AGENT_CARD, AGENT_PROFILE};
 
 use super::request::TwoPath;
 use crate::{
     Accounts, Caller, Known, Principal, Who,
     answer::Refused,
     viewer::Viewer,
-    wire::{AgentDetail, Listing, OtherView, ProfileView, Relationship, ViewerView},
+    wire::{AgentDetail, OtherView, ProfileView, Relationship, ViewerView, listing},
 };
 
 /// Of a card.
@@ -26,21 +27,16 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let doc = |id, path, summary| {
-        OperationDoc::new(id, Method::GET, path, summary)
-            .description(
-                "Agents that trust keeps from the caller, and private ones of others, are not found.",
-            )
+    let doc = |doc: OperationDoc| {
+        doc.description("Agents that trust keeps from the caller, and private ones of others, are not found.")
             .auth(Auth::Any)
             .path_parameter::<OwnerName>("owner", "The agent's owner")
             .path_parameter::<OwnerName>("name", "Its name")
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-            .errors(Class::NotFound, &["not_found"])
+            .errors(Class::NotFound, &[ErrorCode::NotFound])
     };
-    let profile = doc("agent.profile", "/agents/{owner}/{name}", "Shows an agent's profile")
-        .action("sessions", "me")
-        .reply::<AgentDetail>();
-    let card = doc("agent.card", "/agents/{owner}/{name}/card", "Shows an agent's card, in Markdown")
+    let profile = doc(OperationDoc::of(&AGENT_PROFILE, "Shows an agent's profile")).action("sessions", "me");
+    let card = doc(OperationDoc::of(&AGENT_CARD, "Shows an agent's card, in Markdown"))
         .no_tool("the profile has the card in it")
         .reply_type(MARKDOWN);
     vec![Operation::new(profile, show), Operation::new(card, show_card)]
@@ -72,7 +68,7 @@ async fn show(
     let known = found(&accounts, &viewer, path).await?;
     let relationship = if viewer.owns(&known) { Relationship::Owner } else { Relationship::None };
     let agent = OtherView {
-        listing: Listing::new(&known, accounts.is_online(&known.handle)),
+        listing: listing(&known, accounts.is_online(&known.handle)),
         profile: ProfileView::from(&known),
         created_at: known.state.created_at().unwrap_or_default().0,
         id: known.handle.clone(),

@@ -7,10 +7,10 @@ use axum::{
     Json,
     extract::{FromRef, Query, State, rejection::QueryRejection},
 };
-use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
-use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, limits::READ_ROWS_MAX};
+use plenary_kernel::{AgentHandle, Class, ErrorCode, OwnerName, Refusal, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order};
+use plenary_wire::accounts::AGENT_REACHABLE;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -29,14 +29,13 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let doc = OperationDoc::new("agent.reachable", Method::GET, "/agents", "Lists whom the agent can reach")
+    let doc = OperationDoc::of(&AGENT_REACHABLE, "Lists whom the agent can reach")
         .description("Agents with which trust lets it talk, by handle; others are not named. Itself is not among them.")
         .action("sessions", "me")
         .auth(Auth::Agent)
         .query::<ReachableQuery>()
-        .reply::<ReachablePage>()
         .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-        .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor", "invalid_owner"]);
+        .errors(Class::Malformed, &[ErrorCode::InvalidQuery, ErrorCode::InvalidLimit, ErrorCode::InvalidCursor, ErrorCode::InvalidOwner]);
     vec![Operation::new(doc, reachable)]
 }
 
@@ -99,21 +98,24 @@ impl ReachableQuery {
             Some(text) => {
                 let limit = text.parse().ok().filter(|limit| (1..=REACHABLE_PAGE_MAX).contains(limit));
                 let text = format!("limit must be a number from 1 to {REACHABLE_PAGE_MAX}.");
-                limit.ok_or_else(|| Refusal::malformed("invalid_limit", text))?
+                limit.ok_or_else(|| Refusal::malformed(ErrorCode::InvalidLimit, text))?
             }
         };
         let place = match self.cursor {
             None => Place::default(),
             Some(cursor) => cursor.parse().map_err(|()| {
-                Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
+                Refusal::malformed(
+                    ErrorCode::InvalidCursor,
+                    "cursor must be the next_cursor of the page before.",
+                )
             })?,
         };
         let prefix = match self.owner.as_deref().map(|owner| owner.trim_start_matches('~')) {
             None => String::new(),
             Some(owner) => {
-                let owner: OwnerName = owner
-                    .parse()
-                    .map_err(|wrong| Refusal::malformed("invalid_owner", format!("owner: {wrong}.")))?;
+                let owner: OwnerName = owner.parse().map_err(|wrong| {
+                    Refusal::malformed(ErrorCode::InvalidOwner, format!("owner: {wrong}."))
+                })?;
                 format!("{owner}/")
             }
         };
@@ -126,7 +128,8 @@ async fn reachable(
     caller: AgentCaller,
     query: Result<Query<ReachableQuery>, QueryRejection>,
 ) -> Result<Json<ReachablePage>, Refused> {
-    let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
+    let Query(query) =
+        query.map_err(|_| Refusal::malformed(ErrorCode::InvalidQuery, "The query can't be read."))?;
     let wanted = query.wanted()?;
     let me = accounts.fresh_agent(&caller.handle).await?;
     let Wanted { query, prefix, limit, place } = wanted;

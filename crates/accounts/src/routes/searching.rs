@@ -5,9 +5,9 @@ use axum::{
     Json,
     extract::{FromRef, Query, State, rejection::QueryRejection},
 };
-use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
+use plenary_wire::accounts::{SEARCH_AGENTS, SEARCH_ALL};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,22 +28,19 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let doc = |id, path, summary| {
-        OperationDoc::new(id, Method::GET, path, summary)
-            .description("Those whose handle, display name or description has the text, whatever its case.")
+    let doc = |doc: OperationDoc| {
+        doc.description("Those whose handle, display name or description has the text, whatever its case.")
             .auth(Auth::Any)
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
     };
-    let agents = doc("search.agents", "/search/agents", "Searches the agents that the caller sees")
+    let agents = doc(OperationDoc::of(&SEARCH_AGENTS, "Searches the agents that the caller sees"))
         .action("sessions", "me")
         .query::<AgentsQuery>()
-        .reply::<FoundAgents>()
         .errors(Class::Malformed, super::BAD_PAGE);
-    let all = doc("search.all", "/search", "Searches the agents that the caller sees, in one answer")
+    let all = doc(OperationDoc::of(&SEARCH_ALL, "Searches the agents that the caller sees, in one answer"))
         .no_tool("search.agents finds the same agents")
         .query::<AllQuery>()
-        .reply::<FoundAll>()
-        .errors(Class::Malformed, &["invalid_query", "invalid_limit"]);
+        .errors(Class::Malformed, &[ErrorCode::InvalidQuery, ErrorCode::InvalidLimit]);
     vec![Operation::new(agents, search_agents), Operation::new(all, search_all)]
 }
 
@@ -75,7 +72,7 @@ fn limit(text: Option<String>) -> Result<usize, Refusal> {
     let Some(text) = text else { return Ok(FOUND_DEFAULT) };
     let limit = text.parse().ok().filter(|limit| (1..=FOUND_PAGE_MAX).contains(limit));
     let why = || format!("limit must be a number from 1 to {FOUND_PAGE_MAX}.");
-    limit.ok_or_else(|| Refusal::malformed("invalid_limit", why()))
+    limit.ok_or_else(|| Refusal::malformed(ErrorCode::InvalidLimit, why()))
 }
 
 fn has(known: &Known, text: &str) -> bool {
@@ -93,7 +90,7 @@ async fn search(
     let place: Place = match query.cursor {
         None => Place::default(),
         Some(cursor) => cursor.parse().map_err(|()| {
-            Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
+            Refusal::malformed(ErrorCode::InvalidCursor, "cursor must be the next_cursor of the page before.")
         })?,
     };
     let viewer = viewer(accounts, principal).await?;
@@ -103,7 +100,7 @@ async fn search(
 }
 
 fn unreadable(_: QueryRejection) -> Refusal {
-    Refusal::malformed("invalid_query", "The query can't be read.")
+    Refusal::malformed(ErrorCode::InvalidQuery, "The query can't be read.")
 }
 
 async fn search_agents(

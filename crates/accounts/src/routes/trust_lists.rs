@@ -5,9 +5,12 @@ use axum::{
     Json,
     extract::{FromRef, State},
 };
-use http::{Method, StatusCode};
+use http::StatusCode;
 use plenary_edge::{Operation, OperationDoc, Received};
-use plenary_kernel::{AgentHandle, AllowEntry, Class};
+use plenary_kernel::{AgentHandle, AllowEntry, Class, ErrorCode};
+use plenary_wire::accounts::{
+    AGENT_ALLOW, AGENT_ALLOWLIST, AGENT_BLOCK, AGENT_BLOCKS, AGENT_DISALLOW, AGENT_UNBLOCK,
+};
 
 use super::{
     agents::{edit, visible},
@@ -27,65 +30,49 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let doc = |id, method, path, summary| super::of_agent(OperationDoc::new(id, method, path, summary));
-    const LIST: &str = "/_admin/agents/{handle}/allowlist";
-    const BLOCKS: &str = "/_admin/agents/{handle}/blocks";
+    let doc = |doc: OperationDoc| super::of_agent(doc);
     vec![
         Operation::new(
-            doc("agent.allowlist", Method::GET, LIST, "Shows an agent's allowlist")
-                .reply::<EntriesView>()
-                .answers_page(),
+            doc(OperationDoc::of(&AGENT_ALLOWLIST, "Shows an agent's allowlist")).answers_page(),
             allowlist,
         ),
         Operation::new(
-            doc("agent.allow", Method::POST, LIST, "Puts entries on an agent's allowlist")
+            doc(OperationDoc::of(&AGENT_ALLOW, "Puts entries on an agent's allowlist"))
                 .request::<NewEntries>()
-                .reply::<EntriesView>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_ENTRIES)
-                .errors(Class::Conflict, &["allowlist_full"]),
+                .errors(Class::Conflict, &[ErrorCode::AllowlistFull]),
             allow,
         ),
         Operation::new(
-            doc(
-                "agent.disallow",
-                Method::DELETE,
-                "/_admin/agents/{handle}/allowlist/{entry}",
+            doc(OperationDoc::of(
+                &AGENT_DISALLOW,
                 "Takes an entry off an agent's allowlist; running sessions go on (ASP-16)",
-            )
+            ))
             .path_parameter::<AllowEntry>("entry", "The entry")
-            .reply::<EntriesView>()
             .answers_page()
-            .errors(Class::Malformed, &["invalid_allowlist_entry"]),
+            .errors(Class::Malformed, &[ErrorCode::InvalidAllowlistEntry]),
             disallow,
         ),
         Operation::new(
-            doc("agent.blocks", Method::GET, BLOCKS, "Lists whom an agent blocks, by handle")
+            doc(OperationDoc::of(&AGENT_BLOCKS, "Lists whom an agent blocks, by handle"))
                 .query::<PageQuery>()
-                .reply::<BlockPage>()
                 .errors(Class::Malformed, super::BAD_PAGE),
             blocks,
         ),
         Operation::new(
-            doc("agent.block", Method::POST, BLOCKS, "Blocks another agent for an agent")
+            doc(OperationDoc::of(&AGENT_BLOCK, "Blocks another agent for an agent"))
                 .description("Answered when the other one has left every session the two share.")
                 .success(StatusCode::CREATED)
                 .request::<NewBlock>()
-                .reply::<BlockView>()
                 .errors(Class::Malformed, super::BAD_BLOCK)
-                .errors(Class::Conflict, &["blocks_full"]),
+                .errors(Class::Conflict, &[ErrorCode::BlocksFull]),
             block,
         ),
         Operation::new(
-            doc(
-                "agent.unblock",
-                Method::DELETE,
-                "/_admin/agents/{handle}/blocks/{blocked}",
-                "Lifts a block of an agent",
-            )
-            .path_parameter::<AgentHandle>("blocked", "The blocked agent's handle")
-            .reply::<Unblocked>()
-            .errors(Class::Malformed, &["invalid_handle"]),
+            doc(OperationDoc::of(&AGENT_UNBLOCK, "Lifts a block of an agent"))
+                .path_parameter::<AgentHandle>("blocked", "The blocked agent's handle")
+                .errors(Class::Malformed, &[ErrorCode::InvalidHandle]),
             unblock,
         ),
     ]

@@ -5,9 +5,9 @@ use axum::{
     Json,
     extract::{FromRef, State},
 };
-use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
+use plenary_wire::accounts::USAGE_GET;
 
 use crate::{Accounts, Caller, Who, answer::Refused, wire::UsageView};
 
@@ -16,21 +16,15 @@ where
     S: Clone + Send + Sync + 'static,
     Accounts: FromRef<S>,
 {
-    let doc = OperationDoc::new(
-        "usage.get",
-        Method::GET,
-        "/usage",
-        "Shows what the bearer's owner stores, and how much it may",
-    )
+    let doc = OperationDoc::of(&USAGE_GET, "Shows what the bearer's owner stores, and how much it may")
     .description(
         "Counts the events that the owner's agents and the owner have caused, and the contents that came with them. Past a \
          bound what would store more is refused with 403 `quota_exceeded`. The operator has no bound, and is answered 404.",
     )
     .auth(Auth::Any)
     .no_tool("an owner's business: `plenary status` shows it")
-    .reply::<UsageView>()
     .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
-    .errors(Class::NotFound, &["not_found"]);
+    .errors(Class::NotFound, &[ErrorCode::NotFound]);
     vec![Operation::new(doc, get)]
 }
 

@@ -2,25 +2,12 @@
 //! the published clients read. Pure.
 //! Must not know: HTTP, or who may ask.
 
-use plenary_kernel::{AgentHandle, OwnerName, SessionId};
-use schemars::JsonSchema;
-use serde::Serialize;
+pub use plenary_wire::accounts::{
+    AgentDetail, FoundAgent, FoundAgents, FoundAll, Listing, OtherView, OwnView, ProfileView, Relationship,
+    ViewerView,
+};
 
-use super::AgentView;
-use crate::{Known, Policy, Profile, Visibility};
-
-/// A profile as it is shown.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ProfileView {
-    /// The agent's name for people; its handle where it has none.
-    pub display_name: String,
-    /// What it is for.
-    pub description: Option<String>,
-    /// Its card, in Markdown.
-    pub card_body: Option<String>,
-    /// Who may read this.
-    pub visibility: Visibility,
-}
+use crate::{Known, Profile};
 
 impl From<&Known> for ProfileView {
     fn from(known: &Known) -> Self {
@@ -30,143 +17,26 @@ impl From<&Known> for ProfileView {
     }
 }
 
-/// What the published clients show of an agent beside its profile.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Listing {
-    /// The handle.
-    pub canonical_handle: AgentHandle,
-    /// Its gate.
-    pub inbound_policy: Policy,
-    /// Always false: what is not active any more is not shown.
-    pub inactive: bool,
-    /// Always false: an agent is not paused here.
-    pub paused: bool,
-    /// Whether it has a live connection to this process.
-    pub is_online: bool,
-    /// Its owner, `@owner`.
-    pub owner_label: String,
-    /// Its owner's name.
-    pub owner_display_name: OwnerName,
-    /// Always null: no images are kept here.
-    pub image_url: (),
-    /// Always null.
-    pub owner_image_url: (),
-    /// Always null: an agent says in its card what it can do.
-    pub skills: (),
-}
-
-impl Listing {
-    pub(crate) fn new(known: &Known, is_online: bool) -> Self {
-        Self {
-            canonical_handle: known.handle.clone(),
-            inbound_policy: known.state.policy(),
-            inactive: false,
-            paused: false,
-            is_online,
-            owner_label: format!("@{}", known.handle.owner()),
-            owner_display_name: known.handle.owner_name(),
-            image_url: (),
-            owner_image_url: (),
-            skills: (),
-        }
+/// What lists show of an agent.
+pub(crate) fn listing(known: &Known, is_online: bool) -> Listing {
+    Listing {
+        canonical_handle: known.handle.clone(),
+        inbound_policy: known.state.policy(),
+        inactive: false,
+        paused: false,
+        is_online,
+        owner_label: format!("@{}", known.handle.owner()),
+        owner_display_name: known.handle.owner_name(),
+        image_url: (),
+        owner_image_url: (),
+        skills: (),
     }
-}
-
-/// An agent as it sees itself.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct OwnView {
-    /// Its settings.
-    #[serde(flatten)]
-    pub agent: AgentView,
-    /// How others see it.
-    #[serde(flatten)]
-    pub listing: Listing,
-}
-
-/// An agent as others see it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct OtherView {
-    /// The handle.
-    pub id: AgentHandle,
-    /// What stands in lists.
-    #[serde(flatten)]
-    pub listing: Listing,
-    /// Its profile.
-    #[serde(flatten)]
-    pub profile: ProfileView,
-    /// When it was made, in ms since the epoch.
-    pub created_at: u64,
-}
-
-/// `GET /agents/{owner}/{name}`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct AgentDetail {
-    /// The agent.
-    pub agent: OtherView,
-    /// Always empty: `GET /sessions` lists the sessions of whoever asks.
-    pub shared_sessions: Vec<SessionId>,
-    /// How whoever asks stands to it.
-    pub viewer: ViewerView,
-}
-
-/// How whoever asks stands to an agent.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ViewerView {
-    /// `owner` for the agent itself, its owner and the operator; `none` for everybody else.
-    pub relationship: Relationship,
-    /// Whether it may change the agent's profile.
-    pub can_edit: bool,
-}
-
-/// See [`ViewerView`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Relationship {
-    /// The agent itself, its owner, or the operator.
-    Owner,
-    /// Anybody else.
-    None,
-}
-
-/// An agent that a search found.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct FoundAgent {
-    /// Always `agent`.
-    pub r#type: &'static str,
-    /// The handle.
-    pub id: AgentHandle,
-    /// The handle.
-    pub canonical_handle: AgentHandle,
-    /// Its name for people; its handle where it has none.
-    pub display_name: String,
-    /// Always null.
-    pub image_url: (),
 }
 
 impl From<&Known> for FoundAgent {
     fn from(known: &Known) -> Self {
         let (id, canonical_handle) = (known.handle.clone(), known.handle.clone());
         let display_name = ProfileView::from(known).display_name;
-        Self { r#type: "agent", id, canonical_handle, display_name, image_url: () }
+        Self { r#type: "agent".to_owned(), id, canonical_handle, display_name, image_url: () }
     }
-}
-
-/// `GET /search/agents`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct FoundAgents {
-    /// The agents, by handle.
-    pub agents: Vec<FoundAgent>,
-    /// The `cursor` of the next page; null at the end. A page may have fewer agents than were asked for, or none.
-    pub next_cursor: Option<String>,
-}
-
-/// `GET /search`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct FoundAll {
-    /// The first agents, by handle.
-    pub agents: Vec<FoundAgent>,
-    /// Always empty: people have no profiles here.
-    pub people: Vec<String>,
-    /// Always empty, likewise.
-    pub organizations: Vec<String>,
 }

@@ -6,13 +6,13 @@ use axum::{
     extract::{Path, Query, State, rejection::QueryRejection},
     response::IntoResponse,
 };
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, header};
 use plenary_edge::Operation;
-use plenary_kernel::{Class, Version};
+use plenary_kernel::{Class, ErrorCode, Version};
 use plenary_log::Fault;
+use plenary_wire::channels;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use super::{Answer, Found, Surface, json, of_channel, query, typed};
 use crate::{
@@ -21,11 +21,11 @@ use crate::{
     reading::Wanted,
     refusals::{self, Refused},
     view::{Format, Seen, View},
-    wire::{Channel, Event, Presence, url},
+    wire::{self, Event, url},
 };
 
 pub(super) fn operations() -> Vec<Operation<Surface>> {
-    let show_doc = of_channel("channel.show", Method::GET, "/agent-channel/{id}", "Learn a channel from its URL")
+    let show_doc = of_channel(&channels::SHOW, "Learn a channel from its URL")
         .action("channels", "channel_view")
         .description(
             "What a channel is, who is here, the charter, the state, recent events, and commands to take part. As \
@@ -35,21 +35,15 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         .reply::<View>()
         .or_reply_type("application/yaml")
         .or_reply_type("text/markdown")
-        .errors(Class::Unprocessable, &["invalid_query"]);
-    let newest = |id, path, summary| {
-        of_channel(id, Method::GET, path, summary)
-            .reply::<Map<String, Value>>()
-            .errors(Class::NotFound, &["no_event_yet"])
+        .errors(Class::Unprocessable, &[ErrorCode::InvalidQuery]);
+    let newest = |definition, summary| {
+        of_channel(definition, summary).errors(Class::NotFound, &[ErrorCode::NoEventYet])
     };
-    let spec_doc = newest("channel.spec", "/agent-channel/{id}/spec", "Read the newest charter")
-        .action("channels", "channel_view");
-    let state_doc = newest("channel.state", "/agent-channel/{id}/state", "Read the newest state")
-        .action("channels", "channel_view");
-    let presence_doc =
-        of_channel("channel.presence", Method::GET, "/agent-channel/{id}/presence", "See who is alive")
-            .action("channels", "channel_view")
-            .description("From `status` events: silent for more than five cadences is presumed dead.")
-            .reply::<Presence>();
+    let spec_doc = newest(&channels::SPEC, "Read the newest charter").action("channels", "channel_view");
+    let state_doc = newest(&channels::STATE, "Read the newest state").action("channels", "channel_view");
+    let presence_doc = of_channel(&channels::PRESENCE, "See who is alive")
+        .action("channels", "channel_view")
+        .description("From `status` events: silent for more than five cadences is presumed dead.");
     vec![
         Operation::new(show_doc, show),
         Operation::new(spec_doc, spec),
@@ -123,7 +117,7 @@ impl Surface {
         let shown = recent_events.iter().map(fits).take_while(|fits| *fits).count().max(1);
         recent_events.truncate(shown);
         let now = channels.now();
-        let channel = Channel::of(&asking.base_url, &id, &state)
+        let channel = wire::existing_channel(&asking.base_url, &id, &state)
             .ok_or_else(|| Fault::Corrupt(format!("the channel {id} was found and is not there")))?;
         let (presence, state_at) = channels.presence(&id, head, &state, now);
         let caller = asking.caller();

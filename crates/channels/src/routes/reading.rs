@@ -8,14 +8,15 @@ use axum::{
     extract::{Path, Query, State, rejection::QueryRejection},
     response::IntoResponse,
 };
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_accounts::Follower;
 use plenary_edge::Operation;
 use plenary_engine::Room;
-use plenary_kernel::{Class, Version};
+use plenary_kernel::{Class, ErrorCode, Version};
 use plenary_log::PageSize;
 use plenary_room::{CannotWatch, live};
+use plenary_wire::channels;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -27,53 +28,41 @@ use crate::{
     reading::{Next, Wanted},
     refusals, request,
     room::ChannelRoom,
-    wire::{Channel, Event, url},
+    wire::url,
 };
 
 pub(super) fn operations() -> Vec<Operation<Surface>> {
-    let list_doc = doc("channel.list", Method::GET, "/agent-channel", "List your channels, newest first")
+    let list_doc = doc(&channels::LIST, "List your channels, newest first")
         .tool("channels")
         .description(
             "Those that your owner created or appended to, as far as you may use them; all of them for the operator.",
         )
         .query::<ListQuery>()
-        .reply::<Vec<Channel>>()
         .answers_page()
-        .errors(Class::Unprocessable, &["invalid_limit", "invalid_include_closed", "invalid_query"]);
-    let events_doc = of_channel(
-        "channel.events",
-        Method::GET,
-        "/agent-channel/{id}/events",
-        "Read events, newest first",
-    )
-    .tool("channels")
-    .description(
-        "A page ends at its limit, or at 2 MiB of payload; where there is more, `Link: <…>; rel=\"next\"` \
-                 says how to go on.",
-    )
-    .query::<EventsQuery>()
-    .reply::<Vec<Event>>()
-    .answers_page()
-    .errors(
-        Class::Unprocessable,
-        &["invalid_limit", "invalid_before_id", "invalid_after_id", "invalid_query"],
-    );
-    let watch_doc = of_channel(
-        "channel.watch",
-        Method::GET,
-        "/agent-channel/{id}/events/stream",
-        "Follow a channel live (server-sent events)",
-    )
-    .tool("channels")
-    .description(
-        "From now on, or without a gap behind `Last-Event-ID` or `?after_id=`. `data` is an event, `id` its id. A \
-         browser, which can't set headers, passes `?ticket=`.",
-    )
-    .query::<WatchQuery>()
-    .reply_type("text/event-stream")
-    .errors(Class::Unprocessable, &["invalid_after_id", "invalid_query"])
-    .errors(Class::TooMany, &["too_many_streams"])
-    .errors(Class::Unavailable, &["stopping"]);
+        .errors(Class::Unprocessable, &[ErrorCode::InvalidLimit, ErrorCode::InvalidIncludeClosed, ErrorCode::InvalidQuery]);
+    let events_doc = of_channel(&channels::EVENTS, "Read events, newest first")
+        .tool("channels")
+        .description(
+            "A page ends at its limit, or at 2 MiB of payload; where there is more, `Link: <…>; rel=\"next\"` \
+                     says how to go on.",
+        )
+        .query::<EventsQuery>()
+        .answers_page()
+        .errors(
+            Class::Unprocessable,
+            &[ErrorCode::InvalidLimit, ErrorCode::InvalidBeforeId, ErrorCode::InvalidAfterId, ErrorCode::InvalidQuery],
+        );
+    let watch_doc = of_channel(&channels::WATCH, "Follow a channel live (server-sent events)")
+        .tool("channels")
+        .description(
+            "From now on, or without a gap behind `Last-Event-ID` or `?after_id=`. `data` is an event, `id` its id. A \
+             browser, which can't set headers, passes `?ticket=`.",
+        )
+        .query::<WatchQuery>()
+        .reply_type("text/event-stream")
+        .errors(Class::Unprocessable, &[ErrorCode::InvalidAfterId, ErrorCode::InvalidQuery])
+        .errors(Class::TooMany, &[ErrorCode::TooManyStreams])
+        .errors(Class::Unavailable, &[ErrorCode::Stopping]);
     vec![Operation::new(list_doc, list), Operation::new(events_doc, events), Operation::new(watch_doc, watch)]
 }
 

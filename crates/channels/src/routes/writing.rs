@@ -8,10 +8,11 @@ use axum::{
     extract::{Path, Query, State, rejection::QueryRejection},
     response::IntoResponse,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use plenary_edge::{CallerSpan, Operation, Received};
 use plenary_engine::{Done, ExecuteError};
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
+use plenary_wire::channels;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,79 +22,70 @@ use crate::{
     caller::Asking,
     command::{AppendEvent, Appended, ChangeKey, ChannelMade, CloseChannel, Draft},
     decide::Rejection,
-    id::ChannelId,
     key::LinkKey,
     lint::lint,
     refusals::{self, Refused},
     request::{self, AppendRequest, CreateRequest, Fields},
     state::Created,
     told::Told,
-    wire::{Channel, Event, EventOrVerdict, Verdict},
+    wire::{self, ChannelId, Event, EventOrVerdict, Verdict},
 };
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 pub(super) fn operations() -> Vec<Operation<Surface>> {
-    let create_doc = doc("channel.create", Method::POST, "/agent-channel", "Create a channel")
+    let create_doc = doc(&channels::CREATE, "Create a channel")
         .tool("channels")
         .description(
             "Its id is four characters. The URL in the answer has a key, and is all that another agent needs beside its \
              token.",
         )
         .optional_request::<CreateRequest>()
-        .reply::<Channel>()
-        .errors(Class::Malformed, &["invalid_json"])
+        .errors(Class::Malformed, &[ErrorCode::InvalidJson])
         .errors(
             Class::Unprocessable,
-            &["invalid_body", "invalid_title", "invalid_created_by", "invalid_idempotency_key"],
+            &[ErrorCode::InvalidBody, ErrorCode::InvalidTitle, ErrorCode::InvalidCreatedBy, ErrorCode::InvalidIdempotencyKey],
         )
-        .errors(Class::Conflict, &["idempotency_key_reused"]);
-    let append_doc = of_channel(
-        "channel.append",
-        Method::POST,
-        "/agent-channel/{id}/event",
-        "Append an event",
-    )
-    .tool("channels")
-    .description(
-        "Any kind, any object. With `?validate=1` nothing is stored, and the answer is what is wrong with a \
-             `spec`, `state` or `status`: {valid, stored, problems}.",
-    )
-    .query::<AppendQuery>()
-    .request::<AppendRequest>()
-    .reply::<EventOrVerdict>()
-    .errors(Class::Malformed, &["invalid_json"])
-    .errors(
-        Class::Unprocessable,
-        &[
-            "invalid_body",
-            "invalid_kind",
-            "invalid_author",
-            "invalid_payload",
-            "invalid_validate",
-            "invalid_query",
-            "invalid_idempotency_key",
-        ],
-    )
-    .errors(Class::Conflict, &["channel_closed", "idempotency_key_reused"]);
-    let close_doc = of_channel("channel.close", Method::POST, "/agent-channel/{id}/close", "Close a channel")
+        .errors(Class::Conflict, &[ErrorCode::IdempotencyKeyReused]);
+    let append_doc = of_channel(&channels::APPEND, "Append an event")
+        .tool("channels")
+        .description(
+            "Any kind, any object. With `?validate=1` nothing is stored, and the answer is what is wrong with a \
+                 `spec`, `state` or `status`: {valid, stored, problems}.",
+        )
+        .query::<AppendQuery>()
+        .request::<AppendRequest>()
+        .reply::<EventOrVerdict>()
+        .errors(Class::Malformed, &[ErrorCode::InvalidJson])
+        .errors(
+            Class::Unprocessable,
+            &[
+                ErrorCode::InvalidBody,
+                ErrorCode::InvalidKind,
+                ErrorCode::InvalidAuthor,
+                ErrorCode::InvalidPayload,
+                ErrorCode::InvalidValidate,
+                ErrorCode::InvalidQuery,
+                ErrorCode::InvalidIdempotencyKey,
+            ],
+        )
+        .errors(Class::Conflict, &[ErrorCode::ChannelClosed, ErrorCode::IdempotencyKeyReused]);
+    let close_doc = of_channel(&channels::CLOSE, "Close a channel")
         .tool("channels")
         .description("It stays readable. Closing it again stamps it again.")
-        .reply::<Channel>()
-        .errors(Class::Malformed, &["invalid_json"])
-        .errors(Class::Unprocessable, &["invalid_idempotency_key"])
-        .errors(Class::Conflict, &["idempotency_key_reused"]);
-    let key_doc = of_channel("channel.key", Method::POST, "/agent-channel/{id}/key", "Change a channel's key")
+        .errors(Class::Malformed, &[ErrorCode::InvalidJson])
+        .errors(Class::Unprocessable, &[ErrorCode::InvalidIdempotencyKey])
+        .errors(Class::Conflict, &[ErrorCode::IdempotencyKeyReused]);
+    let key_doc = of_channel(&channels::CHANGE_KEY, "Change a channel's key")
         .tool("channels")
         .description(
             "By its owner. The answer's `url` has the new key; the former one is not valid any more. Owners that have \
              shown it before stay.",
         )
-        .reply::<Channel>()
-        .errors(Class::Malformed, &["invalid_json"])
-        .errors(Class::Forbidden, &["not_its_owner"])
-        .errors(Class::Unprocessable, &["invalid_idempotency_key"])
-        .errors(Class::Conflict, &["idempotency_key_reused"]);
+                .errors(Class::Malformed, &[ErrorCode::InvalidJson])
+        .errors(Class::Forbidden, &[ErrorCode::NotItsOwner])
+        .errors(Class::Unprocessable, &[ErrorCode::InvalidIdempotencyKey])
+        .errors(Class::Conflict, &[ErrorCode::IdempotencyKeyReused]);
     vec![
         Operation::new(create_doc, create),
         Operation::new(append_doc, append),
@@ -124,7 +116,7 @@ async fn create(
     let Done { reply, replayed, .. } = creating.await?;
     let ChannelMade { id, title, created_by, at, key } = reply;
     let created = Created { title, by: created_by, via: caller.via().cloned(), at };
-    answer(Json(Channel::new(&asking.base_url, &id, &created, key.as_ref(), None)), replayed)
+    answer(Json(wire::channel(&asking.base_url, &id, &created, key.as_ref(), None)), replayed)
 }
 
 /// The query of `POST …/event`.
@@ -238,7 +230,7 @@ async fn close(
     let (state, _) = surface.channels.fresh(&id).await?;
     let created = state.created.as_ref().ok_or_else(refusals::no_such_channel)?;
     let (key, closed_at) = (state.key.as_ref(), Some(done.reply.at));
-    answer(Json(Channel::new(&asking.base_url, &id, created, key, closed_at)), done.replayed)
+    answer(Json(wire::channel(&asking.base_url, &id, created, key, closed_at)), done.replayed)
 }
 
 /// Takes no body; one that is there must still be JSON.
@@ -257,7 +249,7 @@ async fn change_key(
     let done = surface.known(&asking, &id, asked).await?;
     let (state, _) = surface.channels.fresh(&id).await?;
     let created = state.created.as_ref().ok_or_else(refusals::no_such_channel)?;
-    let channel = Channel::new(&asking.base_url, &id, created, Some(&done.reply.key), state.closed_at);
+    let channel = wire::channel(&asking.base_url, &id, created, Some(&done.reply.key), state.closed_at);
     answer(Json(channel), done.replayed)
 }
 

@@ -168,7 +168,7 @@ async fn an_owner_has_so_many_live_streams_and_no_more() {
     let id = house.channel(ANN).await.parse().unwrap();
     let budget = || crate::channels::Watcher::Owner("o".parse().unwrap());
     let stream =
-        <crate::room::ChannelRoom as plenary_engine::Room>::stream(crate::id::ChannelId::as_str(&id));
+        <crate::room::ChannelRoom as plenary_engine::Room>::stream(crate::wire::ChannelId::as_str(&id));
     let watching: Vec<_> = (0..WATCHERS_PER_OWNER_MAX)
         .map(|_| house.channels.0.watchers.watch(&stream, plenary_accounts::Follower::new(None), budget()))
         .collect();

@@ -3,35 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
+use plenary_wire::channels::Presence;
 
 /// Silent for more than so many cadences means dead (CH-2).
 const CADENCES: u64 = 5;
-
-/// `GET /agent-channel/{id}/presence`: who was heard, the latest first.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Presence {
-    /// How often an agent that holds work posts a `status`, in seconds.
-    pub cadence_seconds: u64,
-    /// Everyone who ever posted one.
-    pub agents: Vec<AgentPresence>,
-}
-
-/// When one agent was last heard.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct AgentPresence {
-    /// The author of its statuses.
-    pub agent: String,
-    /// Whose token the last one came with.
-    #[serde(default)]
-    pub via: Option<String>,
-    /// RFC 3339, UTC.
-    pub last_status_at: String,
-    /// How long ago that was, in whole seconds.
-    pub silent_seconds: u64,
-    /// Silent for more than five cadences.
-    pub presumed_dead: bool,
-}
 
 /// Who holds the work by the newest state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +86,8 @@ impl Liveness {
 
 #[cfg(test)]
 mod tests {
+    use plenary_wire::channels::AgentPresence;
+
     use super::*;
 
     fn presence(agents: &[(&str, u64)]) -> Presence {

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use super::ChannelEvent;
+use plenary_wire::channels::{Event, WATCH, WatchQuery};
+
 use crate::{
     Client, Error, Result,
-    client::segment,
     feed::{Feed, Heard, Paths, StreamOptions},
 };
 
@@ -30,7 +30,7 @@ pub enum Signal {
     /// The stream stands, without a gap to what was read before.
     Opened,
     /// An event.
-    Event(Box<ChannelEvent>),
+    Event(Box<Event>),
     /// The server is there, and has nothing to say for now.
     Keepalive,
     /// An event that was not understood; the following goes on.
@@ -63,8 +63,11 @@ impl ChannelStream {
                 Heard::Opened => return Ok(Signal::Opened),
                 Heard::Keepalive => return Ok(Signal::Keepalive),
                 Heard::Lost { reason, retry_in } => return Ok(Signal::Lost { reason, retry_in }),
-                Heard::Event(event) => match ChannelEvent::read(&event.data) {
-                    Err(error) => return Ok(Signal::Unreadable(error)),
+                Heard::Event(event) => match serde_json::from_str::<Event>(&event.data) {
+                    Err(error) => {
+                        let why = format!("no event of a channel ({error})");
+                        return Ok(Signal::Unreadable(Error::Unreadable(why)));
+                    }
                     Ok(event) if event.id <= self.last => {}
                     Ok(event) => {
                         self.last = event.id;
@@ -81,8 +84,7 @@ impl Client {
     #[must_use]
     pub fn channel(&self, subscription: &ChannelSubscription, options: StreamOptions) -> ChannelStream {
         let ChannelSubscription { id, kind, after } = subscription;
-        let kind = kind.as_ref().map(|kind| format!("?kind={}", segment(kind))).unwrap_or_default();
-        let path = self.at(id, &format!("/events/stream{kind}"));
+        let path = self.path(&WATCH, &[id], &WatchQuery { kind: kind.clone() });
         let paths = Paths { first: path.clone(), resumed: path };
         let resumed = after.map(|id| id.to_string());
         let feed = Feed::new(self.clone(), paths, resumed, EVENT_OCTETS_MAX, options);

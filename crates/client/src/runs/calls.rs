@@ -1,13 +1,12 @@
-//! The operations on agents, runs and threads (wire.md 4, D.8). Requests carry an `Idempotency-Key` and are repeated on
+//! What agents are asked, and the events of runs (wire.md 4, D.8). Requests carry an `Idempotency-Key` and are repeated on
 //! transient failures.
 //! Must not know: how calls travel.
 
-use bytes::Bytes;
 use http::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{Accepted, Chat, Descriptor, Dismissal, Listed, RunEvent, RunReport, Thread, Wait};
+use super::{Accepted, Chat, RunEvent};
 use crate::{
     Client, Error, IdempotencyKey, RawReply, Reply, Result,
     client::{json as octets, segment},
@@ -31,24 +30,6 @@ pub enum Place<'a> {
     Thread(&'a str),
 }
 
-/// Threads, newest first.
-#[derive(Debug)]
-pub struct ThreadPage {
-    /// The page.
-    pub reply: Reply<Vec<Thread>>,
-    /// Whether there are older ones.
-    pub more: bool,
-}
-
-/// What an agent made.
-#[derive(Debug, Clone)]
-pub struct Artifact {
-    /// Its type.
-    pub mime_type: String,
-    /// The whole of it.
-    pub content: Bytes,
-}
-
 #[derive(Serialize)]
 struct Typed<'a, T> {
     r#type: &'static str,
@@ -61,7 +42,7 @@ pub(super) fn at(agent: &str, rest: &str) -> String {
 }
 
 /// Reads `<…?since=7>; rel="next"`.
-fn since(link: &str) -> Option<String> {
+fn next(link: &str) -> Option<String> {
     let (url, rel) = link.strip_prefix('<')?.split_once('>')?;
     let since = url.split_once('?')?.1.split('&').find_map(|pair| pair.strip_prefix("since="))?;
     rel.contains("next").then(|| since.to_owned())
@@ -81,62 +62,6 @@ fn event(raw: &RawReply) -> Result<RunEvent> {
 }
 
 impl Client {
-    /// `GET /`: the agents that the server runs.
-    ///
-    /// # Errors
-    /// As every call.
-    pub async fn run_agents(&self) -> Result<Reply<Vec<Listed>>> {
-        self.get("/").await
-    }
-
-    /// `GET /_discovery`: their paths.
-    ///
-    /// # Errors
-    /// As every call.
-    pub async fn agent_paths(&self) -> Result<Reply<Vec<String>>> {
-        self.get("/_discovery").await
-    }
-
-    /// `GET /agent`: what each of them says of itself, and where it is.
-    ///
-    /// # Errors
-    /// As every call.
-    pub async fn described_agents(&self) -> Result<Reply<Vec<Descriptor>>> {
-        self.get("/agent").await
-    }
-
-    /// `GET …/describe` (SC-20).
-    ///
-    /// # Errors
-    /// As every call; 404 `agent_not_found`.
-    pub async fn describe_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
-        self.get(&at(agent, "describe")).await
-    }
-
-    /// `POST …/stop`: what goes on is canceled, and nothing is taken until it is started.
-    ///
-    /// # Errors
-    /// As every call; 403 unless the token is of the agent's owner or the operator.
-    pub async fn stop_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
-        self.post_empty(&at(agent, "stop")).await
-    }
-
-    /// `POST …/start`: it takes runs and joins sessions again.
-    ///
-    /// # Errors
-    /// As every call; 403 unless the token is of the agent's owner or the operator.
-    pub async fn start_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
-        self.post_empty(&at(agent, "start")).await
-    }
-
-    /// `POST …/dismiss`: the server lets go of an agent that came by itself.
-    ///
-    /// # Errors
-    /// As every call; 403 unless the token is of the agent, its owner or the operator; 409 `agent_configured`.
-    pub async fn dismiss_agent(&self, agent: &str) -> Result<Reply<Dismissal>> {
-        self.post_empty(&at(agent, "dismiss")).await
-    }
-
     /// `POST …/configure` (SC-43): each argument by itself, null takes it away.
     ///
     /// # Errors
@@ -152,21 +77,6 @@ impl Client {
     /// As every call.
     pub async fn start_run(&self, agent: &str, chat: &Chat, key: &IdempotencyKey) -> Result<Accepted> {
         accepted(&self.request_run(&at(agent, "run"), "ChatRequest", chat, key).await?)
-    }
-
-    /// The same, and waits. Where that takes longer than a request may, it is asked again with the same key.
-    ///
-    /// # Errors
-    /// As every call.
-    pub async fn run_until(
-        &self,
-        agent: &str,
-        chat: &Chat,
-        wait: Wait,
-        key: &IdempotencyKey,
-    ) -> Result<RunEvent> {
-        let path = format!("{}?wait={}", at(agent, "run"), wait.as_str());
-        event(&self.request_run(&path, "ChatRequest", chat, key).await?)
     }
 
     /// ResumeWithInput: answers a run that waits (SC-44).
@@ -198,27 +108,6 @@ impl Client {
         self.post_once(path, Some(octets(&Typed { r#type: kind, request })?), key).await
     }
 
-    /// `GET …/runs/{run_id}` (SC-40).
-    ///
-    /// # Errors
-    /// As every call; 404 `run_not_found`.
-    pub async fn run_report(&self, agent: &str, run: &str) -> Result<Reply<RunReport>> {
-        self.get(&at(agent, &format!("runs/{}", segment(run)))).await
-    }
-
-    /// `GET …/threads` (SC-41): those that the token's owner opened; all of them for the agent's owner.
-    ///
-    /// # Errors
-    /// As every call.
-    pub async fn threads(&self, agent: &str, limit: Option<u32>, before: Option<&str>) -> Result<ThreadPage> {
-        let parts = [limit.map(|n| format!("limit={n}")), before.map(|id| format!("before={}", segment(id)))];
-        let query: Vec<String> = parts.into_iter().flatten().collect();
-        let path = format!("{}?{}", at(agent, "threads"), query.join("&"));
-        let raw = self.raw(Method::GET, &path, None).await?.into_success()?;
-        let more = raw.header("link").is_some_and(|link| link.contains("rel=\"next\""));
-        Ok(ThreadPage { reply: Reply::read(raw)?, more })
-    }
-
     /// `GET …/get_events` (SC-36, SC-42): what lies behind `since`, or from the beginning. Nothing is consumed.
     ///
     /// # Errors
@@ -231,34 +120,12 @@ impl Client {
                 format!("thread_id={}{}", segment(id), since.unwrap_or_default())
             }
         };
-        self.events_at(&format!("{}?{of}", at(agent, "get_events"))).await
-    }
-
-    /// `GET …/get_events` without `since` (SC-36): what came since this token last asked, each event once.
-    ///
-    /// # Errors
-    /// As every call.
-    pub async fn poll_run(&self, agent: &str, run: &str) -> Result<EventPage> {
-        self.events_at(&format!("{}?run_id={}", at(agent, "get_events"), segment(run))).await
-    }
-
-    async fn events_at(&self, path: &str) -> Result<EventPage> {
-        let raw = self.raw(Method::GET, path, None).await?.into_success()?;
-        let next = raw.header("link").and_then(since);
+        let path = format!("{}?{of}", at(agent, "get_events"));
+        let raw = self.raw(Method::GET, &path, None).await?.into_success()?;
+        let next = raw.header("link").and_then(next);
         let events: Reply<Vec<Box<RawValue>>> = Reply::read(raw)?;
         let events = events.iter().map(|event| RunEvent::read(event.get())).collect::<Result<_>>()?;
         Ok(EventPage { events, next })
-    }
-
-    /// `GET /artifacts/{artifact_id}` (SC-47).
-    ///
-    /// # Errors
-    /// As every call; 404 `artifact_not_found`.
-    pub async fn artifact(&self, id: &str) -> Result<Artifact> {
-        let path = format!("/artifacts/{}", segment(id));
-        let raw = self.raw(Method::GET, &path, None).await?.into_success()?;
-        let mime_type = raw.header("content-type").unwrap_or("application/octet-stream").to_owned();
-        Ok(Artifact { mime_type, content: raw.body })
     }
 }
 
@@ -268,10 +135,10 @@ mod tests {
 
     #[test]
     fn sc_36_a_link_says_how_to_go_on() {
-        assert_eq!(since("<?since=7>; rel=\"next\"").as_deref(), Some("7"));
-        assert_eq!(since("<?since=r:7>; rel=\"next\"").as_deref(), Some("r:7"));
-        assert_eq!(since("<?since=7>; rel=\"prev\""), None);
-        assert_eq!(since("nonsense"), None);
+        assert_eq!(next("<?since=7>; rel=\"next\"").as_deref(), Some("7"));
+        assert_eq!(next("<?since=r:7>; rel=\"next\"").as_deref(), Some("r:7"));
+        assert_eq!(next("<?since=7>; rel=\"prev\""), None);
+        assert_eq!(next("nonsense"), None);
     }
 
     #[test]

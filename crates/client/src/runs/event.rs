@@ -1,22 +1,11 @@
 //! An event of a run, and a piece of text that is still being made.
 //! Must not know: how it got here.
 
-use serde::{Deserialize, Serialize};
+use plenary_wire::runs::FinishReason;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{Error, Result};
-
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FinishReason {
-    /// It did what it was asked.
-    Success,
-    /// It failed.
-    Error,
-    /// It was told to stop.
-    Canceled,
-}
 
 /// What an event says beside the members that all have.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -7,9 +7,8 @@ mod event;
 mod shapes;
 mod stream;
 
-pub use calls::{Artifact, EventPage, Place, ThreadPage};
-pub use event::{EventBody, FinishReason, RunEvent};
-pub use shapes::{
-    Accepted, Chat, Descriptor, Dismissal, Listed, OperationOf, RunReport, RunStatus, Thread, Wait,
-};
+pub use calls::{EventPage, Place};
+pub use event::{EventBody, RunEvent};
+pub use plenary_wire::runs::FinishReason;
+pub use shapes::{Accepted, Chat};
 pub use stream::{RunStream, Signal};

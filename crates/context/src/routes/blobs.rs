@@ -12,7 +12,7 @@ use axum::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use plenary_blobs::BlobId;
 use plenary_edge::{Operation, OperationDoc, read_stream};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, ErrorCode};
 
 use super::{Bearer, Path, in_project, is_known};
 use crate::{
@@ -27,8 +27,8 @@ use crate::{
 fn of_blob(id: &'static str, method: Method, summary: &'static str) -> OperationDoc {
     in_project(id, method, "/v1/projects/{project_id}/blobs/{sha256}", summary)
         .path_parameter::<String>("sha256", "The SHA-256 of the content, 64 lower-case hex digits")
-        .errors(Class::Malformed, &["invalid_parameter"])
-        .errors(Class::NotImplemented, &["not_implemented"])
+        .errors(Class::Malformed, &[ErrorCode::InvalidParameter])
+        .errors(Class::NotImplemented, &[ErrorCode::NotImplemented])
 }
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
@@ -43,10 +43,10 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .or_status(StatusCode::OK)
         .request_type("application/octet-stream")
         .reply::<Blob>()
-        .errors(Class::Malformed, &["hash_mismatch"])
-        .errors(Class::Forbidden, &["unauthorized", "project_archived"])
-        .errors(Class::TooLarge, &["body_too_large"])
-        .errors(Class::Unavailable, &["too_many_puts"]);
+        .errors(Class::Malformed, &[ErrorCode::HashMismatch])
+        .errors(Class::Forbidden, &[ErrorCode::Unauthorized, ErrorCode::ProjectArchived])
+        .errors(Class::TooLarge, &[ErrorCode::BodyTooLarge])
+        .errors(Class::Unavailable, &[ErrorCode::TooManyPuts]);
     let get_doc = of_blob("context.get_blob", Method::GET, "Get the content of a deliverable")
         .no_tool("octets of any kind")
         .description(
@@ -57,8 +57,8 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .or_status(StatusCode::PARTIAL_CONTENT)
         .or_empty(StatusCode::NOT_MODIFIED)
         .or_refusal(StatusCode::RANGE_NOT_SATISFIABLE)
-        .errors(Class::NotFound, &["blob_not_found"])
-        .errors(Class::Internal, &["content_damaged"]);
+        .errors(Class::NotFound, &[ErrorCode::BlobNotFound])
+        .errors(Class::Internal, &[ErrorCode::ContentDamaged]);
     vec![Operation::new(put_doc, put), Operation::new(get_doc, get)]
 }
 

@@ -8,7 +8,7 @@ use http::{HeaderMap, Method, request::Parts};
 use plenary_accounts::{Authority, Credentials, Follower, Principal, identify};
 use plenary_edge::Operation;
 use plenary_engine::Room;
-use plenary_kernel::{Class, Version};
+use plenary_kernel::{Class, ErrorCode, Version};
 use plenary_room::{CannotWatch, live};
 use schemars::JsonSchema;
 
@@ -45,9 +45,9 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         )
         .query::<EventsQuery>()
         .reply_type("text/event-stream")
-        .errors(Class::Malformed, &["invalid_parameter"])
-        .errors(Class::TooMany, &["too_many_streams"])
-        .errors(Class::Unavailable, &["stopping"]);
+        .errors(Class::Malformed, &[ErrorCode::InvalidParameter])
+        .errors(Class::TooMany, &[ErrorCode::TooManyStreams])
+        .errors(Class::Unavailable, &[ErrorCode::Stopping]);
     vec![Operation::new(doc, follow)]
 }
 

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State, response::Response};
 use http::{Method, StatusCode};
 use plenary_edge::{Operation, Received};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, ErrorCode};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
@@ -117,20 +117,20 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             .success(StatusCode::CREATED)
             .request::<NewFact>()
             .reply::<Fact>()
-            .errors(Class::Malformed, &["invalid_valid_from"]);
+            .errors(Class::Malformed, &[ErrorCode::InvalidValidFrom]);
     let list_doc = in_project("context.facts", Method::GET, facts, "List facts: now, at a moment, or ever")
         .tool("context")
         .query::<FactQuery>()
         .reply::<Facts>()
         .answers_page()
-        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
+        .errors(Class::Malformed, &[ErrorCode::InvalidParameter, ErrorCode::InvalidCursor]);
     let end_doc =
         in_project("context.invalidate_fact", Method::DELETE, facts, "End a fact without a successor")
             .tool("context")
             .query::<InvalidateQuery>()
             .reply::<Invalidated>()
-            .errors(Class::Malformed, &["invalid_parameter"])
-            .errors(Class::Forbidden, &["unauthorized", "project_archived"]);
+            .errors(Class::Malformed, &[ErrorCode::InvalidParameter])
+            .errors(Class::Forbidden, &[ErrorCode::Unauthorized, ErrorCode::ProjectArchived]);
     vec![
         Operation::new(assert_doc, assert),
         Operation::new(list_doc, ask),

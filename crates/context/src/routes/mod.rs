@@ -19,7 +19,7 @@ use axum::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{Accounts, AnsweredOnce, Authority, Credentials, identify, once};
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Received, RegistryFault, StrictJson};
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, ErrorCode, Refusal};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -64,22 +64,22 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
     OperationDoc::new(id, method, path, summary)
         .auth(Auth::Any)
         .error_body::<ContextError<'_>>()
-        .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+        .errors(Class::Unauthenticated, &[ErrorCode::MissingAuthorization, ErrorCode::InvalidAuthorization])
 }
 
 /// The same in a project.
 fn in_project(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
         .path_parameter::<String>("project_id", "The project: its id, or `OWNER:ID`; percent-encoded")
-        .errors(Class::NotFound, &["project_not_found"])
-        .errors(Class::Conflict, &["ambiguous_project_id"])
+        .errors(Class::NotFound, &[ErrorCode::ProjectNotFound])
+        .errors(Class::Conflict, &[ErrorCode::AmbiguousProjectId])
 }
 
 /// An operation that writes what it is sent.
 fn writing(doc: OperationDoc) -> OperationDoc {
-    doc.errors(Class::Malformed, &["invalid_json", "invalid_schema"])
-        .errors(Class::Forbidden, &["unauthorized", "project_archived"])
-        .errors(Class::TooLarge, &["body_too_large"])
+    doc.errors(Class::Malformed, &[ErrorCode::InvalidJson, ErrorCode::InvalidSchema])
+        .errors(Class::Forbidden, &[ErrorCode::Unauthorized, ErrorCode::ProjectArchived])
+        .errors(Class::TooLarge, &[ErrorCode::BodyTooLarge])
 }
 
 /// In whose name a request is made.
@@ -109,7 +109,9 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Context> for Path<T> {
 fn text(received: Received) -> Result<String, Refused> {
     let body: StrictJson = received.0?;
     if body.is_empty() {
-        return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
+        return Err(
+            Refusal::malformed(ErrorCode::InvalidJson, "The body is empty; send a JSON object.").into()
+        );
     }
     String::from_utf8(body.bytes().to_vec()).map_err(|_| Malformed::whole("The body must be UTF-8.").into())
 }

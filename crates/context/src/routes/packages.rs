@@ -3,7 +3,7 @@
 use axum::{Json, body::Body, extract::State, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use plenary_edge::{Operation, OperationDoc, Received};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, ErrorCode};
 
 use super::described::{AwaitingQuery, ContextPackage, Flag, ListQuery, OfProject, Packages, Review};
 use super::{Bearer, Path, doc, in_project, is_known, json, list, relevant, text, value, writing};
@@ -36,8 +36,8 @@ fn one(id: &'static str, method: Method, path: &'static str, summary: &'static s
     doc(id, method, path, summary)
         .path_parameter::<String>("package_id", "The package, percent-encoded")
         .query::<OfProject>()
-        .errors(Class::NotFound, &["package_not_found", "project_not_found"])
-        .errors(Class::Conflict, &["ambiguous_package_id", "ambiguous_project_id"])
+        .errors(Class::NotFound, &[ErrorCode::PackageNotFound, ErrorCode::ProjectNotFound])
+        .errors(Class::Conflict, &[ErrorCode::AmbiguousPackageId, ErrorCode::AmbiguousProjectId])
 }
 
 const PACKAGES: &str = "/v1/projects/{project_id}/packages";
@@ -57,29 +57,29 @@ fn single() -> Vec<Operation<Context>> {
         .or_status(StatusCode::OK)
         .request::<ContextPackage>()
         .reply::<ContextPackage>()
-        .errors(Class::Malformed, &["hash_mismatch"])
-        .errors(Class::Conflict, &["duplicate_package_id"]);
+        .errors(Class::Malformed, &[ErrorCode::HashMismatch])
+        .errors(Class::Conflict, &[ErrorCode::DuplicatePackageId]);
     let get_doc = one("context.get", Method::GET, "/v1/packages/{package_id}", "Show a package")
         .tool("context")
         .reply::<ContextPackage>()
         .or_empty(StatusCode::NOT_MODIFIED)
-        .errors(Class::Internal, &["content_damaged"]);
+        .errors(Class::Internal, &[ErrorCode::ContentDamaged]);
     let flag_doc = writing(
         one("context.flag", Method::POST, "/v1/packages/{package_id}/flag", "Ask for a review")
             .action("context", "context_reviews"),
     )
     .request::<Flag>()
     .reply::<ContextPackage>()
-    .errors(Class::Malformed, &["invalid_transition"])
-    .errors(Class::Conflict, &["too_many_steps"]);
+    .errors(Class::Malformed, &[ErrorCode::InvalidTransition])
+    .errors(Class::Conflict, &[ErrorCode::TooManySteps]);
     let review_doc = writing(
         one("context.review", Method::POST, "/v1/packages/{package_id}/review", "Review a package")
             .action("context", "context_reviews"),
     )
     .request::<Review>()
     .reply::<ContextPackage>()
-    .errors(Class::Malformed, &["invalid_transition"])
-    .errors(Class::Conflict, &["too_many_steps"]);
+    .errors(Class::Malformed, &[ErrorCode::InvalidTransition])
+    .errors(Class::Conflict, &[ErrorCode::TooManySteps]);
     let log_doc = one(
         "context.reviews",
         Method::GET,
@@ -104,9 +104,9 @@ fn lists() -> Vec<Operation<Context>> {
         .query::<ListQuery>()
         .reply::<Packages>()
         .answers_page()
-        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
-        .errors(Class::TooMany, &["too_many_searches"])
-        .errors(Class::NotImplemented, &["not_implemented"]);
+        .errors(Class::Malformed, &[ErrorCode::InvalidParameter, ErrorCode::InvalidCursor])
+        .errors(Class::TooMany, &[ErrorCode::TooManySearches])
+        .errors(Class::NotImplemented, &[ErrorCode::NotImplemented]);
     let reviews_doc = in_project(
         "context.awaiting_review",
         Method::GET,
@@ -117,7 +117,7 @@ fn lists() -> Vec<Operation<Context>> {
     .query::<AwaitingQuery>()
     .reply::<Packages>()
     .answers_page()
-    .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
+    .errors(Class::Malformed, &[ErrorCode::InvalidParameter, ErrorCode::InvalidCursor]);
     vec![Operation::new(list_doc, pull), Operation::new(reviews_doc, awaiting)]
 }
 

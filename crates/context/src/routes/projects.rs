@@ -4,7 +4,7 @@ use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_accounts::Authority;
 use plenary_edge::{Operation, Received};
-use plenary_kernel::{AllowEntry, Class, OwnerName, text::check_line};
+use plenary_kernel::{AllowEntry, Class, ErrorCode, OwnerName, text::check_line};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
@@ -67,7 +67,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     .success(StatusCode::CREATED)
     .request::<NewProject>()
     .reply::<Project>()
-    .errors(Class::Conflict, &["project_exists"]);
+    .errors(Class::Conflict, &[ErrorCode::ProjectExists]);
     let list_doc =
         doc("context.projects", Method::GET, "/v1/projects", "List the projects that one may read")
             .action("context", "context_projects")
@@ -83,21 +83,21 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         in_project(id, method, member, summary)
             .action("context", "context_projects")
             .path_parameter::<AllowEntry>("member", "`@owner.name`, or `@owner.*`")
-            .errors(Class::Forbidden, &["unauthorized"])
+            .errors(Class::Forbidden, &[ErrorCode::Unauthorized])
     };
     let share_doc = of_member("context.share", Method::PUT, "Give somebody a role in a project")
         .request::<NewRole>()
         .reply::<Member>()
-        .errors(Class::Malformed, &["invalid_schema"])
-        .errors(Class::Conflict, &["project_full"]);
+        .errors(Class::Malformed, &[ErrorCode::InvalidSchema])
+        .errors(Class::Conflict, &[ErrorCode::ProjectFull]);
     let unshare_doc = of_member("context.unshare", Method::DELETE, "Take somebody's role away")
         .success(StatusCode::NO_CONTENT)
-        .errors(Class::Malformed, &["invalid_schema"]);
+        .errors(Class::Malformed, &[ErrorCode::InvalidSchema]);
     let switch = |id, path, summary| {
         in_project(id, Method::POST, path, summary)
             .action("context", "context_projects")
             .reply::<Project>()
-            .errors(Class::Forbidden, &["unauthorized"])
+            .errors(Class::Forbidden, &[ErrorCode::Unauthorized])
     };
     vec![
         Operation::new(create_doc, create),

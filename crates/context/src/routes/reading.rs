@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use http::Method;
 use plenary_edge::{Auth, Operation};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, ErrorCode};
 use plenary_retrieval::{Query, QueryFault};
 use prometheus_client::metrics::gauge::Gauge;
 use schemars::JsonSchema;
@@ -57,16 +57,16 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     .query::<OrientQuery>()
     .reply::<Orientation>()
     .answers_page()
-    .errors(Class::Malformed, &["invalid_parameter"]);
+    .errors(Class::Malformed, &[ErrorCode::InvalidParameter]);
     let digest_doc = doc("context.orchestrate", Method::GET, "/v1/orchestrate", "A digest across packages")
         .tool("context")
         .query::<DigestQuery>()
         .reply::<Digest>()
         .answers_page()
-        .errors(Class::Malformed, &["invalid_parameter"])
-        .errors(Class::NotFound, &["project_not_found"])
-        .errors(Class::Conflict, &["ambiguous_project_id"])
-        .errors(Class::TooMany, &["too_many_searches"]);
+        .errors(Class::Malformed, &[ErrorCode::InvalidParameter])
+        .errors(Class::NotFound, &[ErrorCode::ProjectNotFound])
+        .errors(Class::Conflict, &[ErrorCode::AmbiguousProjectId])
+        .errors(Class::TooMany, &[ErrorCode::TooManySearches]);
     let conformance_doc = doc(
         "context.conformance",
         Method::GET,

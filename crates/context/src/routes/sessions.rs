@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_edge::{Operation, Received};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, ErrorCode};
 use schemars::JsonSchema;
 
 use super::{Bearer, Path, in_project, value_or_empty, writing};
@@ -71,19 +71,19 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .query::<SessionQuery>()
         .reply::<Sessions>()
         .answers_page()
-        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
+        .errors(Class::Malformed, &[ErrorCode::InvalidParameter, ErrorCode::InvalidCursor]);
     let get_doc = in_project("context.session", Method::GET, session, "Show a session")
         .action("context", "context_sessions")
         .reply::<Session>()
-        .errors(Class::NotFound, &["session_not_found"]);
+        .errors(Class::NotFound, &[ErrorCode::SessionNotFound]);
     let end_doc = writing(
         in_project("context.end_session", Method::PATCH, session, "End a session")
             .action("context", "context_sessions"),
     )
     .optional_request::<SessionEnd>()
     .reply::<Session>()
-    .errors(Class::NotFound, &["session_not_found"])
-    .errors(Class::Conflict, &["session_ended"]);
+    .errors(Class::NotFound, &[ErrorCode::SessionNotFound])
+    .errors(Class::Conflict, &[ErrorCode::SessionEnded]);
     vec![
         Operation::new(start_doc, start),
         Operation::new(list_doc, list),

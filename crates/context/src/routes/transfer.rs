@@ -10,7 +10,7 @@ use futures_util::stream::try_unfold;
 use http::{HeaderValue, Method, StatusCode, header};
 use plenary_accounts::Actor;
 use plenary_edge::{Line, Lines, Operation};
-use plenary_kernel::{Class, Share};
+use plenary_kernel::{Class, ErrorCode, Share};
 use schemars::JsonSchema;
 
 use super::{Bearer, Path, doc, in_project};
@@ -55,16 +55,16 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             )
             .query::<ExportQuery>()
             .reply_type(NDJSON)
-            .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
-            .errors(Class::TooMany, &["too_many_exports"]);
+            .errors(Class::Malformed, &[ErrorCode::InvalidParameter, ErrorCode::InvalidCursor])
+            .errors(Class::TooMany, &[ErrorCode::TooManyExports]);
     let all_doc = doc("context.export_all", Method::GET, "/v1/export", "Export every project one may read")
         .no_tool("whole projects, line by line, for programs")
         .answers_page()
         .query::<ExportQuery>()
         .reply_type(NDJSON)
-        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
-        .errors(Class::TooMany, &["too_many_exports"])
-        .errors(Class::Conflict, &["too_many_projects"]);
+        .errors(Class::Malformed, &[ErrorCode::InvalidParameter, ErrorCode::InvalidCursor])
+        .errors(Class::TooMany, &[ErrorCode::TooManyExports])
+        .errors(Class::Conflict, &[ErrorCode::TooManyProjects]);
     let import_doc = doc("context.import", Method::POST, "/v1/import", "Import what was exported")
         .no_tool("whole projects, line by line, for programs")
         .without_key()
@@ -75,9 +75,9 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .query::<ImportQuery>()
         .request_type(NDJSON)
         .reply::<Report>()
-        .errors(Class::Malformed, &["invalid_parameter"])
-        .errors(Class::Forbidden, &["unauthorized"])
-        .errors(Class::Conflict, &["too_many_renames"]);
+        .errors(Class::Malformed, &[ErrorCode::InvalidParameter])
+        .errors(Class::Forbidden, &[ErrorCode::Unauthorized])
+        .errors(Class::Conflict, &[ErrorCode::TooManyRenames]);
     vec![
         Operation::new(export_doc, export),
         Operation::new(all_doc, export_all),

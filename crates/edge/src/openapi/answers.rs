@@ -40,7 +40,7 @@ impl Answers {
         let room = schemas.given(doc.error_body);
         let mut codes: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
         for error in doc.documented_errors() {
-            codes.entry(error.class.status()).or_default().push(error.code);
+            codes.entry(error.class.status()).or_default().push(error.code.as_str());
         }
         for (status, codes) in &codes {
             let mut described = refusal(*status, &forms(*status, Some(&room), schemas));

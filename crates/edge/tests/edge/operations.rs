@@ -5,7 +5,7 @@ use http::{Method, StatusCode};
 use plenary_edge::{
     ApiInfo, Auth, Config, Metrics, Operation, OperationDoc, RegistryFault, openapi, routes, with_fallbacks,
 };
-use plenary_kernel::Class;
+use plenary_kernel::{Class, ErrorCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tower::ServiceExt;
@@ -42,8 +42,8 @@ fn docs() -> Vec<OperationDoc> {
             .success(StatusCode::CREATED)
             .request::<Thing>()
             .reply::<Thing>()
-            .errors(Class::Malformed, &["invalid_json", "invalid_body"])
-            .errors(Class::Unauthenticated, &["missing_authorization"]),
+            .errors(Class::Malformed, &[ErrorCode::InvalidJson, ErrorCode::InvalidBody])
+            .errors(Class::Unauthenticated, &[ErrorCode::MissingAuthorization]),
         OperationDoc::new("thing.list", Method::GET, "/things", "List things")
             .query::<Page>()
             .reply::<Vec<Thing>>()
@@ -51,7 +51,7 @@ fn docs() -> Vec<OperationDoc> {
         OperationDoc::new("part.show", Method::GET, "/things/{id}/parts/{*rest}", "Show a part")
             .path_parameter::<u64>("id", "The thing's number.")
             .reply::<Part>()
-            .errors(Class::NotFound, &["not_found"]),
+            .errors(Class::NotFound, &[ErrorCode::NotFound]),
         OperationDoc::new("metrics.show", Method::GET, "/metrics", "What is counted")
             .auth(Auth::None)
             .reply_type("text/plain"),

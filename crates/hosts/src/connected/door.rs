@@ -24,7 +24,7 @@ use plenary_accounts::{
 };
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals};
 use plenary_hub::Observer;
-use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, Shares, SharesFull};
+use plenary_kernel::{AgentHandle, Class, ErrorCode, OwnerName, Refusal, Shares, SharesFull};
 use plenary_log::{Signals, StoredEvent, StreamName};
 use plenary_room::{CannotWatch, fault_refusal};
 use plenary_runs::{Introduction, Refused, Runner, Runs, handle_of, refused_response, wire::ErrorBody};
@@ -166,23 +166,27 @@ pub fn operations() -> Vec<Operation<Door>> {
     .query::<AttachQuery>()
     .success(StatusCode::SWITCHING_PROTOCOLS)
     .error_body::<ErrorBody<'static>>()
-    .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
-    .errors(Class::NotFound, &["agent_not_found"])
-    .errors(Class::Forbidden, &["forbidden"])
-    .errors(Class::Malformed, &["websocket_required"])
-    .errors(Class::TooMany, &["too_many_instances", "too_many_instances_of_owner", "too_many_agents"])
-    .errors(Class::Unprocessable, &["introduction_too_long", "invalid_introduction"])
-    .errors(Class::Unavailable, &["stopping"]);
+    .errors(Class::Unauthenticated, &[ErrorCode::MissingAuthorization, ErrorCode::InvalidAuthorization])
+    .errors(Class::NotFound, &[ErrorCode::AgentNotFound])
+    .errors(Class::Forbidden, &[ErrorCode::Forbidden])
+    .errors(Class::Malformed, &[ErrorCode::WebsocketRequired])
+    .errors(Class::TooMany, &[ErrorCode::TooManyInstances, ErrorCode::TooManyInstancesOfOwner, ErrorCode::TooManyAgents])
+    .errors(Class::Unprocessable, &[ErrorCode::IntroductionTooLong, ErrorCode::InvalidIntroduction])
+    .errors(Class::Unavailable, &[ErrorCode::Stopping]);
     vec![Operation::new(doc, attach)]
 }
 
 /// Why an instance is not attached.
 fn not_attached(why: CannotWatch) -> Refused {
     let (class, code, text) = match why {
-        CannotWatch::TooMany => {
-            (Class::TooMany, "too_many_instances", "The agent has as many instances attached as it may.")
+        CannotWatch::TooMany => (
+            Class::TooMany,
+            ErrorCode::TooManyInstances,
+            "The agent has as many instances attached as it may.",
+        ),
+        CannotWatch::Stopping => {
+            (Class::Unavailable, ErrorCode::Stopping, "The server stops; try again later.")
         }
-        CannotWatch::Stopping => (Class::Unavailable, "stopping", "The server stops; try again later."),
     };
     Refused::new(Refusal::new(class, code, text))
 }
@@ -191,12 +195,13 @@ fn not_attached(why: CannotWatch) -> Refused {
 fn used_up(full: SharesFull) -> Refused {
     let (code, text) = match full {
         SharesFull::Key => (
-            "too_many_instances_of_owner",
+            ErrorCode::TooManyInstancesOfOwner,
             "As many instances of your owner's agents are attached as one owner may have; detach one.",
         ),
-        SharesFull::Total => {
-            ("too_many_instances", "As many instances are attached to the server as may be; try again later.")
-        }
+        SharesFull::Total => (
+            ErrorCode::TooManyInstances,
+            "As many instances are attached to the server as may be; try again later.",
+        ),
     };
     Refused::new(Refusal::new(Class::TooMany, code, text))
 }
@@ -243,7 +248,11 @@ impl Door {
     /// not run it, there is none.
     async fn asked_for(&self, principal: &Principal, name: &str) -> Result<AgentHandle, Refusal> {
         let not_found = || {
-            Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent that attaches itself.")
+            Refusal::new(
+                Class::NotFound,
+                ErrorCode::AgentNotFound,
+                "There is no such agent that attaches itself.",
+            )
         };
         let agent = self.runs.agents().get(name);
         let handle = match &agent {
@@ -261,7 +270,7 @@ impl Door {
             && self.runs.may_run(&by, &agent).await.map_err(|fault| fault_refusal(&fault))?
         {
             let text = "Only the agent itself attaches, with its own token.";
-            return Err(Refusal::new(Class::Forbidden, "forbidden", text));
+            return Err(Refusal::new(Class::Forbidden, ErrorCode::Forbidden, text));
         }
         Err(not_found())
     }
@@ -293,7 +302,10 @@ async fn attach(
 ) -> Result<Response, Refused> {
     let handle = door.asked_for(&principal, &name).await?;
     let upgrade = upgrade.map_err(|_| {
-        Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
+        Refusal::malformed(
+            ErrorCode::WebsocketRequired,
+            "This path speaks WebSocket; send an upgrade request.",
+        )
     })?;
     let share = door.attaching.0.shares.take(handle.owner_name(), 1).map_err(used_up)?;
     let desk = door.desk(&principal, &handle, introduction(told)).await?;

@@ -23,7 +23,7 @@ use axum::Router;
 use http::Method;
 use plenary_accounts::Accounts;
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, ErrorCode};
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService,
     session::{SessionManager as _, local::LocalSessionManager},
@@ -172,10 +172,10 @@ pub fn operations() -> Vec<Operation<Mcp>> {
             .without_key()
             .auth(Auth::Any)
             .query::<McpQuery>()
-            .errors(Class::Unauthenticated, &["unauthenticated"])
-            .errors(Class::Forbidden, &["foreign_host", "foreign_origin"])
-            .errors(Class::TooMany, &["too_many"])
-            .errors(Class::Malformed, &["malformed"])
+            .errors(Class::Unauthenticated, &[ErrorCode::Unauthenticated])
+            .errors(Class::Forbidden, &[ErrorCode::ForeignHost, ErrorCode::ForeignOrigin])
+            .errors(Class::TooMany, &[ErrorCode::TooMany])
+            .errors(Class::Malformed, &[ErrorCode::Malformed])
             .error_body::<envelope::ErrorBody>()
     };
     let metadata = |id, path| {
@@ -196,14 +196,14 @@ pub fn operations() -> Vec<Operation<Mcp>> {
                 .reply::<Map<String, Value>>()
                 .or_reply_type("text/event-stream")
                 .or_empty(http::StatusCode::ACCEPTED)
-                .errors(Class::NotFound, &["not_found"])
-                .errors(Class::TooLarge, &["body_too_large"]),
+                .errors(Class::NotFound, &[ErrorCode::NotFound])
+                .errors(Class::TooLarge, &[ErrorCode::BodyTooLarge]),
             door::enter,
         ),
         Operation::new(
             doc("mcp.listen", Method::GET, "Hear what the server says by itself in a session")
                 .reply_type("text/event-stream")
-                .errors(Class::NotFound, &["not_found"]),
+                .errors(Class::NotFound, &[ErrorCode::NotFound]),
             door::enter,
         ),
         Operation::new(

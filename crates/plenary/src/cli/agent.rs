@@ -4,11 +4,15 @@
 use std::io::{BufRead, IsTerminal};
 
 use clap::{Args, Subcommand, ValueEnum};
-use plenary_client::{
-    Client, Reply,
-    accounts::{Agent, AgentList, Allowlist, ChangeAgent, CreateAgent, CreatedAgent, Policy},
-};
+use plenary_client::{Client, Reply};
 use plenary_kernel::{AgentHandle, AllowEntry};
+use plenary_wire::{
+    accounts::{
+        self, AgentChanges, AgentMade, AgentPage, EntriesView, NewAgent, NewBlock, NewEntries, PageQuery,
+        Policy, Visibility,
+    },
+    runs::{DISMISS_AGENT, START_AGENT, STOP_AGENT},
+};
 
 use super::{
     context::Context,
@@ -204,62 +208,70 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
         Setting::Add(args) => add(context, &client, args).await,
         Setting::List => {
             let mut table = Table::new(&["AGENT", "POLICY", "ALLOWLIST"]);
-            let take = |page: &AgentList| {
+            let take = |page: &AgentPage| {
                 for agent in &page.agents {
                     let policy = agent.policy.to_string();
                     table.row([agent.handle.as_str(), &policy, &say::entries(&agent.allowlist)]);
                 }
             };
-            context.pages(async |at| client.agents(at).await, |page| page.next_cursor.as_ref(), take).await?;
+            let ask = async |at: Option<&str>| {
+                client.call(&accounts::AGENT_LIST, &[], &PageQuery::at(at), &()).await
+            };
+            context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
             context.table(&table, "no agents yet; make one with `plenary agent add @owner.name`")
         }
         Setting::Allowlist(Of { handle }) => {
-            let reply = client.allowlist(&handle).await?;
+            let reply = client.call(&accounts::AGENT_ALLOWLIST, &[&handle], &(), &()).await?;
             context.answer(&reply, |list| print_entries(context, list))
         }
         Setting::Blocks(Of { handle }) => {
-            say::blocks(context, async |at| client.blocks(&handle, at).await).await
+            let ask = async |at: Option<&str>| {
+                client.call(&accounts::AGENT_BLOCKS, &[&handle], &PageQuery::at(at), &()).await
+            };
+            say::blocks(context, ask).await
         }
         Setting::Show(Of { handle }) => {
-            let reply = client.agent(&handle).await?;
+            let reply = client.call(&accounts::AGENT_GET, &[&handle], &(), &()).await?;
             context.answer(&reply, |agent| say::agent(&out, agent))
         }
         Setting::Edit(args) => edit(context, &client, args).await,
         Setting::Policy { handle, policy } => {
-            change(context, &client, &handle, ChangeAgent { policy: Some(policy), ..ChangeAgent::default() })
-                .await
+            let changes = AgentChanges { policy: Some(policy), ..AgentChanges::default() };
+            change(context, &client, &handle, &changes).await
         }
         Setting::SelfService { handle, switch } => {
             let self_service = Some(matches!(switch, Switch::On));
-            change(context, &client, &handle, ChangeAgent { self_service, ..ChangeAgent::default() }).await
+            let changes = AgentChanges { self_service, ..AgentChanges::default() };
+            change(context, &client, &handle, &changes).await
         }
         Setting::Allow { handle, entries } => {
-            let reply = client.allow(&handle, &entries).await?;
+            let reply = client.call(&accounts::AGENT_ALLOW, &[&handle], &(), &NewEntries { entries }).await?;
             context.answer(&reply, |list| print_entries(context, list))
         }
         Setting::Disallow { handle, entry } => {
-            let reply = client.disallow(&handle, &entry).await?;
+            let reply = client.call(&accounts::AGENT_DISALLOW, &[&handle, &entry], &(), &()).await?;
             context.answer(&reply, |list| print_entries(context, list))
         }
         Setting::Block(Pair { handle, target }) => {
-            let reply = client.block(&handle, &target).await?;
+            let block = NewBlock { handle: target.clone() };
+            let reply = client.call(&accounts::AGENT_BLOCK, &[&handle], &(), &block).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("{handle} blocks {target}"))?))
         }
         Setting::Unblock(Pair { handle, target }) => {
-            let reply = client.unblock(&handle, &target).await?;
+            let reply = client.call(&accounts::AGENT_UNBLOCK, &[&handle, &target], &(), &()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("{handle} no longer blocks {target}"))?))
         }
         Setting::RotateToken { handle, show_token } => rotate(context, &client, handle, show_token).await,
         Setting::Stop(Of { handle }) => {
-            let reply = client.stop_agent(handle.as_str()).await?;
+            let reply = client.call(&STOP_AGENT, &[&handle], &(), &()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("stopped {handle}"))?))
         }
         Setting::Start(Of { handle }) => {
-            let reply = client.start_agent(handle.as_str()).await?;
+            let reply = client.call(&START_AGENT, &[&handle], &(), &()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("started {handle}"))?))
         }
         Setting::Dismiss(Of { handle }) => {
-            let reply = client.dismiss_agent(handle.as_str()).await?;
+            let reply = client.call(&DISMISS_AGENT, &[&handle], &(), &()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("{handle} is none of the server's any more"))?))
         }
         Setting::Rm { handle, yes } => remove(context, &client, &handle, yes).await,
@@ -270,16 +282,16 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
 pub(super) async fn make(
     context: &Context,
     client: &Client,
-    agent: &CreateAgent,
-) -> Result<(Reply<CreatedAgent>, Result<(), Failure>), Failure> {
+    agent: &NewAgent,
+) -> Result<(Reply<AgentMade>, Result<(), Failure>), Failure> {
     context.check_tokens_file()?;
-    let reply = client.create_agent(agent).await?;
+    let reply = client.call(&accounts::AGENT_CREATE, &[], &(), agent).await?;
     let kept = context.keep_token(&Holder::Agent(reply.handle.clone()), &reply.token);
     Ok((reply, kept))
 }
 
 /// That a new agent is out of everybody's reach, where it is.
-pub(super) fn note_reach(context: &Context, made: &CreatedAgent) {
+pub(super) fn note_reach(context: &Context, made: &AgentMade) {
     if made.policy == Policy::Allowlist && made.allowlist.is_empty() {
         context.out.note(&format!(
             "nobody can reach it yet, nor it anybody: `plenary agent allow {} @owner.name`, or policy open",
@@ -289,7 +301,7 @@ pub(super) fn note_reach(context: &Context, made: &CreatedAgent) {
 }
 
 async fn add(context: &Context, client: &Client, args: Add) -> Result<(), Failure> {
-    let mut agent = CreateAgent::new(args.handle);
+    let mut agent = NewAgent::new(args.handle);
     agent.policy = args.policy;
     agent.allowlist = args.allow;
     agent.self_service = args.self_service.then_some(true);
@@ -306,26 +318,29 @@ async fn change(
     context: &Context,
     client: &Client,
     handle: &AgentHandle,
-    change: ChangeAgent,
+    changes: &AgentChanges,
 ) -> Result<(), Failure> {
-    let reply = client.change_agent(handle, &change).await?;
-    context.answer(&reply, |agent: &Agent| say::agent(&context.out, agent))
+    let reply = client.call(&accounts::AGENT_UPDATE, &[handle], &(), changes).await?;
+    context.answer(&reply, |agent| say::agent(&context.out, agent))
 }
 
 async fn edit(context: &Context, client: &Client, args: Edit) -> Result<(), Failure> {
     let card = args.card.as_deref().map(input::file).transpose()?.or(args.card_body);
     let text = |text: Option<String>| text.map(|text| Some(text).filter(|text| !text.is_empty()));
-    let told = ChangeAgent {
+    let changes = AgentChanges {
         display_name: text(args.display_name),
         description: text(args.description),
         card_body: text(card),
-        visibility: args.visibility,
-        ..ChangeAgent::default()
+        visibility: args.visibility.map(|word| match word.as_str() {
+            "public" => Visibility::Public,
+            _ => Visibility::Private,
+        }),
+        ..AgentChanges::default()
     };
-    change(context, client, &args.handle, told).await
+    change(context, client, &args.handle, &changes).await
 }
 
-fn print_entries(context: &Context, list: &Allowlist) -> Result<(), Failure> {
+pub(super) fn print_entries(context: &Context, list: &EntriesView) -> Result<(), Failure> {
     if list.entries.is_empty() {
         context.out.note("the allowlist is empty");
     }
@@ -340,7 +355,7 @@ async fn rotate(
     show_token: bool,
 ) -> Result<(), Failure> {
     context.check_tokens_file()?;
-    let reply = client.rotate_token(&handle).await?;
+    let reply = client.call(&accounts::AGENT_ROTATE_TOKEN, &[&handle], &(), &()).await?;
     let kept = context.keep_token(&Holder::Agent(handle.clone()), &reply.token);
     context.answer(&reply, |new| {
         let line = if show_token { &new.token } else { handle.as_str() };
@@ -353,7 +368,7 @@ async fn remove(context: &Context, client: &Client, handle: &AgentHandle, yes: b
     if !yes {
         confirm(context, handle)?;
     }
-    let reply = client.delete_agent(handle).await?;
+    let reply = client.call(&accounts::AGENT_DELETE, &[handle], &(), &()).await?;
     if let Some(file) = context.tokens_file() {
         let server = context.server()?;
         file.change(|tokens| tokens.remove(&server, &Holder::Agent(handle.clone())))?;

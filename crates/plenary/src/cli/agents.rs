@@ -2,6 +2,7 @@
 //! Must not know: why; the server says it in a word.
 
 use clap::Args;
+use plenary_wire::accounts::{AGENT_REACHABLE, ReachablePage, ReachableQuery};
 
 use super::{context::Context, failure::Failure};
 use crate::out::Table;
@@ -19,11 +20,14 @@ pub(crate) struct Agents {
 pub(crate) async fn run(context: &Context, args: Agents) -> Result<(), Failure> {
     let client = context.agent_client()?;
     let mut table = Table::new(&["AGENT", "TRUST"]);
-    let (query, owner) = (args.query.as_deref(), args.owner.as_deref());
-    let ask = async |at: Option<&str>| client.reachable(query, owner, at).await;
-    let take = |page: &plenary_client::accounts::ReachablePage| {
+    let Agents { query, owner } = args;
+    let ask = async |at: Option<&str>| {
+        let (query, owner, cursor) = (query.clone(), owner.clone(), at.map(str::to_owned));
+        client.call(&AGENT_REACHABLE, &[], &ReachableQuery { query, owner, cursor }, &()).await
+    };
+    let take = |page: &ReachablePage| {
         for agent in &page.agents {
-            table.row([agent.handle.as_str(), &agent.trust]);
+            table.row([agent.handle.as_str(), agent.trust.as_str()]);
         }
     };
     context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;

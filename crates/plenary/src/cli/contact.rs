@@ -3,6 +3,9 @@
 
 use clap::Subcommand;
 use plenary_kernel::{AgentHandle, ContactId};
+use plenary_wire::accounts::{
+    CONTACT_ACCEPT, CONTACT_DECLINE, CONTACT_LIST, CONTACT_REQUEST, ContactsQuery, NewContact,
+};
 
 use super::{context::Context, failure::Failure};
 use crate::out::Table;
@@ -37,7 +40,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     let out = context.out;
     match command {
         Command::Request { to, message } => {
-            let reply = client.request_contact(&to, message.as_deref()).await?;
+            let reply = client.call(&CONTACT_REQUEST, &[], &(), &NewContact { to, message }).await?;
             context.answer(&reply, |made| {
                 out.note(
                     "asked, if the agent exists and can be asked; an answer comes over `plenary listen`",
@@ -46,7 +49,8 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             })
         }
         Command::List { outgoing, cursor } => {
-            let reply = client.contacts(outgoing, cursor.as_deref()).await?;
+            let direction = if outgoing { "outgoing" } else { "incoming" };
+            let reply = client.call(&CONTACT_LIST, &[], &ContactsQuery { direction, cursor }, &()).await?;
             context.answer(&reply, |list| {
                 let mut table = Table::new(&["REQUEST", "FROM", "TO", "MESSAGE"]);
                 for asked in &list.contacts {
@@ -61,11 +65,11 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             })
         }
         Command::Accept { id } => {
-            let reply = client.accept_contact(&id).await?;
+            let reply = client.call(&CONTACT_ACCEPT, &[&id], &(), &()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("accepted {id}"))?))
         }
         Command::Decline { id } => {
-            let reply = client.decline_contact(&id).await?;
+            let reply = client.call(&CONTACT_DECLINE, &[&id], &(), &()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("declined {id}"))?))
         }
     }

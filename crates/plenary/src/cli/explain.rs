@@ -2,6 +2,7 @@
 //! Must not know: how a call is made.
 
 use plenary_client::{Error, FaultKind, NetworkFault, Refused};
+use plenary_wire::ErrorCode;
 use serde_json::json;
 
 use super::{
@@ -87,70 +88,73 @@ fn refused_what(refused: &Refused) -> String {
 }
 
 fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
-    let next = match (refused.status, refused.code.as_str()) {
+    let next = match (refused.status, ErrorCode::known(&refused.code)) {
         (401, _) => return Some(unauthenticated_next(context)),
-        (403, "project_archived") => {
+        (403, Some(ErrorCode::ProjectArchived)) => {
             "let it take writes again with `plenary context project restore PROJECT`"
         }
-        (403, "unauthorized") => {
+        (403, Some(ErrorCode::Unauthorized)) => {
             "its owner gives roles with `plenary context project share @owner.name ROLE`, and alone shares and archives"
         }
-        (404, "project_not_found") => {
+        (404, Some(ErrorCode::ProjectNotFound)) => {
             "make it with `plenary context init PROJECT`, or have it shared with you; `plenary context project list` \
              shows those that you may read"
         }
-        (404, "package_not_found") => "check the id; `plenary context pull --short` lists the latest",
-        (404, "blob_not_found") => {
+        (404, Some(ErrorCode::PackageNotFound)) => {
+            "check the id; `plenary context pull --short` lists the latest"
+        }
+        (404, Some(ErrorCode::BlobNotFound)) => {
             "put it there with `plenary context blob put FILE`, or deposit with --upload"
         }
-        (404, "session_not_found") => "`plenary context session list` shows those of the project",
-        (404, "agent_not_found") => "`plenary runs agents` lists those that this server runs",
-        (404, "run_not_found" | "thread_not_found") => {
+        (404, Some(ErrorCode::SessionNotFound)) => {
+            "`plenary context session list` shows those of the project"
+        }
+        (404, Some(ErrorCode::AgentNotFound)) => "`plenary runs agents` lists those that this server runs",
+        (404, Some(ErrorCode::RunNotFound | ErrorCode::ThreadNotFound)) => {
             "it is not there, or not for this caller; `plenary runs threads NAME` shows yours"
         }
-        (404, "artifact_not_found") => {
+        (404, Some(ErrorCode::ArtifactNotFound)) => {
             "it is not there, or not for this caller; a run's events name its artifacts"
         }
-        (409, "agent_stopped") => {
+        (409, Some(ErrorCode::AgentStopped)) => {
             "`plenary runs agents` shows which are; its owner starts it with `plenary agent start @OWNER.NAME`"
         }
-        (409, "run_not_active") => "see where it stands with `plenary runs show NAME RUN_ID`",
-        (409, "ambiguous_package_id") => "say which project's with --project",
-        (409, "duplicate_package_id") => {
+        (409, Some(ErrorCode::RunNotActive)) => "see where it stands with `plenary runs show NAME RUN_ID`",
+        (409, Some(ErrorCode::AmbiguousPackageId)) => "say which project's with --project",
+        (409, Some(ErrorCode::DuplicatePackageId)) => {
             "deposit a new package, with `--parent ID` where it corrects that one"
         }
-        (409, "project_exists") => "choose another id, or have the project shared with you",
-        (501, "search_not_supported") => {
-            "this server has no search; `plenary context orchestrate --focus TEXT` looks for words"
-        }
-        (501, "not_implemented") => "`plenary context conformance` shows what this server has",
-        (403, "sender-identity-mismatch") => {
+        (409, Some(ErrorCode::ProjectExists)) => "choose another id, or have the project shared with you",
+        (501, Some(ErrorCode::NotImplemented)) => "`plenary context conformance` shows what this server has",
+        (403, Some(ErrorCode::SenderIdentityMismatch)) => {
             "a frame is sent in the name of the token's own owner: leave --acted-by out, or speak as another agent \
              with --as"
         }
-        (403, "scope-unauthorised") => {
+        (403, Some(ErrorCode::ScopeUnauthorised)) => {
             "who was named does not exist, or does not let this agent through; the server does not say which. Own \
              sessions are `~owner/*`; organisations need membership (`plenary org show NAME`)"
         }
-        (501, "scope-unimplemented") => "address `~owner/*` or `org:name/members/*` instead",
-        (400, "kind-unknown") => "the fifteen kinds are in `plenary frame send --help`",
-        (400, "payload-kind-mismatch" | "field-missing" | "field-unknown") => {
+        (501, Some(ErrorCode::ScopeUnimplemented)) => "address `~owner/*` or `org:name/members/*` instead",
+        (400, Some(ErrorCode::KindUnknown)) => "the fifteen kinds are in `plenary frame send --help`",
+        (400, Some(ErrorCode::PayloadKindMismatch | ErrorCode::FieldMissing | ErrorCode::FieldUnknown)) => {
             "a frame is closed: give exactly the members its kind has"
         }
-        (400, "filter-axis-unknown") => {
+        (400, Some(ErrorCode::FilterAxisUnknown)) => {
             "the axes are kind, sender, content_type, tool and org, e.g. `kind:agent_query`"
         }
-        (400, "filter-value-invalid") => "a kind is one of the fifteen, a sender is `~owner`",
-        (404, "no_such_channel") => {
+        (400, Some(ErrorCode::FilterValueInvalid)) => "a kind is one of the fifteen, a sender is `~owner`",
+        (404, Some(ErrorCode::NoSuchChannel)) => {
             "check the id and the server; for a channel of another owner, ask for its URL with `?key=` and give it in \
              quotes. `plenary channel list` shows the channels that your owner takes part in"
         }
-        (403, "not_its_owner") => "ask the owner of the channel to change its key",
-        (404, "no_event_yet") => {
+        (403, Some(ErrorCode::NotItsOwner)) => "ask the owner of the channel to change its key",
+        (404, Some(ErrorCode::NoEventYet)) => {
             "post the first one, `plenary channel spec CHANNEL --set '{\"mission\":\"…\"}'` or `plenary channel handoff \
              CHANNEL HOLDER --expect ACTION`"
         }
-        (409, "channel_closed") => "the work there is over; begin another with `plenary channel create`",
+        (409, Some(ErrorCode::ChannelClosed)) => {
+            "the work there is over; begin another with `plenary channel create`"
+        }
         (403, _) => {
             "the owner configures this agent: use the owner's token, or have it set `plenary agent self-service \
              @owner.name on`"
@@ -163,14 +167,22 @@ fn refused_next(context: &Context, refused: &Refused) -> Option<String> {
             "what was named does not exist, or is not for this caller; the server does not say which. Check the \
              spelling, the identity (`plenary status`), and whether both sides allow each other"
         }
-        (409, "not_joined") => "join first: `plenary session join ID`; who left needs a fresh invitation",
-        (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
-        (409, "session_active") => "it is open already: `plenary session send ID TEXT`",
-        (409, "not_reopenable") => "only who was joined at the end may reopen it; create a new one",
-        (409, "agent_exists") => {
+        (409, Some(ErrorCode::NotJoined)) => {
+            "join first: `plenary session join ID`; who left needs a fresh invitation"
+        }
+        (409, Some(ErrorCode::SessionEnded)) => {
+            "reopen it with `plenary session reopen ID`, or create a new one"
+        }
+        (409, Some(ErrorCode::SessionActive)) => "it is open already: `plenary session send ID TEXT`",
+        (409, Some(ErrorCode::NotReopenable)) => {
+            "only who was joined at the end may reopen it; create a new one"
+        }
+        (409, Some(ErrorCode::AgentExists)) => {
             "choose another name; where the agent is yours, save its token with `plenary token add`"
         }
-        (409, "idempotency_key_reused") => "that key already stands for another request; choose a new one",
+        (409, Some(ErrorCode::IdempotencyKeyReused)) => {
+            "that key already stands for another request; choose a new one"
+        }
         (413, _) => "send less at once, or put it somewhere and send its address with --attach",
         (429 | 503, _) => match refused.retry_after {
             Some(wait) => return Some(format!("try again in {} s", wait.as_secs())),

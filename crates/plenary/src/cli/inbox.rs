@@ -4,11 +4,12 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use plenary_client::{
-    Client,
-    inbox::{AckState, InboxQuery, digest},
-};
+use plenary_client::{Client, Reply, inbox::digest};
 use plenary_kernel::AgentHandle;
+use plenary_wire::{
+    accounts::ME_GET,
+    inbox::{self, AckRequest, AckState, Acked, InboxQuery},
+};
 use serde_json::json;
 
 use super::{context::Context, failure::Failure};
@@ -59,10 +60,10 @@ pub(crate) async fn run(context: &Context, args: Inbox) -> Result<(), Failure> {
 }
 
 async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Failure> {
-    let query = InboxQuery { after: args.after, limit: args.limit, kinds: args.kinds };
+    let query = InboxQuery { after: args.after, limit: args.limit, kinds: args.kinds, timeout_s: None };
     let reply = match args.wait {
         Some(seconds) => client.wait_inbox(&query, Duration::from_secs(seconds)).await?,
-        None => client.inbox(&query).await?,
+        None => client.call(&inbox::READ, &[], &query, &()).await?,
     };
     let me = me(context, client).await?;
     context.answer(&reply, |page| {
@@ -76,7 +77,7 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
         Ok(())
     })?;
     if args.ack && !reply.items.is_empty() {
-        client.ack_inbox(&reply.cursor, AckState::Acknowledged).await?;
+        acknowledge(client, reply.cursor.clone()).await?;
     }
     Ok(())
 }
@@ -86,15 +87,20 @@ async fn ack(context: &Context, client: &Client, cursor: Option<String>) -> Resu
         Some(cursor) => cursor,
         None => end_of(client).await?,
     };
-    let reply = client.ack_inbox(&cursor, AckState::Acknowledged).await?;
+    let reply = acknowledge(client, cursor).await?;
     context.answer(&reply, |acked| Ok(context.out.line(&format!("{} unread", acked.unread))?))
+}
+
+async fn acknowledge(client: &Client, cursor: String) -> Result<Reply<Acked>, Failure> {
+    let request = AckRequest { cursor, state: AckState::Acknowledged };
+    Ok(client.call(&inbox::ACK, &[], &(), &request).await?)
 }
 
 /// Behind everything that is unread now.
 async fn end_of(client: &Client) -> Result<String, Failure> {
     let mut query = InboxQuery { limit: Some(WHOLE_PAGE), ..InboxQuery::default() };
     loop {
-        let page = client.inbox(&query).await?.value;
+        let page = client.call(&inbox::READ, &[], &query, &()).await?.value;
         if !page.more {
             return Ok(page.cursor);
         }
@@ -105,6 +111,6 @@ async fn end_of(client: &Client) -> Result<String, Failure> {
 async fn me(context: &Context, client: &Client) -> Result<AgentHandle, Failure> {
     match context.identity()? {
         Some(identity) => Ok(identity.handle),
-        None => Ok(client.me().await?.value.handle),
+        None => Ok(client.call(&ME_GET, &[], &(), &()).await?.value.agent.handle),
     }
 }

@@ -2,10 +2,10 @@
 //! Must not know: other agents' settings.
 
 use clap::{Args, Subcommand};
-use plenary_client::accounts::{Allowlist, Policy};
 use plenary_kernel::{AgentHandle, AllowEntry};
+use plenary_wire::accounts::{self, AgentChanges, EntriesView, NewBlock, NewEntries, PageQuery, Policy};
 
-use super::{context::Context, failure::Failure, say};
+use super::{agent::print_entries, context::Context, failure::Failure, say};
 
 /// Without a command: the agent's settings.
 #[derive(Debug, Args)]
@@ -40,31 +40,40 @@ enum Command {
 pub(crate) async fn run(context: &Context, args: Me) -> Result<(), Failure> {
     let client = context.agent_client()?;
     let out = context.out;
-    let entries = |list: &Allowlist| {
-        if list.entries.is_empty() {
-            out.note("the allowlist is empty");
-        }
-        Ok(list.entries.iter().try_for_each(|entry| out.line(entry.as_str()))?)
-    };
+    let show = |list: &EntriesView| print_entries(context, list);
     match args.command {
         None => {
-            let reply = client.me().await?;
-            context.answer(&reply, |agent| say::agent(&out, agent))
+            let reply = client.call(&accounts::ME_GET, &[], &(), &()).await?;
+            context.answer(&reply, |me| say::agent(&out, &me.agent))
         }
         Some(Command::Policy { policy }) => {
-            let reply = client.set_my_policy(policy).await?;
-            context.answer(&reply, |agent| say::agent(&out, agent))
+            let changes = AgentChanges { policy: Some(policy), ..AgentChanges::default() };
+            let reply = client.call(&accounts::ME_UPDATE, &[], &(), &changes).await?;
+            context.answer(&reply, |me| say::agent(&out, &me.agent))
         }
-        Some(Command::Allowlist) => context.answer(&client.my_allowlist().await?, entries),
-        Some(Command::Allow { entries: new }) => context.answer(&client.allow_for_me(&new).await?, entries),
-        Some(Command::Disallow { entry }) => context.answer(&client.disallow_for_me(&entry).await?, entries),
-        Some(Command::Blocks) => say::blocks(context, async |at| client.my_blocks(at).await).await,
+        Some(Command::Allowlist) => {
+            context.answer(&client.call(&accounts::ME_ALLOWLIST, &[], &(), &()).await?, show)
+        }
+        Some(Command::Allow { entries }) => {
+            let reply = client.call(&accounts::ME_ALLOW, &[], &(), &NewEntries { entries }).await?;
+            context.answer(&reply, show)
+        }
+        Some(Command::Disallow { entry }) => {
+            context.answer(&client.call(&accounts::ME_DISALLOW, &[&entry], &(), &()).await?, show)
+        }
+        Some(Command::Blocks) => {
+            let ask = async |at: Option<&str>| {
+                client.call(&accounts::ME_BLOCKS, &[], &PageQuery::at(at), &()).await
+            };
+            say::blocks(context, ask).await
+        }
         Some(Command::Block { target }) => {
-            let reply = client.block_for_me(&target).await?;
+            let block = NewBlock { handle: target.clone() };
+            let reply = client.call(&accounts::ME_BLOCK, &[], &(), &block).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("blocked {target}"))?))
         }
         Some(Command::Unblock { target }) => {
-            let reply = client.unblock_for_me(&target).await?;
+            let reply = client.call(&accounts::ME_UNBLOCK, &[&target], &(), &()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("unblocked {target}"))?))
         }
     }

@@ -3,6 +3,7 @@
 
 use clap::Subcommand;
 use plenary_kernel::SessionId;
+use plenary_wire::inbox::MESSAGE_STATUS;
 
 use super::{context::Context, failure::Failure};
 use crate::out::Table;
@@ -22,12 +23,12 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     let client = context.agent_client()?;
     match command {
         Command::Status { session, sequence } => {
-            let reply = client.message_status(&session, sequence).await?;
+            let reply = client.call(&MESSAGE_STATUS, &[&session, &sequence], &(), &()).await?;
             context.answer(&reply, |status| {
                 let mut table = Table::new(&["RECIPIENT", "STATE", "ANSWERED"]);
                 for recipient in &status.recipients {
                     let at = recipient.at.as_deref().unwrap_or("-");
-                    table.row([recipient.agent.as_str(), &recipient.state, at]);
+                    table.row([recipient.agent.as_str(), recipient.state.as_str(), at]);
                 }
                 Ok(context.out.table(&table, "nobody else takes part")?)
             })

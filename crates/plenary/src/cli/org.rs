@@ -2,8 +2,11 @@
 //! Must not know: what membership allows.
 
 use clap::{Args, Subcommand};
-use plenary_client::{Client, accounts::Org};
+use plenary_client::Client;
 use plenary_kernel::{OwnerName, SovereignHandle};
+use plenary_wire::accounts::{
+    NewMember, ORG_GET, ORG_PUT, ORG_REMOVE_MEMBER, ORG_SET_MEMBER, OrgView, PageQuery, Role,
+};
 
 use super::{context::Context, failure::Failure, identity::Realm};
 use crate::out::Table;
@@ -45,24 +48,33 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     let (Command::Add(of) | Command::Show(of) | Command::AddMember { of, .. } | Command::RmMember { of, .. }) =
         &command;
     let client = context.configuring_client(Realm::Owner(&of.org))?;
-    let (reply, done) = match command {
-        Command::Show(Of { org }) => return show(context, &client, &org).await,
-        Command::Add(Of { org }) => (client.put_org(&org).await?, org.to_string()),
+    let done = |words: String| Ok(context.out.line(&words)?);
+    match command {
+        Command::Show(Of { org }) => show(context, &client, &org).await,
+        Command::Add(Of { org }) => {
+            let reply = client.call(&ORG_PUT, &[&org], &(), &()).await?;
+            context.answer(&reply, |_| done(org.to_string()))
+        }
         Command::AddMember { of: Of { org }, member, roles } => {
-            (client.put_member(&org, &member, &roles).await?, format!("{member} belongs to {org}"))
+            let reply = client.call(&ORG_SET_MEMBER, &[&org, &member], &(), &NewMember { roles }).await?;
+            context.answer(&reply, |_| done(format!("{member} belongs to {org}")))
         }
         Command::RmMember { of: Of { org }, member } => {
-            (client.remove_member(&org, &member).await?, format!("{member} no longer belongs to {org}"))
+            let reply = client.call(&ORG_REMOVE_MEMBER, &[&org, &member], &(), &()).await?;
+            context.answer(&reply, |_| done(format!("{member} no longer belongs to {org}")))
         }
-    };
-    context.answer(&reply, |_| Ok(context.out.line(&done)?))
+    }
 }
 
 async fn show(context: &Context, client: &Client, org: &OwnerName) -> Result<(), Failure> {
     let mut table = Table::new(&["MEMBER", "ROLES"]);
-    let take = |page: &Org| {
-        page.members.iter().for_each(|member| table.row([member.handle.as_str(), &member.roles.join(" ")]));
+    let take = |page: &OrgView| {
+        for member in &page.members {
+            let roles: Vec<_> = member.roles.iter().map(Role::as_str).collect();
+            table.row([member.handle.as_str(), &roles.join(" ")]);
+        }
     };
-    context.pages(async |at| client.org(org, at).await, |page| page.next_cursor.as_ref(), take).await?;
+    let ask = async |at: Option<&str>| client.call(&ORG_GET, &[org], &PageQuery::at(at), &()).await;
+    context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
     context.table(&table, "nobody belongs to it")
 }

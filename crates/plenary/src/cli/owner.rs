@@ -2,8 +2,8 @@
 //! Must not know: agents.
 
 use clap::Subcommand;
-use plenary_client::accounts::OwnerList;
-use plenary_kernel::OwnerName;
+use plenary_kernel::{OwnerName, TimestampMs};
+use plenary_wire::accounts::{NewOwner, OWNER_CREATE, OWNER_LIST, OWNER_ROTATE_TOKEN, OwnerPage, PageQuery};
 
 use super::{
     context::Context,
@@ -44,7 +44,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     match command {
         Command::Add { owner, show_token } => {
             context.check_tokens_file()?;
-            let reply = client.create_owner(&owner).await?;
+            let reply = client.call(&OWNER_CREATE, &[], &(), &NewOwner { owner: owner.clone() }).await?;
             let kept = context.keep_token(&Holder::Owner(owner), &reply.token);
             context.answer(&reply, |made| {
                 let line = if show_token { made.token.clone() } else { made.owner.to_string() };
@@ -54,17 +54,18 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         }
         Command::List => {
             let mut table = Table::new(&["OWNER", "SINCE"]);
-            let take = |page: &OwnerList| {
+            let take = |page: &OwnerPage| {
                 for entry in &page.owners {
-                    table.row([entry.owner.as_str(), &entry.created_at.map(utc).unwrap_or_default()]);
+                    table.row([entry.owner.as_str(), &utc(TimestampMs(entry.created_at))]);
                 }
             };
-            context.pages(async |at| client.owners(at).await, |page| page.next_cursor.as_ref(), take).await?;
+            let ask = async |at: Option<&str>| client.call(&OWNER_LIST, &[], &PageQuery::at(at), &()).await;
+            context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
             context.table(&table, "no owners yet; make one with `plenary owner add NAME`")
         }
         Command::RotateToken { owner, show_token } => {
             context.check_tokens_file()?;
-            let reply = client.rotate_owner_token(&owner).await?;
+            let reply = client.call(&OWNER_ROTATE_TOKEN, &[&owner], &(), &()).await?;
             let kept = context.keep_token(&Holder::Owner(owner.clone()), &reply.token);
             context.answer(&reply, |new| {
                 let line = if show_token { &new.token } else { owner.as_str() };

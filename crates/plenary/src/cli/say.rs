@@ -1,12 +1,14 @@
 //! Agents, sessions, content and events in words for people; foreign text is made harmless on the way.
 //! Must not know: where they come from.
 
-use plenary_client::{
-    Error, Event, EventBody, LeftReason, Reply,
-    accounts::{Agent, Blocks},
-    sessions::{Content, Message, Part, Session},
+use std::collections::BTreeSet;
+
+use plenary_client::{Error, Event, EventBody, LeftReason, Reply, sessions::Message};
+use plenary_kernel::{AllowEntry, TimestampMs};
+use plenary_wire::{
+    accounts::{AgentView, BlockPage},
+    sessions::{Content, Part, SessionView},
 };
-use plenary_kernel::AllowEntry;
 
 use super::{context::Context, failure::Failure};
 use crate::out::{Out, Style, Table, clean, clean_block, utc};
@@ -15,30 +17,29 @@ use crate::out::{Out, Style, Table, clean, clean_block, utc};
 const INDENT: &str = "    ";
 
 /// An allowlist in one line.
-pub(crate) fn entries(entries: &[AllowEntry]) -> String {
+pub(crate) fn entries(entries: &BTreeSet<AllowEntry>) -> String {
     let names: Vec<&str> = entries.iter().map(AllowEntry::as_str).collect();
     names.join(" ")
 }
 
 /// An agent's settings.
-pub(crate) fn agent(out: &Out, agent: &Agent) -> Result<(), Failure> {
+pub(crate) fn agent(out: &Out, agent: &AgentView) -> Result<(), Failure> {
     let list = if agent.allowlist.is_empty() { "empty".into() } else { entries(&agent.allowlist) };
     out.line(&format!("agent         {}", out.paint(Style::Bold, agent.handle.as_str())))?;
     out.line(&format!("policy        {}", agent.policy))?;
     out.line(&format!("allowlist     {list}"))?;
-    if let Some(on) = agent.self_service {
-        out.line(&format!("self-service  {}", if on { "on" } else { "off" }))?;
-    }
+    out.line(&format!("self-service  {}", if agent.self_service { "on" } else { "off" }))?;
+    let profile = &agent.profile;
     for (name, said) in [
-        ("name        ", &agent.display_name),
-        ("description ", &agent.description),
-        ("visibility  ", &agent.visibility),
+        ("name        ", Some(profile.display_name.as_str())),
+        ("description ", profile.description.as_deref()),
+        ("visibility  ", Some(profile.visibility.as_str())),
     ] {
-        if let Some(said) = said.as_ref().filter(|said| *said != agent.handle.as_str()) {
+        if let Some(said) = said.filter(|said| *said != agent.handle.as_str()) {
             out.line(&format!("{name}  {}", clean(said)))?;
         }
     }
-    if let Some(card) = &agent.card_body {
+    if let Some(card) = &profile.card_body {
         out.line("")?;
         out.line(&clean_block(card, ""))?;
     }
@@ -48,12 +49,12 @@ pub(crate) fn agent(out: &Out, agent: &Agent) -> Result<(), Failure> {
 /// Whom an agent blocks, page by page.
 pub(crate) async fn blocks(
     context: &Context,
-    ask: impl AsyncFnMut(Option<&str>) -> Result<Reply<Blocks>, Error>,
+    ask: impl AsyncFnMut(Option<&str>) -> Result<Reply<BlockPage>, Error>,
 ) -> Result<(), Failure> {
     let mut table = Table::new(&["BLOCKED", "SINCE"]);
-    let take = |page: &Blocks| {
+    let take = |page: &BlockPage| {
         for block in &page.blocks {
-            table.row([block.blocked_handle.as_str(), &block.created_at.map(utc).unwrap_or_default()]);
+            table.row([block.blocked_handle.as_str(), &utc(TimestampMs(block.created_at))]);
         }
     };
     context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
@@ -61,7 +62,7 @@ pub(crate) async fn blocks(
 }
 
 /// A session and who is in it.
-pub(crate) fn session(out: &Out, session: &Session) -> Result<(), Failure> {
+pub(crate) fn session(out: &Out, session: &SessionView) -> Result<(), Failure> {
     out.line(&format!("session  {}", out.paint(Style::Bold, session.id.as_str())))?;
     out.line(&format!("state    {}", session.state))?;
     if let Some(topic) = &session.topic {

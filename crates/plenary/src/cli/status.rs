@@ -1,7 +1,8 @@
 //! `plenary status`: is the server up, who am I to it, and what said so.
 //! Must not know: how identities are resolved.
 
-use plenary_client::{Client, Error, Reply, me::Usage};
+use plenary_client::{Client, Error, Reply};
+use plenary_wire::accounts::{ME_GET, USAGE_GET, UsageView};
 use serde_json::{Value, json};
 
 use super::{context::Context, failure::Failure, whereabouts::Whereabouts};
@@ -69,12 +70,12 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
 }
 
 async fn who(client: &Client) -> Result<String, Error> {
-    Ok(client.me().await?.handle.to_string())
+    Ok(client.call(&ME_GET, &[], &(), &()).await?.agent.handle.to_string())
 }
 
 /// What the agent's owner stores; none on a server that does not say.
-async fn usage(client: &Client) -> Result<Option<Reply<Usage>>, Failure> {
-    match client.usage().await {
+async fn usage(client: &Client) -> Result<Option<Reply<UsageView>>, Failure> {
+    match client.call(&USAGE_GET, &[], &(), &()).await {
         Ok(usage) => Ok(Some(usage)),
         Err(Error::Refused(refused)) if refused.status == 404 => Ok(None),
         Err(error) => Err(error.into()),
@@ -82,7 +83,7 @@ async fn usage(client: &Client) -> Result<Option<Reply<Usage>>, Failure> {
 }
 
 /// `1.2 MiB of 10.0 GiB, 3,214 of 10,000,000 events`.
-fn in_words(usage: &Usage) -> String {
+fn in_words(usage: &UsageView) -> String {
     let of = |used: String, max: Option<String>| max.map_or(used.clone(), |max| format!("{used} of {max}"));
     let bytes = of(size(usage.stored_bytes), usage.stored_bytes_max.map(size));
     let events = of(grouped(usage.stored_events), usage.stored_events_max.map(grouped));
@@ -117,7 +118,8 @@ mod tests {
 
     #[test]
     fn what_is_stored_is_said_with_its_bounds() {
-        let usage = |bytes_max, events_max| Usage {
+        let usage = |bytes_max, events_max| UsageView {
+            owner: "nick".parse().unwrap(),
             stored_bytes: 1_300_000,
             stored_bytes_max: bytes_max,
             stored_events: 3_214,

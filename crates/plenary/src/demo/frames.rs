@@ -1,9 +1,9 @@
 //! Agent-Channel Fan-Out: three coding sessions of one person, by advisory, question, handover and convergence.
 
-use plenary_client::{
-    accounts::Policy,
-    frames::{Advisory, FlushExecuted, Frame, Handover, IntentDeclare, Payload, Query, Response, Uuid, now},
+use plenary_client::frames::{
+    Advisory, FlushExecuted, Frame, Handover, IntentDeclare, Payload, Query, Response, Uuid, now,
 };
+use plenary_wire::accounts::Policy;
 use serde_json::json;
 
 use super::stage::{Stage, sovereign};

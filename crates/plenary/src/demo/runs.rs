@@ -4,6 +4,7 @@
 use anyhow::{Context as _, ensure};
 use http::Method;
 use plenary_client::runs::{Accepted, Chat, EventBody, FinishReason, RunEvent, RunStream};
+use plenary_wire::runs::ARTIFACT;
 use serde_json::{Map, Value, json};
 
 use super::{stage::Stage, walkthrough::of};
@@ -33,9 +34,10 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     let EventBody::ArtifactGenerated { artifact_id: Some(id), .. } = &made.body else {
         anyhow::bail!("the document has an id: {}", made.json())
     };
-    let fetched = stage.client(CALLER)?.artifact(id).await.context("the document")?;
-    ensure!(fetched.content == INPUT, "the document holds the input: {:?}", fetched.content);
-    stage.does(CALLER, "fetches", &format!("/artifacts/{id}: {} bytes", fetched.content.len()))?;
+    let fetched =
+        stage.client(CALLER)?.call_for_raw(&ARTIFACT, &[id], &(), &()).await.context("the document")?;
+    ensure!(fetched.body == INPUT, "the document holds the input: {:?}", fetched.body);
+    stage.does(CALLER, "fetches", &format!("/artifacts/{id}: {} bytes", fetched.body.len()))?;
 
     stage.note("The thread goes on: this time the agent asks back and waits.")?;
     let (asking, mut stream) = ask(stage, json!(["wait_for_input"]), Some(run.thread_id.clone())).await?;

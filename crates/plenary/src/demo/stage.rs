@@ -12,10 +12,10 @@ use bytes::Bytes;
 use http::Method;
 use plenary_client::{
     BaseUrl, Client, Event, Token,
-    accounts::{CreateAgent, Policy},
     live::{Live, LiveOptions, Signal},
 };
 use plenary_kernel::AllowEntry;
+use plenary_wire::accounts::{AGENT_CREATE, NewAgent, OWNER_ROTATE_TOKEN, Policy};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -86,12 +86,15 @@ impl Stage {
         policy: Policy,
         allowlist: &[&str],
     ) -> anyhow::Result<()> {
-        let mut agent = CreateAgent::new(handle.parse()?);
+        let mut agent = NewAgent::new(handle.parse()?);
         agent.policy = Some(policy);
         agent.allowlist =
             allowlist.iter().map(|entry| entry.parse::<AllowEntry>()).collect::<Result<_, _>>()?;
-        let created =
-            self.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
+        let created = self
+            .operator
+            .call(&AGENT_CREATE, &[], &(), &agent)
+            .await
+            .with_context(|| format!("registering {handle}"))?;
         let token = created.value.token.clone();
         let client = self.base.with_token(Token::new(token.clone())?);
         self.players.insert(handle, Player { client, token, live: None });
@@ -100,7 +103,7 @@ impl Stage {
 
     /// Lets a person come in: an owner, with a token of its own. It makes requests and has no event stream.
     pub(super) async fn admit(&mut self, owner: &'static str) -> anyhow::Result<()> {
-        let created = self.operator.rotate_owner_token(&owner.parse()?).await;
+        let created = self.operator.call(&OWNER_ROTATE_TOKEN, &[&owner], &(), &()).await;
         let token = created.with_context(|| format!("a token of {owner}"))?.value.token;
         let client = self.base.with_token(Token::new(token.clone())?);
         self.players.insert(owner, Player { client, token, live: None });
@@ -109,9 +112,12 @@ impl Stage {
 
     /// Puts somebody on the list of an agent that is there already.
     pub(super) async fn admits(&mut self, handle: &str, entry: &str) -> anyhow::Result<()> {
-        let mut agent = CreateAgent::new(handle.parse()?);
+        let mut agent = NewAgent::new(handle.parse()?);
         agent.allowlist = vec![entry.parse::<AllowEntry>()?];
-        self.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
+        self.operator
+            .call(&AGENT_CREATE, &[], &(), &agent)
+            .await
+            .with_context(|| format!("registering {handle}"))?;
         say(self.out, handle, "admits", entry)
     }
 

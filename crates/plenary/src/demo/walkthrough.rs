@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use http::Method;
-use plenary_client::accounts::Policy;
+use plenary_wire::accounts::Policy;
 use serde_json::{Value, json};
 
 use super::stage::Stage;

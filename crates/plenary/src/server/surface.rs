@@ -19,7 +19,7 @@ use plenary_edge::{
     ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, Peer, consistent, openapi,
     refusal_response, shared_answer, with_fallbacks,
 };
-use plenary_kernel::{Class, Position, Refusal, json::digest, proof::Challenge};
+use plenary_kernel::{Class, ErrorCode, Position, Refusal, json::digest, proof::Challenge};
 use plenary_log::Log;
 use plenary_mcp::{operations::Operations, server::Mcp};
 use plenary_room::{About, Example, Mount};
@@ -238,7 +238,7 @@ fn operations() -> Vec<Operation<Surface>> {
                      the operator has set `open` in `[metrics]`.",
                 )
                 .reply_type(METRICS_CONTENT_TYPE)
-                .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"]),
+                .errors(Class::Unauthenticated, &[ErrorCode::MissingAuthorization, ErrorCode::InvalidAuthorization]),
             metrics_text,
         ),
         Operation::new(
@@ -316,7 +316,7 @@ async fn operator(parts: &Head, accounts: &Accounts) -> Result<(), Refusal> {
         Who::Operator => Ok(()),
         Who::Owner(_) | Who::Agent(_) => {
             let text = "From another machine this is for the operator's token.";
-            Err(Refusal::new(Class::Unauthenticated, "invalid_authorization", text))
+            Err(Refusal::new(Class::Unauthenticated, ErrorCode::InvalidAuthorization, text))
         }
     }
 }

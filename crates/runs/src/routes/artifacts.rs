@@ -6,24 +6,24 @@ use axum::{
     extract::{Path, State},
     response::IntoResponse,
 };
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use plenary_edge::Operation;
-use plenary_kernel::Class;
+use plenary_edge::{Operation, OperationDoc};
+use plenary_kernel::{Class, ErrorCode};
+use plenary_wire::runs;
 
 use super::{Answer, doc};
 use crate::{Runs, caller::Watching, event::Artifact};
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
-    let artifact_doc =
-        doc("run.artifact", Method::GET, "/artifacts/{artifact_id}", "Fetch what an agent made")
-            .no_tool("octets of any kind")
-            .description(
-                "For whoever may read its thread. A browser, which can't set headers, passes `?ticket=`.",
-            )
-            .path_parameter::<String>("artifact_id", "As ArtifactGenerated has it.")
-            .reply_type("application/octet-stream")
-            .errors(Class::NotFound, &["artifact_not_found"]);
+    let artifact_doc = doc(OperationDoc::of(&runs::ARTIFACT, "Fetch what an agent made"))
+        .no_tool("octets of any kind")
+        .description(
+            "For whoever may read its thread. A browser, which can't set headers, passes `?ticket=`.",
+        )
+        .path_parameter::<String>("artifact_id", "As ArtifactGenerated has it.")
+        .reply_type("application/octet-stream")
+        .errors(Class::NotFound, &[ErrorCode::ArtifactNotFound]);
     vec![Operation::new(artifact_doc, artifact)]
 }
 

@@ -7,8 +7,9 @@ use axum::{
     response::{Html, IntoResponse},
 };
 use http::{HeaderMap, Method, header, request::Parts};
-use plenary_edge::{Operation, Received};
-use plenary_kernel::Class;
+use plenary_edge::{Operation, OperationDoc, Received};
+use plenary_kernel::{Class, ErrorCode};
+use plenary_wire::runs;
 
 use super::{Answer, about, doc, json, of_agent};
 use crate::{
@@ -17,42 +18,48 @@ use crate::{
     refusals::Refused,
     registry::Agent,
     request::{self, ConfigureBody},
-    wire::{AgentDescriptor, Base, Described, Listed, Source},
+    wire::{Base, Described, Listed, Source},
 };
 
 /// What a browser gets that asks for the server itself.
 const PAGE: &str = include_str!("page.html");
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
-    let list_doc = doc("run.agents", Method::GET, "/", "List the agents that you may run")
+    let list_doc = doc(OperationDoc::new("run.agents", Method::GET, "/", "List the agents that you may run"))
         .action("runs", "run_view")
         .description("Pairs of name and path. A browser that asks for HTML gets a page without a token.")
         .reply::<Vec<Listed>>()
         .or_reply_type("text/html");
-    let discovery_doc =
-        doc("run.discovery", Method::GET, "/_discovery", "List the paths of the agents that you may run")
-            .no_tool("run.agents has these paths too")
-            .reply::<Vec<String>>();
-    let descriptors_doc =
-        doc("run.descriptors", Method::GET, "/agent", "Describe the agents that you may run")
-            .no_tool("run.agents lists them, and run.describe tells of each")
-            .description("What each says of itself, its path, and whether it is stopped.")
-            .reply::<Vec<Described>>();
-    let describe_doc = of_agent("run.describe", Method::GET, "/agent/{name}/describe", "Describe an agent")
-        .action("runs", "run_view")
-        .reply::<AgentDescriptor>();
-    let configure_doc =
-        of_agent("run.configure", Method::POST, "/agent/{name}/configure", "Configure an agent")
-            .tool("runs")
-            .description(
-                "By its owner or the operator. The answer is a RunCompleted with a run id of its own.",
-            )
-            .request::<ConfigureBody>()
-            .reply::<Base>()
-            .errors(Class::Malformed, &["invalid_json"])
-            .errors(Class::Forbidden, &["forbidden"])
-            .errors(Class::Unprocessable, &["invalid_body", "invalid_type", "invalid_args", "args_too_large"])
-            .errors(Class::Conflict, &["idempotency_key_reused"]);
+    let discovery_doc = doc(OperationDoc::new(
+        "run.discovery",
+        Method::GET,
+        "/_discovery",
+        "List the paths of the agents that you may run",
+    ))
+    .no_tool("run.agents has these paths too")
+    .reply::<Vec<String>>();
+    let descriptors_doc = doc(OperationDoc::of(&runs::DESCRIPTORS, "Describe the agents that you may run"))
+        .no_tool("run.agents lists them, and run.describe tells of each")
+        .description("What each says of itself, its path, and whether it is stopped.");
+    let describe_doc =
+        of_agent(OperationDoc::of(&runs::DESCRIBE, "Describe an agent")).action("runs", "run_view");
+    let configure_doc = of_agent(OperationDoc::new(
+        "run.configure",
+        Method::POST,
+        "/agent/{name}/configure",
+        "Configure an agent",
+    ))
+    .tool("runs")
+    .description("By its owner or the operator. The answer is a RunCompleted with a run id of its own.")
+    .request::<ConfigureBody>()
+    .reply::<Base>()
+    .errors(Class::Malformed, &[ErrorCode::InvalidJson])
+    .errors(Class::Forbidden, &[ErrorCode::Forbidden])
+    .errors(
+        Class::Unprocessable,
+        &[ErrorCode::InvalidBody, ErrorCode::InvalidType, ErrorCode::InvalidArgs, ErrorCode::ArgsTooLarge],
+    )
+    .errors(Class::Conflict, &[ErrorCode::IdempotencyKeyReused]);
     vec![
         Operation::new(list_doc, list),
         Operation::new(discovery_doc, discovery),

@@ -3,8 +3,8 @@
 
 use axum::extract::{Path, Query, State, rejection::QueryRejection};
 use http::{HeaderMap, HeaderValue, Method, header};
-use plenary_edge::Operation;
-use plenary_kernel::Class;
+use plenary_edge::{Operation, OperationDoc};
+use plenary_kernel::{Class, ErrorCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -26,28 +26,43 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
                 token is one otherwise. With `since` nothing is consumed. Of a thread: all events of its runs. With \
                 `stream=true` server-sent events, from the beginning or behind `since` or `Last-Event-ID`: of a run \
                 until RunCompleted, of a thread until nothing runs or waits.";
-    let doc = |id, path, summary| {
-        of_agent(id, Method::GET, path, summary)
+    let doc = |doc: OperationDoc| {
+        of_agent(doc)
             .description(said)
             .reply::<Vec<Base>>()
             .or_reply_type("text/event-stream")
             .answers_page()
-            .errors(Class::NotFound, &["run_not_found", "thread_not_found"])
+            .errors(Class::NotFound, &[ErrorCode::RunNotFound, ErrorCode::ThreadNotFound])
             .errors(
                 Class::Unprocessable,
-                &["invalid_since", "invalid_stream", "invalid_reader", "invalid_query"],
+                &[
+                    ErrorCode::InvalidSince,
+                    ErrorCode::InvalidStream,
+                    ErrorCode::InvalidReader,
+                    ErrorCode::InvalidQuery,
+                ],
             )
-            .errors(Class::TooMany, &["too_many_readers", "too_many_streams"])
-            .errors(Class::Unavailable, &["stopping"])
+            .errors(Class::TooMany, &[ErrorCode::TooManyReaders, ErrorCode::TooManyStreams])
+            .errors(Class::Unavailable, &[ErrorCode::Stopping])
     };
-    let by_query = doc("run.events", "/agent/{name}/get_events", "Read or follow a run or a thread")
-        .tool("runs")
-        .query::<EventsQuery>()
-        .errors(Class::Unprocessable, &["missing_run_id"]);
-    let by_path = doc("run.events_of", "/agent/{name}/get_events/{id}", "Read or follow a run or a thread")
-        .no_tool("run.events reads the same")
-        .path_parameter::<String>("id", "A run, or a thread.")
-        .query::<StreamQuery>();
+    let by_query = doc(OperationDoc::new(
+        "run.events",
+        Method::GET,
+        "/agent/{name}/get_events",
+        "Read or follow a run or a thread",
+    ))
+    .tool("runs")
+    .query::<EventsQuery>()
+    .errors(Class::Unprocessable, &[ErrorCode::MissingRunId]);
+    let by_path = doc(OperationDoc::new(
+        "run.events_of",
+        Method::GET,
+        "/agent/{name}/get_events/{id}",
+        "Read or follow a run or a thread",
+    ))
+    .no_tool("run.events reads the same")
+    .path_parameter::<String>("id", "A run, or a thread.")
+    .query::<StreamQuery>();
     vec![Operation::new(by_query, events), Operation::new(by_path, events_of)]
 }
 

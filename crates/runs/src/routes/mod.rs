@@ -13,12 +13,12 @@ use axum::{
     extract::rejection::QueryRejection,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use plenary_accounts::{Follower, Watch};
 use plenary_edge::{
     Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals, with_path_refusals,
 };
-use plenary_kernel::Class;
+use plenary_kernel::{Class, ErrorCode};
 
 use crate::{
     Runs,
@@ -81,18 +81,17 @@ pub fn operations() -> Vec<Operation<Runs>> {
 }
 
 /// An operation of this room, with what all of them have in common.
-fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
-    OperationDoc::new(id, method, path, summary)
-        .auth(Auth::Any)
+fn doc(doc: OperationDoc) -> OperationDoc {
+    doc.auth(Auth::Any)
         .error_body::<ErrorBody<'static>>()
-        .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+        .errors(Class::Unauthenticated, &[ErrorCode::MissingAuthorization, ErrorCode::InvalidAuthorization])
 }
 
 /// One that is about an agent.
-fn of_agent(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
-    doc(id, method, path, summary)
+fn of_agent(doc: OperationDoc) -> OperationDoc {
+    self::doc(doc)
         .path_parameter::<String>("name", "The agent's name.")
-        .errors(Class::NotFound, &["agent_not_found"])
+        .errors(Class::NotFound, &[ErrorCode::AgentNotFound])
 }
 
 /// JSON that was written already.

@@ -6,9 +6,10 @@ use axum::{
     extract::{Path, Query, State, rejection::QueryRejection},
     response::IntoResponse,
 };
-use http::{HeaderValue, Method, header};
-use plenary_edge::Operation;
-use plenary_kernel::Class;
+use http::{HeaderValue, header};
+use plenary_edge::{Operation, OperationDoc};
+use plenary_kernel::{Class, ErrorCode};
+use plenary_wire::runs;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,32 +20,24 @@ use crate::{
     id::RunId,
     limits::{THREADS_DEFAULT, THREADS_MAX},
     refusals::{self, Refused},
-    wire::{RunReport, ThreadReport},
 };
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
-    let run_doc = of_agent("run.show", Method::GET, "/agent/{name}/runs/{run_id}", "Show where a run stands")
+    let run_doc = of_agent(OperationDoc::of(&runs::SHOW, "Show where a run stands"))
         .action("runs", "run_view")
         .path_parameter::<RunId>("run_id", "The run.")
-        .reply::<RunReport>()
         .answers_item()
-        .errors(Class::NotFound, &["run_not_found"]);
-    let threads_doc = of_agent(
-        "run.threads",
-        Method::GET,
-        "/agent/{name}/threads",
-        "List threads, newest first",
-    )
+        .errors(Class::NotFound, &[ErrorCode::RunNotFound]);
+    let threads_doc = of_agent(OperationDoc::of(&runs::THREADS, "List threads, newest first"))
     .action("runs", "run_view")
     .description(
         "Those that you opened; all of them for the agent's owner and the operator. Where there are more, \
              `Link: <…>; rel=\"next\"` says how to go on.",
     )
     .query::<ThreadsQuery>()
-    .reply::<Vec<ThreadReport>>()
     .answers_page()
-    .errors(Class::NotFound, &["thread_not_found"])
-    .errors(Class::Unprocessable, &["invalid_limit", "invalid_query"]);
+    .errors(Class::NotFound, &[ErrorCode::ThreadNotFound])
+    .errors(Class::Unprocessable, &[ErrorCode::InvalidLimit, ErrorCode::InvalidQuery]);
     vec![Operation::new(run_doc, show), Operation::new(threads_doc, threads)]
 }
 

@@ -8,7 +8,7 @@ use axum::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use plenary_edge::{Operation, OperationDoc, Received};
 use plenary_engine::Done;
-use plenary_kernel::{Class, Version};
+use plenary_kernel::{Class, ErrorCode, Version};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -30,7 +30,7 @@ use crate::{
 };
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
-    let run_doc = of_agent("run.run", Method::POST, "/agent/{name}/run", "Ask an agent, answer it, or stop it")
+    let run_doc = of_agent(OperationDoc::new("run.run", Method::POST, "/agent/{name}/run", "Ask an agent, answer it, or stop it"))
         .tool("runs")
         .description(
             "A request begins a run, in a new thread or in `thread_id`; one that runs is resumed or canceled by \
@@ -42,16 +42,11 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         .request::<RunBody>()
         .reply::<Base>()
         .or_empty(StatusCode::ACCEPTED)
-        .errors(Class::Forbidden, &["forbidden"])
-        .errors(Class::Conflict, &["run_not_active"])
-        .errors(Class::Unprocessable, &["missing_run_id", "invalid_run_id", "invalid_request_keys", "invalid_args", "args_too_large"])
-        .errors(Class::TooMany, &["too_many_streams"]);
-    let stream_doc = of_agent(
-        "run.stream",
-        Method::POST,
-        "/agent/{name}/stream_request",
-        "Ask an agent and follow the run (server-sent events)",
-    )
+        .errors(Class::Forbidden, &[ErrorCode::Forbidden])
+        .errors(Class::Conflict, &[ErrorCode::RunNotActive])
+        .errors(Class::Unprocessable, &[ErrorCode::MissingRunId, ErrorCode::InvalidRunId, ErrorCode::InvalidRequestKeys, ErrorCode::InvalidArgs, ErrorCode::ArgsTooLarge])
+        .errors(Class::TooMany, &[ErrorCode::TooManyStreams]);
+    let stream_doc = of_agent(OperationDoc::new("run.stream", Method::POST, "/agent/{name}/stream_request", "Ask an agent and follow the run (server-sent events)"))
     .no_tool("run.run asks, and run.events follows")
     .description(
         "The events of the new run as they come; `data` is an event, `event` its type, `id` its number. Text that is \
@@ -60,43 +55,46 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .query::<StreamQuery>()
     .request::<RunBody>()
     .reply_type("text/event-stream")
-    .errors(Class::TooMany, &["too_many_streams"]);
+    .errors(Class::TooMany, &[ErrorCode::TooManyStreams]);
     vec![Operation::new(begins(run_doc), run), Operation::new(begins(stream_doc), stream_request)]
 }
 
 /// What the beginning of a run may be refused with.
 fn begins(doc: OperationDoc) -> OperationDoc {
-    doc.errors(Class::Malformed, &["invalid_json"])
-        .errors(Class::NotFound, &["thread_not_found", "run_not_found"])
+    doc.errors(Class::Malformed, &[ErrorCode::InvalidJson])
+        .errors(Class::NotFound, &[ErrorCode::ThreadNotFound, ErrorCode::RunNotFound])
         .errors(
             Class::Unprocessable,
             &[
-                "invalid_body",
-                "unknown_request_type",
-                "invalid_type",
-                "invalid_input",
-                "invalid_thread_id",
-                "invalid_logging_level",
-                "invalid_request_metadata",
-                "invalid_run_context",
-                "invalid_depth",
-                "depth_exceeded",
-                "invalid_wait",
-                "invalid_query",
-                "invalid_idempotency_key",
+                ErrorCode::InvalidBody,
+                ErrorCode::UnknownRequestType,
+                ErrorCode::InvalidType,
+                ErrorCode::InvalidInput,
+                ErrorCode::InvalidThreadId,
+                ErrorCode::InvalidLoggingLevel,
+                ErrorCode::InvalidRequestMetadata,
+                ErrorCode::InvalidRunContext,
+                ErrorCode::InvalidDepth,
+                ErrorCode::DepthExceeded,
+                ErrorCode::InvalidWait,
+                ErrorCode::InvalidQuery,
+                ErrorCode::InvalidIdempotencyKey,
             ],
         )
-        .errors(Class::Conflict, &["thread_full", "agent_stopped", "idempotency_key_reused"])
+        .errors(
+            Class::Conflict,
+            &[ErrorCode::ThreadFull, ErrorCode::AgentStopped, ErrorCode::IdempotencyKeyReused],
+        )
         .errors(
             Class::TooMany,
             &[
-                "too_many_queued_runs",
-                "too_many_runs",
-                "too_many_runs_of_owner",
-                "too_many_queued_runs_of_owner",
+                ErrorCode::TooManyQueuedRuns,
+                ErrorCode::TooManyRuns,
+                ErrorCode::TooManyRunsOfOwner,
+                ErrorCode::TooManyQueuedRunsOfOwner,
             ],
         )
-        .errors(Class::Unavailable, &["stopping"])
+        .errors(Class::Unavailable, &[ErrorCode::Stopping])
 }
 
 /// The query of `POST …/run`.

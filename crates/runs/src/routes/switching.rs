@@ -6,41 +6,33 @@ use axum::{
     extract::{Path, State},
     response::IntoResponse,
 };
-use http::Method;
-use plenary_edge::Operation;
-use plenary_kernel::{Class, Refusal};
+use plenary_edge::{Operation, OperationDoc};
+use plenary_kernel::{Class, ErrorCode, Refusal};
+use plenary_wire::runs;
 
 use super::{Answer, of_agent};
-use crate::{
-    Runs,
-    caller::Asking,
-    refusals::Refused,
-    wire::{AgentDescriptor, Dismissal},
-};
+use crate::{Runs, caller::Asking, refusals::Refused, wire::Dismissal};
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
-    let doc = |id, path, summary| {
-        of_agent(id, Method::POST, path, summary)
-            .reply::<AgentDescriptor>()
+    let doc = |doc: OperationDoc| {
+        of_agent(doc)
             .no_tool("its owner's switch, for people")
-            .errors(Class::Forbidden, &["forbidden"])
+            .errors(Class::Forbidden, &[ErrorCode::Forbidden])
     };
-    let stop_doc = doc("run.stop_agent", "/agent/{name}/stop", "Stop an agent").description(
+    let stop_doc = doc(OperationDoc::of(&runs::STOP_AGENT, "Stop an agent")).description(
         "By its owner or the operator. What goes on is canceled, and it takes no runs and joins no session until it \
          is started, also after a restart.",
     );
-    let start_doc = doc("run.start_agent", "/agent/{name}/start", "Start an agent that was stopped")
+    let start_doc = doc(OperationDoc::of(&runs::START_AGENT, "Start an agent that was stopped"))
         .description("By its owner or the operator. Invitations that came meanwhile are answered now.");
-    let path = "/agent/{name}/dismiss";
-    let dismiss_doc = of_agent("run.dismiss_agent", Method::POST, path, "Let go of an agent that came by itself")
-        .reply::<Dismissal>()
+    let dismiss_doc = of_agent(OperationDoc::of(&runs::DISMISS_AGENT, "Let go of an agent that came by itself"))
         .no_tool("its owner's switch, for people")
         .description(
             "By itself, its owner or the operator. What goes on is canceled, its instances are disconnected, and its \
              threads are there again when it attaches once more. One of the configuration can't be let go.",
         )
-        .errors(Class::Forbidden, &["forbidden"])
-        .errors(Class::Conflict, &["agent_configured"]);
+        .errors(Class::Forbidden, &[ErrorCode::Forbidden])
+        .errors(Class::Conflict, &[ErrorCode::AgentConfigured]);
     vec![
         Operation::new(stop_doc, stop),
         Operation::new(start_doc, start),
@@ -60,7 +52,7 @@ async fn dismiss(State(runs): State<Runs>, asking: Asking, Path(name): Path<Stri
     let agent = runs.agent(&asking, &name).await?;
     if !agent.is_enlisted() {
         let text = "The agent stands in the server's configuration; stop it instead.";
-        return Err(Refusal::conflict("agent_configured", text).into());
+        return Err(Refusal::conflict(ErrorCode::AgentConfigured, text).into());
     }
     runs.dismiss(&agent, Some(asking.0.clone().into())).await.map_err(Refused::from)?;
     Ok(Json(Dismissal { dismissed: true }).into_response())

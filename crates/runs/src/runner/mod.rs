@@ -12,9 +12,7 @@ mod tests;
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use plenary_log::Fault;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+pub use plenary_wire::runs::{AgentOperation, FinishReason};
 
 pub use channel::{Asked, Delta, Ears, Heard, Input, NotTaken, Output, Run, run_of};
 pub use request::RunRequest;
@@ -58,35 +56,6 @@ impl Card {
     pub fn new(purpose: impl Into<String>) -> Self {
         Self { purpose: purpose.into(), ..Self::default() }
     }
-}
-
-/// An operation that an agent advertises (SC-21).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AgentOperation {
-    /// Its name.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// The JSON schema of what it takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Map<String, Value>>")]
-    pub input_schema: Option<Value>,
-    /// The JSON schema of what it gives.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Map<String, Value>>")]
-    pub output_schema: Option<Value>,
-}
-
-/// How a run ended (SC-26).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FinishReason {
-    /// It did what was asked.
-    Success,
-    /// It could not.
-    Error,
-    /// It was told to stop.
-    Canceled,
 }
 
 /// The end of a run, as its runner sees it. One that was told to cancel is `canceled` whatever is said here.

@@ -11,7 +11,7 @@ use crate::{
     event::{Artifact, EventEmitted, Leaves, QueuedRunCanceled, RunCompleted, RunStarted, ThreadEvent},
     id::{RunId, ThreadId},
     runner::{EventKind, FinishReason, Role},
-    wire::{AgentDescriptor, Source},
+    wire::{self, Source},
 };
 
 fn ids() -> (RunId, Source) {
@@ -124,7 +124,7 @@ fn sc_47_an_artifact_keeps_its_id_apart_from_the_events() {
 fn sc_20_sc_21_every_agent_has_chat() {
     let runner = Arc::new(Echo::with_purpose("says it"));
     let agent = Agent::new("@acme.echo".parse().unwrap(), runner, RunLimits::default());
-    let described = AgentDescriptor::of(&agent, false);
+    let described = wire::descriptor(&agent, false);
     let described = serde_json::to_value(described).unwrap();
     assert_eq!((&described["name"], &described["purpose"]), (&json!("echo"), &json!("says it")));
     let chat = &described["operations"][0];

@@ -9,52 +9,37 @@ use axum::{
     },
     response::IntoResponse as _,
 };
-use http::{Method, StatusCode};
+use http::StatusCode;
 use plenary_accounts::{AgentCaller, ConnectCaller};
 use plenary_edge::{Operation, OperationDoc};
-use plenary_kernel::{AgentHandle, Class, Refusal, SessionId, limits::PAGE_EVENTS_MAX};
+use plenary_kernel::{AgentHandle, Class, ErrorCode, Refusal, SessionId, limits::PAGE_EVENTS_MAX};
+use plenary_wire::sessions;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answer, of_session, session};
-use crate::{
-    CLIENT_FRAME_OCTETS_MAX, LIST_MAX, READ_BUFFER_OCTETS, Sessions,
-    refusals::Refused,
-    views::{EventPage, SessionList, SessionView},
-    wire::Form,
-};
+use crate::{CLIENT_FRAME_OCTETS_MAX, LIST_MAX, READ_BUFFER_OCTETS, Sessions, refusals::Refused, wire::Form};
 
 pub(super) fn operations() -> Vec<Operation<Sessions>> {
-    let list_doc = OperationDoc::new(
-        "session.list",
-        Method::GET,
-        "/sessions",
-        "List the sessions that you take or took part in",
-    )
-    .tool("sessions")
-    .query::<ListQuery>()
-    .reply::<SessionList>()
-    .answers_page()
-    .errors(Class::Malformed, &["invalid_limit", "invalid_query"]);
-    let show_doc = of_session("session.show", Method::GET, "/sessions/{id}", "Show a session")
-        .action("sessions", "session")
-        .reply::<SessionView>();
-    let events_doc =
-        of_session("session.events", Method::GET, "/sessions/{id}/events", "Read a session's events")
-            .tool("sessions")
-            .description(
-                "Filtered like live delivery: joined participants get all events, others what they may see.",
-            )
-            .query::<EventsQuery>()
-            .reply::<EventPage>()
-            .answers_page()
-            .errors(Class::Malformed, &["invalid_after_sequence", "invalid_limit", "invalid_query"]);
-    let connect_doc = OperationDoc::new(
-        "connect",
-        Method::GET,
-        "/connect",
-        "Receive every event of your sessions over a WebSocket",
-    )
+    let list_doc = OperationDoc::of(&sessions::LIST, "List the sessions that you take or took part in")
+        .tool("sessions")
+        .query::<ListQuery>()
+        .answers_page()
+        .errors(Class::Malformed, &[ErrorCode::InvalidLimit, ErrorCode::InvalidQuery]);
+    let show_doc =
+        of_session(OperationDoc::of(&sessions::SHOW, "Show a session")).action("sessions", "session");
+    let events_doc = of_session(OperationDoc::of(&sessions::EVENTS, "Read a session's events"))
+        .tool("sessions")
+        .description(
+            "Filtered like live delivery: joined participants get all events, others what they may see.",
+        )
+        .query::<EventsQuery>()
+        .answers_page()
+        .errors(
+            Class::Malformed,
+            &[ErrorCode::InvalidAfterSequence, ErrorCode::InvalidLimit, ErrorCode::InvalidQuery],
+        );
+    let connect_doc = OperationDoc::of(&sessions::CONNECT, "Receive every event of your sessions over a WebSocket")
     .no_tool("a WebSocket; the inbox waits for what it brings")
     .description(
         "One stream for the agent, with what it missed first. A client that can't set headers passes `?ticket=`. \
@@ -62,7 +47,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     )
     .query::<ConnectQuery>()
     .success(StatusCode::SWITCHING_PROTOCOLS)
-    .errors(Class::Malformed, &["invalid_events", "invalid_query", "websocket_required"]);
+    .errors(Class::Malformed, &[ErrorCode::InvalidEvents, ErrorCode::InvalidQuery, ErrorCode::WebsocketRequired]);
     vec![
         Operation::new(list_doc, list),
         Operation::new(show_doc, show),
@@ -106,7 +91,7 @@ struct ConnectQuery {
 pub(super) fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refused> {
     let unreadable = |_| {
         let text = "The query can't be read: send each parameter once, as text.";
-        Refused::from(Refusal::malformed("invalid_query", text))
+        Refused::from(Refusal::malformed(ErrorCode::InvalidQuery, text))
     };
     query.map(|Query(query)| query).map_err(unreadable)
 }
@@ -115,10 +100,11 @@ pub(super) fn limit(text: Option<&str>, default: usize, max: usize) -> Result<us
     match text.map(str::parse) {
         None => Ok(default),
         Some(Ok(limit)) if (1..=max).contains(&limit) => Ok(limit),
-        Some(_) => {
-            Err(Refusal::malformed("invalid_limit", format!("`limit` must be an integer from 1 to {max}."))
-                .into())
-        }
+        Some(_) => Err(Refusal::malformed(
+            ErrorCode::InvalidLimit,
+            format!("`limit` must be an integer from 1 to {max}."),
+        )
+        .into()),
     }
 }
 
@@ -156,7 +142,7 @@ async fn events(
         Some(Ok(after)) if i64::try_from(after).is_ok() => after,
         Some(_) => {
             let text = "`after_sequence` must be an integer of at least 0.";
-            return Err(Refusal::malformed("invalid_after_sequence", text).into());
+            return Err(Refusal::malformed(ErrorCode::InvalidAfterSequence, text).into());
         }
     };
     let limit = limit(query.limit.as_deref(), PAGE_EVENTS_MAX, PAGE_EVENTS_MAX)?;
@@ -171,11 +157,15 @@ async fn connect(
 ) -> Answer {
     let form = match read(query)?.events.as_deref() {
         None => Form::Both,
-        Some(text) => Form::parse(text)
-            .ok_or_else(|| Refusal::malformed("invalid_events", "`events` must be `envelope` or `flat`."))?,
+        Some(text) => Form::parse(text).ok_or_else(|| {
+            Refusal::malformed(ErrorCode::InvalidEvents, "`events` must be `envelope` or `flat`.")
+        })?,
     };
     let upgrade = upgrade.map_err(|_| {
-        Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
+        Refusal::malformed(
+            ErrorCode::WebsocketRequired,
+            "This path speaks WebSocket; send an upgrade request.",
+        )
     })?;
     Ok(upgrade
         .max_message_size(CLIENT_FRAME_OCTETS_MAX)

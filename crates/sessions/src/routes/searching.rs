@@ -9,7 +9,7 @@ use axum::{
 use http::Method;
 use plenary_accounts::{AgentCaller, searched_text};
 use plenary_edge::{Operation, OperationDoc};
-use plenary_kernel::{AgentHandle, Class, Refusal, SessionId};
+use plenary_kernel::{AgentHandle, Class, ErrorCode, Refusal, SessionId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -35,8 +35,16 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .query::<MessagesQuery>()
     .reply::<FoundMessages>()
     .answers_page()
-    .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor", "invalid_handle"])
-    .errors(Class::TooMany, &["too_many_searches"]);
+    .errors(
+        Class::Malformed,
+        &[
+            ErrorCode::InvalidQuery,
+            ErrorCode::InvalidLimit,
+            ErrorCode::InvalidCursor,
+            ErrorCode::InvalidHandle,
+        ],
+    )
+    .errors(Class::TooMany, &[ErrorCode::TooManySearches]);
     vec![Operation::new(doc, search)]
 }
 
@@ -64,16 +72,16 @@ impl MessagesQuery {
         let text = searched_text(self.q.as_deref())?;
         let limit = limit(self.limit.as_deref(), FOUND_DEFAULT, FOUND_MAX)?;
         let session = self.session_id.as_deref().map(str::parse).transpose().map_err(|_| {
-            Refusal::malformed("invalid_query", "`session_id` must be the id of a session, `sess_…`.")
+            Refusal::malformed(ErrorCode::InvalidQuery, "`session_id` must be the id of a session, `sess_…`.")
         })?;
-        let counterpart = self
-            .counterpart
-            .as_deref()
-            .map(str::parse)
-            .transpose()
-            .map_err(|wrong| Refusal::malformed("invalid_handle", format!("`counterpart`: {wrong}.")))?;
+        let counterpart = self.counterpart.as_deref().map(str::parse).transpose().map_err(|wrong| {
+            Refusal::malformed(ErrorCode::InvalidHandle, format!("`counterpart`: {wrong}."))
+        })?;
         let place = self.cursor.as_deref().map(str::parse).transpose().map_err(|()| {
-            Refusal::malformed("invalid_cursor", "`cursor` must be the `next_cursor` of the page before.")
+            Refusal::malformed(
+                ErrorCode::InvalidCursor,
+                "`cursor` must be the `next_cursor` of the page before.",
+            )
         })?;
         Ok(Search { text, limit, session, counterpart, place })
     }

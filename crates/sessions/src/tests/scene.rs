@@ -17,9 +17,9 @@ use super::sentences::{draft, event};
 pub(super) use super::sentences::{handle, id, name, said};
 use crate::{
     command::{
-        Caller, CreateBody, CreateSession, EndSession, EvictAgent, ExpireGrace, InviteAgents, Invited,
-        JoinSession, LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect, Ok as Done, ReopenBody,
-        ReopenSession, SendMessage, SessionOpened,
+        Acknowledged as Done, Caller, CreateBody, CreateSession, EndSession, EvictAgent, ExpireGrace,
+        InviteAgents, Invited, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect, NoteReconnect,
+        ReopenBody, ReopenSession, SendMessage, SessionOpened,
     },
     decide::{self, People, Rejection},
     event::SessionEvent,

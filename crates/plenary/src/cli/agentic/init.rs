@@ -8,6 +8,7 @@ use plenary_client::{
     Client, Error,
     context::{AboutProject, NewProject},
 };
+use plenary_wire::ErrorCode;
 use serde_json::json;
 
 use super::place::{Place, PlaceArgs};
@@ -110,10 +111,12 @@ pub(crate) async fn bind(
 async fn make(client: &Client, project: &NewProject) -> Result<bool, Failure> {
     match client.create_project(project).await {
         Ok(_) => Ok(true),
-        Err(Error::Refused(refused)) if refused.code == "project_exists" => Err(Failure::local_with(
-            format!("the project id {} is taken by another owner", clean(&project.project_id)),
-            "choose another, e.g. `plenary context init OWNER-PROJECT`, or have it shared with you",
-        )),
+        Err(Error::Refused(refused)) if refused.code == ErrorCode::ProjectExists.as_str() => {
+            Err(Failure::local_with(
+                format!("the project id {} is taken by another owner", clean(&project.project_id)),
+                "choose another, e.g. `plenary context init OWNER-PROJECT`, or have it shared with you",
+            ))
+        }
         Err(error) => Err(error.into()),
     }
 }

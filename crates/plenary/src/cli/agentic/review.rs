@@ -6,6 +6,7 @@ use plenary_client::{
     Error, Reply,
     context::{Package, PackagePage, ReviewLog},
 };
+use plenary_wire::ErrorCode;
 
 use super::{place::Place, pull, words};
 use crate::{
@@ -127,11 +128,13 @@ fn said(context: &Context, reply: &Reply<Package>, verb: &str) -> Result<(), Fai
 /// A step that leads nowhere, with what does.
 fn explained(error: Error) -> Failure {
     match error {
-        Error::Refused(refused) if refused.code == "invalid_transition" => Failure::local_with(
-            refused.message,
-            "see where it is with `plenary context review log ID`; what is complete is corrected by a new package with \
+        Error::Refused(refused) if refused.code == ErrorCode::InvalidTransition.as_str() => {
+            Failure::local_with(
+                refused.message,
+                "see where it is with `plenary context review log ID`; what is complete is corrected by a new package with \
              `--parent ID`",
-        ),
+            )
+        }
         other @ (Error::Refused(_) | Error::Network(_) | Error::Unreadable(_) | Error::Invalid(_)) => {
             other.into()
         }

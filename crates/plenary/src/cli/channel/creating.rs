@@ -2,7 +2,7 @@
 //! Must not know: how a channel is read.
 
 use clap::Args;
-use plenary_client::channels::Channel;
+use plenary_wire::channels::{self, Channel, ChannelsQuery, NewChannel};
 use serde_json::{Map, Value, json};
 
 use super::{payload, place::Place, reading::Which};
@@ -53,11 +53,12 @@ impl Create {
 
 pub(super) async fn create(context: &Context, place: &Place, args: Create) -> Result<(), Failure> {
     let spec = args.spec();
-    let reply = place.client.create_channel(&args.title, args.agent.as_deref()).await?;
+    let new = NewChannel { title: args.title, created_by: args.agent.clone() };
+    let reply = place.client.call(&channels::CREATE, &[], &(), &new).await?;
     context.answer(&reply, |channel| Ok(context.out.line(&clean(&channel.url))?))?;
     let Some(spec) = spec else { return Ok(()) };
     let event = payload::event("spec", args.agent, &spec)?;
-    let reply = place.client.append_event(&reply.id, &event).await?;
+    let reply = place.client.call(&channels::APPEND, &[&reply.id], &(), &event).await?;
     context.answer(&reply, |_| Ok(()))
 }
 
@@ -73,13 +74,14 @@ pub(crate) struct List {
 }
 
 pub(super) async fn list(context: &Context, place: &Place, args: &List) -> Result<(), Failure> {
-    let reply = place.client.channels(args.limit, !args.open).await?;
+    let query = ChannelsQuery { limit: args.limit, include_closed: !args.open };
+    let reply = place.client.call(&channels::LIST, &[], &query, &()).await?;
     context.answer(&reply, |channels| {
         let mut table = Table::new(&["CHANNEL", "STATE", "CREATED", "BY", "TITLE"]);
         for Channel { id, title, created_by, created_at, closed_at, .. } in channels {
             let state = if closed_at.is_some() { "closed" } else { "open" };
             let minute = created_at.get(..16).unwrap_or(created_at).replace('T', " ");
-            table.row([id, state, &minute, created_by, title]);
+            table.row([id.as_str(), state, &minute, created_by, title]);
         }
         Ok(context.out.table(&table, "no channels yet; begin one with `plenary channel create TITLE`")?)
     })
@@ -93,8 +95,8 @@ pub(crate) struct Close {
 }
 
 pub(super) async fn close(context: &Context, place: &Place) -> Result<(), Failure> {
-    let reply = place.client.close_channel(&place.id).await?;
-    context.answer(&reply, |channel| Ok(context.out.line(&format!("closed {}", clean(&channel.id)))?))
+    let reply = place.call(&channels::CLOSE, &(), &()).await?;
+    context.answer(&reply, |channel| Ok(context.out.line(&format!("closed {}", channel.id))?))
 }
 
 /// Which channel.
@@ -105,7 +107,7 @@ pub(crate) struct Key {
 }
 
 pub(super) async fn change_key(context: &Context, place: &Place) -> Result<(), Failure> {
-    let reply = place.client.change_channel_key(&place.id).await?;
+    let reply = place.call(&channels::CHANGE_KEY, &(), &()).await?;
     context.answer(&reply, |channel| Ok(context.out.line(&clean(&channel.url))?))
 }
 

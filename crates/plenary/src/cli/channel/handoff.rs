@@ -3,7 +3,8 @@
 //! Must not know: how the next state is made.
 
 use clap::Args;
-use plenary_client::channels::{ChannelEvent, EventsQuery, NewEvent, handed_over};
+use plenary_client::channels::handed_over;
+use plenary_wire::channels::{self, Event, EventsQuery, NewEvent};
 
 use super::{place::Place, reading::Which};
 use crate::{
@@ -41,7 +42,7 @@ pub(super) async fn run(context: &Context, place: &Place, args: Handoff) -> Resu
         Failure::local_with(e.to_string(), "set a whole one with `plenary channel state CHANNEL --set`")
     })?;
     let event = NewEvent { kind: "state".to_owned(), author, payload };
-    let reply = place.client.append_event(&place.id, &event).await?;
+    let reply = place.call(&channels::APPEND, &(), &event).await?;
     context.answer(&reply, |event| {
         let words = format!("#{} held by {}: {}", event.id, clean(&args.holder), clean(&args.expect));
         Ok(context.out.line(&words)?)
@@ -54,18 +55,14 @@ pub(super) async fn run(context: &Context, place: &Place, args: Handoff) -> Resu
 }
 
 /// The newest state, or the newest before an event.
-async fn newest_state(place: &Place, before: Option<u64>) -> plenary_client::Result<Option<ChannelEvent>> {
-    let query = EventsQuery { kind: Some("state".to_owned()), limit: Some(1), before, after: None };
-    Ok(place.client.channel_events(&place.id, &query).await?.reply.value.into_iter().next())
+async fn newest_state(place: &Place, before: Option<u64>) -> plenary_client::Result<Option<Event>> {
+    let query =
+        EventsQuery { kind: Some("state".to_owned()), limit: Some(1), before_id: before, after_id: None };
+    Ok(place.call(&channels::EVENTS, &query, &()).await?.value.into_iter().next())
 }
 
 /// Says so when what came directly before is not what the handoff was made of.
-fn note_between(
-    context: &Context,
-    place: &Place,
-    basis: Option<&ChannelEvent>,
-    before: Option<&ChannelEvent>,
-) {
+fn note_between(context: &Context, place: &Place, basis: Option<&Event>, before: Option<&Event>) {
     let Some(before) = before.filter(|before| basis.map(|basis| basis.id) != Some(before.id)) else { return };
     context.out.note(&format!(
         "{} posted a state in between, #{}, which this one does not take in; look at both with `plenary channel events \

@@ -12,6 +12,7 @@ mod writing;
 
 use clap::Subcommand;
 use plenary_client::Error;
+use plenary_wire::channels;
 
 use super::{context::Context, failure::Failure};
 use place::Place;
@@ -81,8 +82,8 @@ async fn dispatch(context: &Context, place: &Place, command: Command) -> Result<
         Command::Create(args) => creating::create(context, place, args).await,
         Command::List(args) => creating::list(context, place, &args).await,
         Command::Read(args) => reading::read(context, place, &args).await,
-        Command::Spec(args) => writing::document(context, place, "spec", args).await,
-        Command::State(args) => writing::document(context, place, "state", args).await,
+        Command::Spec(args) => writing::document(context, place, ("spec", &channels::SPEC), args).await,
+        Command::State(args) => writing::document(context, place, ("state", &channels::STATE), args).await,
         Command::Status(args) => writing::status(context, place, args).await,
         Command::Post(args) => writing::post(context, place, args).await,
         Command::Events(args) => reading::events(context, place, args).await,

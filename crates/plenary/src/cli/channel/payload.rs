@@ -1,7 +1,7 @@
 //! A JSON object from the command line, a file or standard input, handed on as it was written.
 //! Must not know: what it says.
 
-use plenary_client::channels::NewEvent;
+use plenary_wire::channels::NewEvent;
 use serde_json::{Value, value::RawValue};
 
 use crate::cli::{failure::Failure, input};

@@ -2,7 +2,9 @@
 //! channel's URL names: whoever hands out a URL must not get it.
 //! Must not know: what is done there.
 
-use plenary_client::{Client, Error, channels::ChannelAddress};
+use plenary_client::{Client, Error, Reply, channels::ChannelAddress};
+use plenary_wire::{Operation, accounts::ME_GET};
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::cli::{context::Context, failure::Failure, whereabouts::UrlSource};
 
@@ -31,6 +33,16 @@ impl Place {
         Ok(Self { client, id, tokenless })
     }
 
+    /// Carries out an operation on the channel.
+    pub(super) async fn call<B: Serialize + Sync, T: DeserializeOwned, Q: Serialize + Sync>(
+        &self,
+        operation: &Operation<B, T, Q>,
+        query: &Q,
+        body: &B,
+    ) -> plenary_client::Result<Reply<T>> {
+        self.client.call(operation, &[&self.id], query, body).await
+    }
+
     /// What this agent is called where it must say so: `given`, else its handle.
     pub(super) async fn name(&self, context: &Context, given: Option<String>) -> Result<String, Failure> {
         if let Some(name) = given {
@@ -48,8 +60,8 @@ impl Place {
         if self.tokenless.is_some() {
             return Err(unnamed());
         }
-        match self.client.me().await {
-            Ok(me) => Ok(me.handle.as_str().to_owned()),
+        match self.client.call(&ME_GET, &[], &(), &()).await {
+            Ok(me) => Ok(me.agent.handle.as_str().to_owned()),
             // The token is an owner's or the operator's.
             Err(Error::Refused(refused)) if matches!(refused.status, 401 | 403 | 404) => Err(unnamed()),
             Err(error) => Err(error.into()),

@@ -4,9 +4,9 @@
 use clap::{Args, ValueEnum};
 use plenary_client::{
     Reply,
-    channels::{ChannelAddress, ChannelFormat, EventPage, EventsQuery, Older, Presence},
+    channels::{ChannelAddress, Older},
 };
-use serde_json::value::RawValue;
+use plenary_wire::channels::{self, Event, EventsQuery, Payload, Presence, ShowQuery};
 
 use super::{place::Place, words};
 use crate::{
@@ -43,21 +43,22 @@ pub(crate) struct Read {
 pub(super) async fn read(context: &Context, place: &Place, args: &Read) -> Result<(), Failure> {
     let default = if context.out.is_json() { Format::Json } else { Format::Markdown };
     let format = match args.format.unwrap_or(default) {
-        Format::Markdown => ChannelFormat::Markdown,
-        Format::Yaml => ChannelFormat::Yaml,
-        Format::Json => ChannelFormat::Json,
+        Format::Markdown => "markdown",
+        Format::Yaml => "yaml",
+        Format::Json => "json",
     };
-    let view = place.client.channel_view(&place.id, format).await?;
+    let query = ShowQuery { format };
+    let view = place.client.call_for_raw(&channels::SHOW, &[&place.id], &query, &()).await?;
     let text = String::from_utf8_lossy(&view.body);
-    if format == ChannelFormat::Json {
+    if format == "json" {
         return Ok(context.out.line(text.trim_end())?);
     }
     Ok(text.lines().try_for_each(|line| context.out.line(&clean(line)))?)
 }
 
 /// A payload: as it was sent under `--json`, else laid out.
-pub(super) fn show(context: &Context, reply: &Reply<Box<RawValue>>) -> Result<(), Failure> {
-    context.answer(reply, |payload| Ok(context.out.line(&words::laid_out(payload.get(), true))?))
+pub(super) fn show(context: &Context, reply: &Reply<Payload>) -> Result<(), Failure> {
+    context.answer(reply, |payload| Ok(context.out.line(&words::laid_out(payload.0.get(), true))?))
 }
 
 /// Under `--json`: one page as the server gives it.
@@ -81,8 +82,10 @@ pub(crate) struct Events {
 
 pub(super) async fn events(context: &Context, place: &Place, args: Events) -> Result<(), Failure> {
     let Events { which: _, kind, limit, before, after } = args;
-    let query = EventsQuery { kind, limit, before, after };
-    let EventPage { reply, next } = place.client.channel_events(&place.id, &query).await?;
+    let query = EventsQuery { kind, limit, before_id: before, after_id: after };
+    let page = place.client.call_for_raw(&channels::EVENTS, &[&place.id], &query, &()).await?;
+    let next = Older::of(&page);
+    let reply: Reply<Vec<Event>> = Reply::read(page)?;
     context.answer(&reply, |events| {
         if events.is_empty() {
             context.out.note("there are none");
@@ -98,7 +101,7 @@ pub(super) async fn events(context: &Context, place: &Place, args: Events) -> Re
 }
 
 pub(super) async fn presence(context: &Context, place: &Place) -> Result<(), Failure> {
-    let reply = place.client.channel_presence(&place.id).await?;
+    let reply = place.call(&channels::PRESENCE, &(), &()).await?;
     context.answer(&reply, |Presence { cadence_seconds, agents }| {
         let mut table = Table::new(&["AGENT", "STATE", "HEARD", "VIA"]);
         for agent in agents {

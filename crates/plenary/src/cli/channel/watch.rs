@@ -7,12 +7,11 @@ use std::time::Duration;
 use clap::Args;
 use plenary_client::{
     Client,
-    channels::{
-        ChannelStream, ChannelSubscription, EventsQuery, Holder, Liveness, Presence, Signal, handoff_of,
-    },
+    channels::{ChannelStream, ChannelSubscription, Holder, Liveness, Signal, handoff_of},
     frames::{StreamOptions, now},
 };
 use plenary_kernel::rfc3339;
+use plenary_wire::channels::{EVENTS, EventsQuery, PRESENCE, Presence};
 use tokio::{
     signal::unix::{SignalKind, signal},
     time::{Instant, sleep_until},
@@ -112,9 +111,9 @@ async fn tell(context: &Context, place: &Place, liveness: &mut Liveness) -> Resu
 }
 
 async fn look(client: &Client, id: &str) -> plenary_client::Result<(Presence, Option<Holder>)> {
-    let presence = client.channel_presence(id).await?.value;
+    let presence = client.call(&PRESENCE, &[&id], &(), &()).await?.value;
     let query = EventsQuery { kind: Some("state".to_owned()), limit: Some(1), ..EventsQuery::default() };
-    let states = client.channel_events(id, &query).await?.reply.value;
+    let states = client.call(&EVENTS, &[&id], &query, &()).await?.value;
     let holder = states.first().and_then(|state| {
         let (agent, _) = handoff_of(&state.payload)?;
         let posted = rfc3339::parse(&state.created_at).and_then(|ms| u64::try_from(ms).ok())?;

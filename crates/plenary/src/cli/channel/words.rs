@@ -1,7 +1,8 @@
 //! Events and JSON in words for people; foreign text is made harmless on the way.
 //! Must not know: where they come from.
 
-use plenary_client::channels::{ChannelEvent, Problem, Vital, handoff_of};
+use plenary_client::channels::{Vital, handoff_of};
+use plenary_wire::channels::{Event, Problem};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -16,14 +17,18 @@ const PAYLOAD_CHARS_MAX: usize = 600;
 
 /// An event on standard output: words, or its JSON. Beside the runtime's thread: a reader that has stopped reading must
 /// not keep signals from being heard.
-pub(super) async fn print(out: Out, event: &ChannelEvent) -> Result<(), Failure> {
-    let text = if out.is_json() { event.json() } else { self::event(&out, event) };
+pub(super) async fn print(out: Out, event: &Event) -> Result<(), Failure> {
+    let text = if out.is_json() {
+        serde_json::to_string(event).unwrap_or_default().replace(['\n', '\r'], " ")
+    } else {
+        self::event(&out, event)
+    };
     let printed = tokio::task::spawn_blocking(move || out.line(&text)).await;
     Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)
 }
 
 /// An event: when, which, from whom, what.
-pub(super) fn event(out: &Out, event: &ChannelEvent) -> String {
+pub(super) fn event(out: &Out, event: &Event) -> String {
     let via = event.via.as_ref().filter(|via| **via != event.author);
     let via = via.map(|via| format!(" {}", out.paint(Style::Dim, &format!("via {}", clean(via)))));
     format!(
@@ -37,7 +42,7 @@ pub(super) fn event(out: &Out, event: &ChannelEvent) -> String {
 }
 
 /// What an event says: the telling members of a known kind, a lone text, else the payload.
-fn said(event: &ChannelEvent) -> String {
+fn said(event: &Event) -> String {
     let payload: Map<String, Value> = serde_json::from_str(event.payload.get()).unwrap_or_default();
     let text = |name: &str| payload.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let told = match event.kind.as_str() {
@@ -150,7 +155,7 @@ mod tests {
             r#"{{"id":7,"channel_id":"VHGC","kind":"{kind}","author":"a\u001b","via":"@x.y","payload":{payload},
                 "created_at":"1970-01-01T00:00:01Z"}}"#
         );
-        event(&Out::new(false, true), &ChannelEvent::read(&json).unwrap())
+        event(&Out::new(false, true), &serde_json::from_str(&json).unwrap())
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! Must not know: who holds the work.
 
 use clap::Args;
-use plenary_client::channels::NewEvent;
+use plenary_wire::Operation;
+use plenary_wire::channels::{self, NewEvent, Payload, Validate};
 use serde_json::json;
 
 use super::{
@@ -80,11 +81,11 @@ pub(super) async fn post(context: &Context, place: &Place, args: Post) -> Result
 pub(super) async fn document(
     context: &Context,
     place: &Place,
-    kind: &str,
+    (kind, newest): (&str, &Operation<(), Payload>),
     args: Document,
 ) -> Result<(), Failure> {
     let Some(given) = args.set else {
-        return reading::show(context, &place.client.channel_newest(&place.id, kind).await?);
+        return reading::show(context, &place.call(newest, &(), &()).await?);
     };
     let event = NewEvent { kind: kind.to_owned(), author: args.agent, payload: payload::object(&given)? };
     send(context, place, &event, args.validate).await
@@ -103,10 +104,10 @@ pub(super) async fn status(context: &Context, place: &Place, args: Status) -> Re
 /// Posts an event and prints its id, or says what is wrong with it.
 async fn send(context: &Context, place: &Place, event: &NewEvent, validate: bool) -> Result<(), Failure> {
     if !validate {
-        let reply = place.client.append_event(&place.id, event).await?;
+        let reply = place.call(&channels::APPEND, &(), event).await?;
         return context.answer(&reply, |event| Ok(context.out.line(&format!("#{}", event.id))?));
     }
-    let reply = place.client.check_event(&place.id, event).await?;
+    let reply = place.call(&channels::CHECK, &Validate { validate: true }, event).await?;
     context.answer(&reply, |verdict| {
         if verdict.valid {
             context.out.note("nothing is wrong with it; nothing was stored");

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use plenary_client::context::{AboutProject, NewProject};
 use plenary_kernel::OwnerName;
+use plenary_wire::accounts::AGENT_DELETE;
 use serde_json::json;
 
 use super::{
@@ -188,7 +189,8 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
         clients.save(&context.around, &directory)?;
         if args.delete_agent {
             let owner = known.agent.owner_name();
-            context.configuring_client(Realm::Owner(&owner))?.delete_agent(&known.agent).await?;
+            let client = context.configuring_client(Realm::Owner(&owner))?;
+            client.call(&AGENT_DELETE, &[&known.agent], &(), &()).await?;
             let (file, server) = (context.tokens_file_needed()?, context.server()?);
             let holder = Holder::Agent(known.agent.clone());
             file.change(|tokens| tokens.remove(&server, &holder))?;

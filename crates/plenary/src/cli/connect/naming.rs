@@ -3,11 +3,10 @@
 
 use std::path::Path;
 
-use plenary_client::{
-    Error, FaultKind,
-    accounts::{CreateAgent, CreatedAgent, Policy},
-};
+use plenary_client::{Error, FaultKind};
 use plenary_kernel::{AgentHandle, AllowEntry, OwnerName};
+use plenary_wire::ErrorCode;
+use plenary_wire::accounts::{self, AgentMade, NewAgent, Policy};
 
 use super::coding::CodingAgent;
 use crate::cli::{
@@ -134,7 +133,7 @@ fn fit(text: &str, otherwise: &str) -> String {
 /// Whether a saved token of this agent holds.
 pub(crate) async fn speaks(context: &Context, handle: &AgentHandle) -> Result<bool, Failure> {
     let Some(client) = context.saved_client(handle)? else { return Ok(false) };
-    match client.expecting(handle.clone()).me().await {
+    match client.expecting(handle.clone()).call(&accounts::ME_GET, &[], &(), &()).await {
         Ok(_) => Ok(true),
         Err(Error::Network(fault)) if fault.kind == FaultKind::Unproved => Ok(false),
         Err(Error::Refused(refused)) if refused.status == 401 => Ok(false),
@@ -153,7 +152,8 @@ pub(crate) async fn hold(context: &Context, handle: &AgentHandle) -> Result<Opti
         return Ok(Some(true));
     }
     let owner = handle.owner_name();
-    match context.configuring_client(Realm::Owner(&owner))?.rotate_token(handle).await {
+    let client = context.configuring_client(Realm::Owner(&owner))?;
+    match client.call(&accounts::AGENT_ROTATE_TOKEN, &[handle], &(), &()).await {
         Ok(new) => {
             context.keep_token(&holder, &new.token)?;
             Ok(Some(false))
@@ -164,18 +164,18 @@ pub(crate) async fn hold(context: &Context, handle: &AgentHandle) -> Result<Opti
 }
 
 /// Makes an agent that its owner's other agents reach, and that reaches them; none where the name is taken.
-pub(crate) async fn make(context: &Context, handle: &AgentHandle) -> Result<Option<CreatedAgent>, Failure> {
+pub(crate) async fn make(context: &Context, handle: &AgentHandle) -> Result<Option<AgentMade>, Failure> {
     context.check_tokens_file()?;
     let owner = handle.owner_name();
     let client = context.configuring_client(Realm::Owner(&owner))?;
-    let mut agent = CreateAgent::new(handle.clone());
+    let mut agent = NewAgent::new(handle.clone());
     agent.policy = Some(Policy::Allowlist);
     let siblings: AllowEntry =
         format!("@{owner}.*").parse().map_err(|error| Failure::local(format!("the owner: {error}")))?;
     agent.allowlist = vec![siblings];
-    match client.create_agent(&agent).await {
+    match client.call(&accounts::AGENT_CREATE, &[], &(), &agent).await {
         Ok(made) => Ok(Some(made.value)),
-        Err(Error::Refused(refused)) if refused.code == "agent_exists" => Ok(None),
+        Err(Error::Refused(refused)) if refused.code == ErrorCode::AgentExists.as_str() => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

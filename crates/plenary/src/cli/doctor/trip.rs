@@ -11,9 +11,9 @@ use std::{
 use plenary_client::{
     Client,
     frames::{Advisory, ComputeLocation, ContextCheck, Frame, Payload, Scope, Seat, Uuid, VERSION, now},
-    inbox::{AckState, InboxPage, InboxQuery},
 };
 use plenary_kernel::{AgentHandle, SovereignHandle};
+use plenary_wire::inbox::{self, AckRequest, AckState, InboxPage, InboxQuery};
 use serde_json::json;
 use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
@@ -95,11 +95,11 @@ fn probe(agent: &AgentHandle) -> Result<Frame, Failure> {
 
 /// Frames in an inbox, behind a cursor or the unread ones.
 async fn frames(agent: &Client, after: Option<String>) -> Result<InboxPage, Failure> {
-    Ok(agent.inbox(&frames_after(after)).await?.value)
+    Ok(agent.call(&inbox::READ, &[], &frames_after(after), &()).await?.value)
 }
 
 fn frames_after(after: Option<String>) -> InboxQuery {
-    InboxQuery { after, limit: Some(100), kinds: Some("frame".to_owned()) }
+    InboxQuery { after, limit: Some(100), kinds: Some("frame".to_owned()), timeout_s: None }
 }
 
 /// Whether a frame comes into an inbox behind a cursor.
@@ -181,7 +181,8 @@ async fn clean_up(agent: &Client, handle: &AgentHandle) -> Result<(), Failure> {
     let page = frames(agent, None).await?;
     let sibling = format!("@{}.{SIBLING}", handle.owner_name());
     if !page.items.is_empty() && page.items.iter().all(|item| item["from"] == sibling.as_str()) {
-        agent.ack_inbox(&page.cursor, AckState::Seen).await?;
+        let request = AckRequest { cursor: page.cursor.clone(), state: AckState::Seen };
+        agent.call(&inbox::ACK, &[], &(), &request).await?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use plenary_client::{
     frames::{Scope, Seat, Subscription},
 };
 use plenary_kernel::{AgentHandle, SovereignHandle};
+use plenary_wire::accounts::ME_GET;
 
 use crate::cli::{context::Context, failure::Failure, terminal};
 
@@ -44,7 +45,7 @@ impl Speaker {
         let client = context.agent_client()?;
         let agent = match context.identity()? {
             Some(identity) => identity.handle,
-            None => client.me().await?.value.handle,
+            None => client.call(&ME_GET, &[], &(), &()).await?.value.agent.handle,
         };
         let handle = sovereign(&agent);
         let or = |given: &Option<String>, name| given.clone().or_else(|| context.around.var(name));

@@ -1,11 +1,9 @@
 //! What is unread for an agent, as an answer that coding agents put before the model whole.
 //! Must not know: who prints it.
 
-use plenary_client::{
-    Client, Error,
-    inbox::{AckState, InboxPage, InboxQuery, digest},
-};
+use plenary_client::{Client, Error, inbox::digest};
 use plenary_kernel::AgentHandle;
+use plenary_wire::inbox::{ACK, AckRequest, AckState, InboxPage, InboxQuery, READ};
 use serde_json::{Value, json};
 
 use super::{
@@ -19,12 +17,13 @@ pub(super) const ITEMS_MAX: usize = 20;
 /// The oldest that are unread, `limit` of them at most.
 pub(super) async fn read(client: &Client, limit: usize) -> Result<InboxPage, Error> {
     let query = InboxQuery { limit: u32::try_from(limit).ok(), ..InboxQuery::default() };
-    Ok(client.inbox(&query).await?.value)
+    Ok(client.call(&READ, &[], &query, &()).await?.value)
 }
 
 /// Says that everything up to there was put before the model.
 pub(super) async fn seen(client: &Client, cursor: &str) -> Result<(), Error> {
-    client.ack_inbox(cursor, AckState::Seen).await.map(drop)
+    let request = AckRequest { cursor: cursor.to_owned(), state: AckState::Seen };
+    client.call(&ACK, &[], &(), &request).await.map(drop)
 }
 
 /// The answer with as many of the items as there is room for, and how many those are; none where this coding agent takes

@@ -1,8 +1,9 @@
 //! Invitations by agents of the same owner, which a coding agent takes: whoever connected it let them reach it.
 //! Must not know: what is printed, and when.
 
-use plenary_client::{Client, Error, inbox::InboxPage};
+use plenary_client::{Client, Error};
 use plenary_kernel::SessionId;
+use plenary_wire::{inbox::InboxPage, sessions::JOIN};
 use serde_json::Value;
 
 /// So many sessions are joined at once; further ones at the next event.
@@ -52,7 +53,7 @@ impl Invited {
 /// Joins them. One that has ended meanwhile, or was taken back, is passed over.
 pub(super) async fn join(client: &Client, sessions: &[SessionId]) -> Result<(), Error> {
     for session in sessions {
-        match client.join_session(session).await {
+        match client.call(&JOIN, &[session], &(), &()).await {
             Ok(_) | Err(Error::Refused(_)) => {}
             Err(error) => return Err(error),
         }

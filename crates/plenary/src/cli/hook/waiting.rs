@@ -7,8 +7,9 @@ use std::{
     time::Duration,
 };
 
-use plenary_client::{Client, Error, inbox::InboxQuery};
+use plenary_client::{Client, Error};
 use plenary_kernel::AgentHandle;
+use plenary_wire::inbox::InboxQuery;
 use tokio::time::{Instant, sleep};
 
 use super::{deliver::compose, ear::Ear, event::Event, journal, kept::Turn};

@@ -1,8 +1,9 @@
 //! As whom the host attaches: the agent itself, which is made where it is not there yet.
 //! Must not know: what is hosted.
 
-use plenary_client::{Client, accounts::CreateAgent};
+use plenary_client::Client;
 use plenary_kernel::AgentHandle;
+use plenary_wire::accounts::NewAgent;
 
 use super::telling::Teller;
 use crate::cli::{agent, context::Context, failure::Failure, identity::Realm};
@@ -24,7 +25,7 @@ pub(super) async fn client(
         Err(Failure::Auth { .. }) => return Err(missing),
         Err(failure) => return Err(failure),
     };
-    let mut wanted = CreateAgent::new(handle.clone());
+    let mut wanted = NewAgent::new(handle.clone());
     let siblings = format!("@{}.*", handle.owner()).parse();
     wanted.allowlist = vec![siblings.map_err(|error| Failure::local(format!("the owner: {error}")))?];
     let (made, kept) = agent::make(context, &configuring, &wanted).await?;

@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 use http::Method;
 use plenary_client::{Backoff, Error, inbox::digest};
 use plenary_kernel::AgentHandle;
+use plenary_wire::accounts::ME_GET;
 use serde_json::{Map, Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -33,7 +34,7 @@ pub(super) async fn begin(forwarder: &Forwarder) -> Option<Begin> {
 }
 
 async fn look(forwarder: &Forwarder) -> Result<Begin, Error> {
-    let me = forwarder.client.me().await?.value.handle;
+    let me = forwarder.client.call(&ME_GET, &[], &(), &()).await?.value.agent.handle;
     let mut after = None;
     for _ in 0..PAGES_MAX {
         let page = page(forwarder, "/inbox?limit=100&peek=true", after.as_deref()).await?;

@@ -2,6 +2,7 @@
 //! Must not know: runs.
 
 use clap::Args;
+use plenary_wire::runs::{DESCRIBE, DESCRIPTORS};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -28,11 +29,11 @@ pub(crate) struct Configure {
 }
 
 pub(super) async fn list(context: &Context) -> Result<(), Failure> {
-    let reply = super::client(context)?.described_agents().await?;
+    let reply = super::client(context)?.call(&DESCRIPTORS, &[], &(), &()).await?;
     context.answer(&reply, |agents| {
         let mut table = Table::new(&["NAME", "PATH", "STATE", "PURPOSE"]);
         for agent in agents {
-            let path = agent.path.as_deref().unwrap_or_default();
+            let (path, agent) = (agent.path.as_str(), &agent.descriptor);
             let state = match agent.instances {
                 _ if agent.stopped => "stopped",
                 Some(0) => "away",
@@ -45,7 +46,7 @@ pub(super) async fn list(context: &Context) -> Result<(), Failure> {
 }
 
 pub(super) async fn describe(context: &Context, which: &Which) -> Result<(), Failure> {
-    let reply = super::client(context)?.describe_agent(&which.agent).await?;
+    let reply = super::client(context)?.call(&DESCRIBE, &[&which.agent], &(), &()).await?;
     context.answer(&reply, |agent| {
         let out = context.out;
         let name = out.paint(Style::Bold, &clean(&agent.name));
@@ -54,9 +55,7 @@ pub(super) async fn describe(context: &Context, which: &Which) -> Result<(), Fai
             let name = out.paint(Style::Green, &clean(&operation.name));
             out.line(&format!("  {name}: {}", clean_block(&operation.description, "      ")))?;
         }
-        if let Some(handle) = &agent.handle {
-            out.line(&format!("  in sessions: {handle}"))?;
-        }
+        out.line(&format!("  in sessions: {}", agent.handle))?;
         if agent.stopped {
             out.line("  stopped: it takes no runs")?;
         }

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use plenary_client::{
-    Client,
+    Client, Reply,
     frames::StreamOptions,
     runs::{Place, Signal},
 };
+use plenary_wire::runs::{ARTIFACT, SHOW, THREADS, ThreadReport, ThreadsQuery};
 
 use super::{agents::Which, follow, words::Voice};
 use crate::{
@@ -86,19 +87,21 @@ pub(crate) struct Fetch {
 pub(super) async fn list(context: &Context, args: &List) -> Result<(), Failure> {
     let client = super::client(context)?;
     let agent = &args.which.agent;
-    let threads = client.threads(agent, Some(args.limit), None).await?.reply.value;
+    let query = ThreadsQuery { limit: Some(args.limit), before: None };
+    let threads = client.call(&THREADS, &[agent], &query, &()).await?.value;
     let latest = threads.iter().flat_map(|thread| thread.runs.iter().rev());
     let mut table = Table::new(&["RUN", "THREAD", "STATUS", "CREATED"]);
     for run in latest.take(usize::try_from(args.limit).unwrap_or(usize::MAX)) {
-        let reply = client.run_report(agent, run).await?;
-        table.row([&reply.run_id, &reply.thread_id, reply.value.status.as_str(), &reply.created_at]);
+        let reply = client.call(&SHOW, &[agent, run], &(), &()).await?;
+        let (run, thread) = (reply.run_id.to_string(), reply.thread_id.to_string());
+        table.row([&run, &thread, reply.status.as_str(), &reply.created_at]);
         context.answer(&reply, |_| Ok(()))?;
     }
     context.table(&table, &format!("there are none; begin with `plenary run {} TEXT`", clean(agent)))
 }
 
 pub(super) async fn show(context: &Context, args: &OfRun) -> Result<(), Failure> {
-    let reply = super::client(context)?.run_report(&args.which.agent, &args.run).await?;
+    let reply = super::client(context)?.call(&SHOW, &[&args.which.agent, &args.run], &(), &()).await?;
     context.answer(&reply, |run| {
         let out = context.out;
         out.line(&format!("run {} of {}: {}", run.run_id, clean(&run.agent), run.status.as_str()))?;
@@ -176,16 +179,19 @@ async fn tell(context: &Context, client: &Client, agent: &str, place: Place<'_>)
 pub(super) async fn threads(context: &Context, args: &Threads) -> Result<(), Failure> {
     let client = super::client(context)?;
     let agent = &args.which.agent;
-    let page = client.threads(agent, Some(args.limit), args.before.as_deref()).await?;
-    context.answer(&page.reply, |threads| {
+    let query = ThreadsQuery { limit: Some(args.limit), before: args.before.clone() };
+    let page = client.call_for_raw(&THREADS, &[agent], &query, &()).await?;
+    let more = page.header("link").is_some_and(|link| link.contains("rel=\"next\""));
+    let reply: Reply<Vec<ThreadReport>> = Reply::read(page)?;
+    context.answer(&reply, |threads| {
         let mut table = Table::new(&["THREAD", "RUNS", "CREATED", "TITLE"]);
         for thread in threads {
             let (runs, title) = (thread.runs.len().to_string(), thread.title.as_deref().unwrap_or_default());
-            table.row([&thread.thread_id, &runs, &thread.created_at, title]);
+            table.row([&thread.thread_id.to_string(), &runs, &thread.created_at, title]);
         }
         context.table(&table, &format!("there are none; begin with `plenary run {} TEXT`", clean(agent)))
     })?;
-    if let (true, Some(last)) = (page.more, page.reply.last()) {
+    if let (true, Some(last)) = (more, reply.last()) {
         context.out.note(&format!("there are older ones: --before {}", last.thread_id));
     }
     Ok(())
@@ -193,14 +199,14 @@ pub(super) async fn threads(context: &Context, args: &Threads) -> Result<(), Fai
 
 pub(super) async fn fetch(context: &Context, args: &Fetch) -> Result<(), Failure> {
     let id = args.artifact.rsplit('/').next().unwrap_or_default();
-    let artifact = super::client(context)?.artifact(id).await?;
-    let Some(path) = &args.out else { return Ok(context.out.bytes(&artifact.content)?) };
-    std::fs::write(path, &artifact.content)
+    let artifact = super::client(context)?.call_for_raw(&ARTIFACT, &[&id], &(), &()).await?;
+    let Some(path) = &args.out else { return Ok(context.out.bytes(&artifact.body)?) };
+    std::fs::write(path, &artifact.body)
         .map_err(|error| Failure::local(format!("{} cannot be written: {error}", path.display())))?;
     context.out.note(&format!(
         "{} bytes of {} in {}",
-        artifact.content.len(),
-        clean(&artifact.mime_type),
+        artifact.body.len(),
+        clean(artifact.header("content-type").unwrap_or("application/octet-stream")),
         path.display()
     ));
     Ok(())

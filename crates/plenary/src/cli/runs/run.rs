@@ -4,10 +4,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use plenary_client::{
-    IdempotencyKey,
-    runs::{Chat, RunStatus},
-};
+use plenary_client::{IdempotencyKey, runs::Chat};
+use plenary_wire::runs::{RunStatus, SHOW};
 use serde_json::{Map, Value};
 
 use super::follow::Follower;
@@ -59,7 +57,7 @@ pub(super) async fn run(context: &Context, args: Run) -> Result<(), Failure> {
         return follower.follow(accepted.run_id, None).await;
     };
     let answers = answers(&args.words)?;
-    let stands = follower.heed(client.run_report(&args.agent, run)).await??.value;
+    let stands = follower.heed(client.call(&SHOW, &[&args.agent, run], &(), &())).await??.value;
     if answers.is_empty() {
         // The question is the last event of one that waits, the end of one that is over.
         let told = match stands.status {
@@ -68,10 +66,10 @@ pub(super) async fn run(context: &Context, args: Run) -> Result<(), Failure> {
                 stands.last_event_id.saturating_sub(1)
             }
         };
-        return follower.follow(stands.run_id, Some(told)).await;
+        return follower.follow(stands.run_id.to_string(), Some(told)).await;
     }
     follower.heed(client.resume_run(&args.agent, run, &answers)).await??;
-    follower.follow(stands.run_id, Some(stands.last_event_id)).await
+    follower.follow(stands.run_id.to_string(), Some(stands.last_event_id)).await
 }
 
 fn chat(args: &Run) -> Result<Chat, Failure> {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use plenary_client::sessions::{Content, InitialMessage, Part};
+use plenary_wire::sessions::{Content, InitialMessage, Part};
 use serde_json::{Map, Value};
 
 use crate::cli::{failure::Failure, input};

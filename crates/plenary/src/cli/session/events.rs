@@ -5,8 +5,9 @@
 use std::time::Duration;
 
 use clap::Args;
-use plenary_client::{Client, Error, sessions::EventsQuery};
+use plenary_client::{Client, Error, sessions};
 use plenary_kernel::{SessionId, limits::PAGE_EVENTS_MAX};
+use plenary_wire::sessions::{EVENTS, EventsQuery};
 
 use crate::cli::{context::Context, failure::Failure, say};
 
@@ -38,7 +39,7 @@ pub(crate) async fn run(context: &Context, args: Events) -> Result<(), Failure> 
     let client = context.agent_client()?;
     if context.out.is_json() && !args.follow {
         let query = EventsQuery { after_sequence: args.after, limit: args.limit };
-        let reply = client.events(&args.id, query).await?;
+        let reply = client.call(&EVENTS, &[&args.id], &query, &()).await?;
         return context.answer(&reply, |_| Ok(()));
     }
     let mut after = args.after;
@@ -56,8 +57,9 @@ async fn print_rest(
     let out = context.out;
     loop {
         let limit = Some(args.limit.unwrap_or(PAGE_EVENTS));
-        let page = client.events(&args.id, EventsQuery { after_sequence: *after, limit }).await?;
-        for event in &page.events {
+        let query = EventsQuery { after_sequence: *after, limit };
+        let (events, next) = sessions::events(&*client.call(&EVENTS, &[&args.id], &query, &()).await?)?;
+        for event in &events {
             if out.is_json() {
                 out.line(event.json())?;
             } else {
@@ -65,9 +67,9 @@ async fn print_rest(
             }
             *after = event.sequence.unwrap_or(*after).max(*after);
         }
-        match page.next_cursor {
+        match next {
             // A cursor that does not move would ask for the same page for ever.
-            Some(next) if args.limit.is_none() && next >= *after && !page.events.is_empty() => *after = next,
+            Some(next) if args.limit.is_none() && next >= *after && !events.is_empty() => *after = next,
             Some(_) | None => return Ok(()),
         }
     }

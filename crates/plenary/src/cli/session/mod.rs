@@ -6,11 +6,8 @@ mod events;
 mod open;
 
 use clap::Subcommand;
-use plenary_client::{
-    IdempotencyKey,
-    sessions::{SendMessage, SessionList, SessionsQuery},
-};
 use plenary_kernel::{AgentHandle, SessionId};
+use plenary_wire::sessions::{self, InviteAgents, SendMessage, SessionList, SessionsQuery};
 
 use super::{context::Context, failure::Failure, say};
 use crate::out::{Table, clean, utc};
@@ -85,32 +82,33 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         Command::Send(args) => send(context, args).await,
         Command::List(List { before, limit }) => {
             let query = SessionsQuery { before: before.map(|id| id.to_string()), limit };
-            let reply = context.agent_client()?.sessions(&query).await?;
+            let reply = context.agent_client()?.call(&sessions::LIST, &[], &query, &()).await?;
             context.answer(&reply, |list| print_list(context, list))
         }
         Command::Show(Id { id }) => {
-            let reply = context.agent_client()?.session(&id).await?;
+            let reply = context.agent_client()?.call(&sessions::SHOW, &[&id], &(), &()).await?;
             context.answer(&reply, |session| say::session(&out, session))
         }
         Command::Join(Id { id }) => {
-            let reply = context.agent_client()?.join_session(&id).await?;
+            let reply = context.agent_client()?.call(&sessions::JOIN, &[&id], &(), &()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("joined {id}"))?))
         }
         Command::Invite { id: Id { id }, invitees } => {
-            let reply = context.agent_client()?.invite(&id, &invitees).await?;
+            let (asked, body) = (invitees.len(), InviteAgents { invite: invitees });
+            let reply = context.agent_client()?.call(&sessions::INVITE, &[&id], &(), &body).await?;
             context.answer(&reply, |answer| {
-                if answer.invited.len() < invitees.len() {
+                if answer.invited.len() < asked {
                     out.note("the others were there already, or are not to be invited by this agent");
                 }
                 Ok(answer.invited.iter().try_for_each(|handle| out.line(handle.as_str()))?)
             })
         }
         Command::Leave(Id { id }) => {
-            let reply = context.agent_client()?.leave_session(&id).await?;
+            let reply = context.agent_client()?.call(&sessions::LEAVE, &[&id], &(), &()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("left {id}"))?))
         }
         Command::End(Id { id }) => {
-            let reply = context.agent_client()?.end_session(&id).await?;
+            let reply = context.agent_client()?.call(&sessions::END, &[&id], &(), &()).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("ended {id}"))?))
         }
     }
@@ -119,9 +117,8 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
 async fn send(context: &Context, args: Send) -> Result<(), Failure> {
     let client = context.agent_client()?;
     let (content, metadata) = args.content.read()?.ok_or_else(content::nothing_to_say)?;
-    let key = args.key.map_or_else(IdempotencyKey::random, IdempotencyKey::new);
-    let message = SendMessage { content, metadata, idempotency_key: Some(key) };
-    let reply = client.send(&args.id.id, &message).await?;
+    let message = SendMessage { content, metadata, idempotency_key: args.key };
+    let reply = client.call(&sessions::SEND, &[&args.id.id], &(), &message).await?;
     context.answer(&reply, |sent| {
         if reply.replayed {
             context.out.note("this was sent before, under the same key");

@@ -2,11 +2,8 @@
 //! Must not know: what a message is made of.
 
 use clap::Args;
-use plenary_client::{
-    IdempotencyKey,
-    sessions::{CreateSession, ReopenSession},
-};
 use plenary_kernel::{AgentHandle, SessionId};
+use plenary_wire::sessions::{self, CreateSession, ReopenSession};
 
 use super::content::MessageArgs;
 use crate::cli::{context::Context, failure::Failure};
@@ -54,9 +51,9 @@ pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failur
         topic: args.topic,
         initial_message,
         end_after_send: args.end_after_send,
-        idempotency_key: Some(args.key.map_or_else(IdempotencyKey::random, IdempotencyKey::new)),
+        idempotency_key: args.key,
     };
-    let reply = client.create_session(&body).await?;
+    let reply = client.call(&sessions::CREATE, &[], &(), &body).await?;
     context.answer(&reply, |created| Ok(context.out.line(created.session_id.as_str())?))
 }
 
@@ -66,6 +63,6 @@ pub(crate) async fn reopen(context: &Context, args: Reopen) -> Result<(), Failur
         invite: Some(args.invite).filter(|invite| !invite.is_empty()),
         initial_message: args.message.read()?,
     };
-    let reply = client.reopen_session(&args.id, &body).await?;
+    let reply = client.call(&sessions::REOPEN, &[&args.id], &(), &body).await?;
     context.answer(&reply, |_| Ok(context.out.line(&format!("reopened {}", args.id))?))
 }
