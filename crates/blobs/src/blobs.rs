@@ -55,13 +55,13 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// How many octets it has.
+    /// How many bytes it has.
     #[must_use]
     pub fn octets(&self) -> u64 {
         self.writing.octets()
     }
 
-    /// Keeps it; how many octets it has. It is then there whole and on disk.
+    /// Stores it whole and on disk, and returns its size in bytes.
     ///
     /// # Errors
     /// When the place fails.

@@ -58,7 +58,7 @@ impl Builder {
         self
     }
 
-    /// Largest reply that is read, in octets; default 64 MiB.
+    /// Largest reply that is read, in bytes; default 64 MiB.
     #[must_use]
     pub fn reply_octets_max(mut self, limit: usize) -> Self {
         self.reply_octets_max = limit;
@@ -205,7 +205,7 @@ impl Client {
         self.exchange(method, path, headers, body.map(|body| ("application/json", body))).await
     }
 
-    /// A PUT of octets that are no JSON.
+    /// A PUT of bytes that are no JSON.
     pub(crate) async fn put_octets(&self, path: &str, body: Bytes) -> Result<RawReply> {
         self.exchange(Method::PUT, path, &[], Some(("application/octet-stream", body))).await
     }

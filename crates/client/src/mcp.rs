@@ -13,7 +13,7 @@ use crate::{
     sse::{Item, Parser},
 };
 
-/// Largest message of the server that is read, in octets.
+/// Largest message of the server that is read, in bytes.
 pub const MESSAGE_OCTETS_MAX: usize = 16 << 20;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");

@@ -85,8 +85,8 @@ impl Context {
         Ok(key)
     }
 
-    /// Puts a content. Its octets are kept before the project has it, and are pledged before they are kept. From there
-    /// on it goes on though the client has gone, so that nothing is kept that does not count.
+    /// Puts a content: counts its bytes towards the owner's use, stores them, then adds them to the project. These steps
+    /// continue when the client disconnects, so that nothing is stored without being counted.
     pub(crate) async fn put_blob(
         &self,
         project: &str,

@@ -1,4 +1,4 @@
-//! What a peer sends and gets, but for packages and facts, which are their own octets. Pure.
+//! What a peer sends and gets, except packages and facts, which are stored byte for byte. Pure.
 //! Must not know: where anything is kept.
 
 use std::collections::BTreeMap;

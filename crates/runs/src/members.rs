@@ -1,4 +1,4 @@
-//! A JSON object as its members in their order, each with its octets: what is not understood is kept as it was sent.
+//! A JSON object as its members in their order, each with its bytes: what is not understood is kept as it was sent.
 //! Must not know: what any member means.
 
 use std::{borrow::Cow, fmt};

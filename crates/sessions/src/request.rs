@@ -111,7 +111,7 @@ pub enum Part {
         mime_type: Option<String>,
         /// Its name.
         name: Option<String>,
-        /// With `file_id`: its size in octets.
+        /// With `file_id`: its size in bytes.
         size: Option<u64>,
     },
     /// Always by reference: `url` or `file_id`.

@@ -68,12 +68,12 @@ fn has(known: &Known, text: &str) -> bool {
     known.handle.as_str().contains(text) || said.into_iter().any(|said| said.to_lowercase().contains(text))
 }
 
-type Asked = Result<Query<AgentsQuery>, QueryRejection>;
+type SearchQuery = Result<Query<AgentsQuery>, QueryRejection>;
 
 async fn search(
     accounts: &Accounts,
     principal: Principal,
-    query: Asked,
+    query: SearchQuery,
     looked_at_max: usize,
 ) -> Result<FoundAgents, Refused> {
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
@@ -90,7 +90,7 @@ async fn search(
 async fn search_agents(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: Asked,
+    query: SearchQuery,
 ) -> Result<Json<FoundAgents>, Refused> {
     Ok(Json(search(&accounts, principal, query, AGENTS_LOOKED_AT_MAX).await?))
 }
@@ -99,7 +99,7 @@ async fn search_agents(
 async fn search_all(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: Asked,
+    query: SearchQuery,
 ) -> Result<Json<FoundAll>, Refused> {
     let FoundAgents { agents, next_cursor } =
         search(&accounts, principal, query, AGENTS_SEARCHED_MAX).await?;

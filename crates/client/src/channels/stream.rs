@@ -10,7 +10,7 @@ use crate::{
     feed::{Feed, Heard, Paths, StreamOptions},
 };
 
-/// Most octets of one event: the largest body a server takes, twice.
+/// Most bytes of one event: the largest body a server takes, twice.
 const EVENT_OCTETS_MAX: usize = 2 << 20;
 
 /// What to follow.

@@ -11,7 +11,7 @@ use crate::{
     frames::StreamOptions,
 };
 
-/// Most octets of one event: the largest members of one and what all have, twice.
+/// Most bytes of one event: the largest members of one and what all have, twice.
 const EVENT_OCTETS_MAX: usize = 4 << 20;
 
 /// What [`RunStream::next`] reports.

@@ -47,7 +47,7 @@ pub enum Part {
         /// Its name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// Of one that was uploaded: its size in octets.
+        /// Of one that was uploaded: its size in bytes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
     },
@@ -65,7 +65,7 @@ pub enum Part {
         /// Its media type.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mime_type: Option<String>,
-        /// Its size in octets.
+        /// Its size in bytes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
     },

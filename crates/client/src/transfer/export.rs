@@ -21,7 +21,7 @@ use crate::{Backoff, Client, Error, FaultKind, NetworkFault, Result, client::seg
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// How often in a row an export may be cut without a record having come.
 const CUTS_MAX: u32 = 5;
-/// Largest line of an export, in octets: a package, its review log and their envelope.
+/// Largest line of an export, in bytes: a package, its review log and their envelope.
 const LINE_OCTETS_MAX: usize = 8 << 20;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);

@@ -19,7 +19,7 @@ pub struct LaneLimits {
     /// Most bytes of all messages together; past it the keys that hold the most lose their oldest, and a key that holds
     /// less than an equal part loses nothing.
     pub octets_max: usize,
-    /// Most octets of one sender's messages in the rings of others that are kept for those who come back; past it the
+    /// Most bytes of one sender's messages in the rings of others that are kept for those who come back; past it the
     /// sender's own oldest there go, as soon as all who are there have read them. A message counts once, in however many
     /// rings it is.
     pub sender_octets_max: usize,

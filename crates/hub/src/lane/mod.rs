@@ -155,7 +155,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         put.map_or(0, |put| put.matching)
     }
 
-    /// The same for one message that somebody else than the keys' own sends to each of them: its octets are the same ones
+    /// The same for one message that somebody else than the keys' own sends to each of them: its bytes are the same ones
     /// in every ring, and count once. All that one sender has in the rings of others is bounded by
     /// [`LaneLimits::sender_octets_max`]: its own oldest messages there make room for it.
     pub fn emit_from<K: AsRef<str>>(&self, sender: &str, to: Vec<(K, Emission<F, M>)>) -> usize {

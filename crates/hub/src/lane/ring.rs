@@ -103,11 +103,11 @@ impl<F, M> Entry<F, M> {
         let forgotten = !was_there && self.forget_at.is_some_and(|at| at <= now);
         (!forgotten && matches(facts)).then_some((self.number, message))
     }
-    /// Its octets, shared or not.
+    /// Its bytes, shared or not.
     pub(super) fn size(&self) -> usize {
         self.octets + self.shared
     }
-    /// Lets go of the message, not of its place; how many octets that makes free, own and shared.
+    /// Lets go of the message, not of its place; how many bytes that makes free, own and shared.
     fn forget(&mut self) -> (usize, usize) {
         (self.kept, self.charge) = (None, None);
         let own = std::mem::replace(&mut self.octets, ENTRY_OCTETS) - ENTRY_OCTETS;

@@ -1,5 +1,5 @@
 //! What each sender has in the rings of others: no more than its share, so that nobody can fill the room of all by sending
-//! to many keys. Past it the sender's own oldest messages go, wherever they are. A message is in many rings, and its octets
+//! to many keys. Past it the sender's own oldest messages go, wherever they are. A message is in many rings, and its bytes
 //! are there once.
 //! Must not know: who a sender is.
 

@@ -3,7 +3,7 @@
 
 use super::surroundings::Surroundings;
 
-/// Longest name made here; room is left below the 128 octets that a frame's session may have for a question's own.
+/// Longest name made here; room is left below the 128 bytes that a frame's session may have for a question's own.
 const SESSION_CHARS_MAX: usize = 100;
 
 /// What tells terminals apart, most telling first: variables that terminals set for all that runs in them.

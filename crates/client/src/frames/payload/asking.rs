@@ -9,7 +9,7 @@ use crate::frames::{Severity, Uuid};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Query {
-    /// 1 to 2048 octets.
+    /// 1 to 2048 bytes.
     pub query_text: String,
     /// Correlates it with its answers.
     pub query_id: Uuid,
@@ -25,9 +25,9 @@ pub struct Query {
 pub struct Response {
     /// The question.
     pub query_id: Uuid,
-    /// The answering session, 1 to 128 octets.
+    /// The answering session, 1 to 128 bytes.
     pub session_id: String,
-    /// 1 to 2048 octets.
+    /// 1 to 2048 bytes.
     pub response_text: String,
     /// What it refers to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,12 +38,12 @@ pub struct Response {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReturnEvent {
-    /// The return record, 1 to 256 octets.
+    /// The return record, 1 to 256 bytes.
     pub return_event_ref: String,
     /// The question it closes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_id: Option<Uuid>,
-    /// 1 to 2048 octets.
+    /// 1 to 2048 bytes.
     pub summary: String,
 }
 
@@ -104,7 +104,7 @@ pub struct Hatches {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiagnosticRequest {
-    /// 1 to 2048 octets; nothing secret belongs in it (FO-84).
+    /// 1 to 2048 bytes; nothing secret belongs in it (FO-84).
     pub symptom: String,
     /// Correlates it with its response.
     pub diagnostic_id: Uuid,
@@ -121,7 +121,7 @@ pub struct DiagnosticRequest {
 pub struct DiagnosticResponse {
     /// The request.
     pub diagnostic_id: Uuid,
-    /// 1 to 2048 octets.
+    /// 1 to 2048 bytes.
     pub finding: String,
     /// What helps.
     #[serde(default, skip_serializing_if = "Option::is_none")]

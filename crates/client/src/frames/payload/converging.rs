@@ -10,7 +10,7 @@ use crate::frames::Urgency;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntentDeclare {
-    /// A name with a namespace, 1 to 128 octets.
+    /// A name with a namespace, 1 to 128 bytes.
     pub convergence_class: String,
     /// A reference to the effect (FO-41).
     pub payload_ref: String,

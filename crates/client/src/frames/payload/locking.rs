@@ -9,13 +9,13 @@ use crate::frames::Uuid;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockRequest {
-    /// What is claimed, 1 to 512 octets.
+    /// What is claimed, 1 to 512 bytes.
     pub resource: String,
     /// Correlates it with its release and extensions.
     pub lease_id: Uuid,
     /// How long the claim holds, 1 to 3 600 000 ms.
     pub ttl_ms: u64,
-    /// Why, at most 2048 octets.
+    /// Why, at most 2048 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
 }

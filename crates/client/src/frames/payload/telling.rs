@@ -9,15 +9,15 @@ use crate::frames::EventClass;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Advisory {
-    /// 1 to 2048 octets.
+    /// 1 to 2048 bytes.
     pub advisory_text: String,
     /// Files it concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_refs: Option<Vec<String>>,
-    /// The working tree, at most 512 octets.
+    /// The working tree, at most 512 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
-    /// The branch, at most 256 octets.
+    /// The branch, at most 256 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
 }
@@ -26,7 +26,7 @@ pub struct Advisory {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Broadcast {
-    /// 1 to 2048 octets.
+    /// 1 to 2048 bytes.
     pub broadcast_text: String,
     /// Its coarse class (FO-95).
     pub event_class: EventClass,
@@ -39,7 +39,7 @@ pub struct Broadcast {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Handover {
-    /// The session that hands over, 1 to 128 octets.
+    /// The session that hands over, 1 to 128 bytes.
     pub previous_session_id: String,
     /// The session that takes over; absent at emission (FO-42).
     #[serde(default, skip_serializing_if = "Option::is_none")]

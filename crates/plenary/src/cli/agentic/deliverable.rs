@@ -11,14 +11,14 @@ use plenary_client::context::{BlobId, Deliverable};
 
 use crate::cli::failure::Failure;
 
-/// Largest file that is taken, in octets.
+/// Largest file that is taken, in bytes.
 const OCTETS_MAX: u64 = 256 << 20;
 
 /// A deliverable, and its content where it is a file here.
 pub(super) struct Delivered {
     /// What the package says of it.
     pub(super) entry: Deliverable,
-    /// The file's octets.
+    /// The file's bytes.
     pub(super) content: Option<Bytes>,
 }
 

@@ -18,7 +18,7 @@ pub(super) const COMMITS_MAX: usize = 200;
 pub(super) const COMMITS_AT_FIRST: usize = 20;
 /// Most files that are named.
 pub(super) const FILES_MAX: usize = 200;
-/// A larger file is named without its hash, in octets.
+/// A larger file is named without its hash, in bytes.
 const HASHED_OCTETS_MAX: u64 = 32 << 20;
 
 /// A repository's own configuration may name programs: for what changed on disk, for signatures, for differences, and
@@ -56,7 +56,7 @@ pub(super) struct Commit {
 pub(super) struct Changed {
     /// From the top of the repository.
     pub(super) path: String,
-    /// In octets.
+    /// In bytes.
     pub(super) size_bytes: u64,
     /// `sha256:<hex>`; none where the file is too large.
     pub(super) hash: Option<String>,

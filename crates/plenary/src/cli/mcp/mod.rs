@@ -20,7 +20,7 @@ use tokio::{
 use self::{forward::Forwarder, line::Message};
 use super::{context::Context, failure::Failure};
 
-/// Largest line of the client that is read, in octets; past it the shim ends.
+/// Largest line of the client that is read, in bytes; past it the shim ends.
 const LINE_OCTETS_MAX: u64 = 8 << 20;
 /// Lines that wait for a client that does not read; past it what the server says waits too.
 const LINES_WAITING_MAX: usize = 64;
